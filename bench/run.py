@@ -1,0 +1,125 @@
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S7]`, `--json FILE` for programs."""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bench import bare, moot, startup
+from bench.measure import Run, Side, compare
+from bench.process import Traffic, model_server, traffic
+from bench.scenes import CROWD
+from folkmoot import Folkmoot
+
+
+class Scene(NamedTuple):
+    about: str
+    target: float
+    runs: int
+    """Per round."""
+    rounds: int
+
+
+SCENES = {
+    "S1": Scene("one agent, one tool, two requests", 3.0, runs=40, rounds=7),
+    "S2": Scene("eight advisors in parallel and the answer", 3.0, runs=10, rounds=7),
+    "S3": Scene("a chain of three", 3.0, runs=20, rounds=7),
+    "S4": Scene("a router of three", 3.0, runs=30, rounds=7),
+    "S5": Scene("200 × S1 at once, 50 ms latency", 0.4, runs=1, rounds=5),
+    "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=5),
+}
+STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2}
+
+
+class Row(NamedTuple):
+    scene: str
+    about: str
+    bare: float
+    folkmoot: float
+    unit: str
+    ratio: float
+    target: str
+    ok: bool
+    sent: str = ""
+    """Kilobytes of requests per run, on either side."""
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S7; all by default")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
+    options = parser.parse_args(arguments)
+    unknown = set(options.scenes) - {*SCENES, "S7"}
+    if unknown:
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S7")
+
+    rows = []
+    print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
+    for row in measured(options.scenes or [*SCENES, "S7"]):
+        print(line(row), flush=True)
+        rows.append(row._asdict())
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def line(row: Row) -> str:
+    bare = f"{row.bare:10.2f}" if row.bare else " " * 10
+    ratio = f"{row.ratio:7.2f}" if row.ratio else " " * 7
+    verdict = "ok" if row.ok else "MISSED"
+    values = f"{bare}{row.folkmoot:10.2f} {row.unit:7}{ratio}  {row.target:8}{verdict:8}{row.sent}"
+    return f"{row.scene:4}{row.about:44}{values}".rstrip()
+
+
+def measured(names: list[str]) -> Iterator[Row]:
+    with model_server() as port, tempfile.TemporaryDirectory(prefix="folkmoot-bench-") as folder:
+        moot.write_project(Path(folder), port)
+        for name in names:
+            yield from startup_rows() if name == "S7" else asyncio.run(scene_rows(name, port, Path(folder)))
+
+
+async def scene_rows(name: str, port: int, folder: Path) -> list[Row]:
+    async with bare.Bare(port) as loop, Folkmoot.open(folder, tools=[moot.look]) as house:
+        sides = (lambda: bare.RUNS[name](loop), lambda: moot.RUNS[name](house))
+        sent = [await sent_by(side, port) for side in sides]  # also warms both up
+        if sent[0].requests != sent[1].requests:
+            raise SystemExit(
+                f"{name} is not the same work: {sent[0]} by the bare loop, {sent[1]} by Folkmoot"
+            )
+        results = await compare(*sides, SCENES[name].runs, SCENES[name].rounds)
+    note = f"{sent[0].bytes / 1000:.1f} / {sent[1].bytes / 1000:.1f} kB sent"
+    return [row._replace(sent=note) for row in rows_of(name, *results)]
+
+
+async def sent_by(run: Run, port: int) -> Traffic:
+    before = traffic(port)
+    await run()
+    after = traffic(port)
+    return Traffic(after.requests - before.requests, after.bytes - before.bytes)
+
+
+def rows_of(name: str, bare: Side, folkmoot: Side) -> Iterator[Row]:
+    about, target = SCENES[name].about, SCENES[name].target
+    if name == "S5":
+        slow, fast = (CROWD / side.wall for side in (folkmoot, bare))
+        yield Row(name, about, fast, slow, "runs/s", slow / fast, f"≥ {target}", slow / fast >= target)
+        return
+    ratio = folkmoot.cpu / bare.cpu
+    milliseconds = (bare.cpu * 1000, folkmoot.cpu * 1000)
+    yield Row(name, about, *milliseconds, "ms CPU", ratio, f"≤ {target}", ratio <= target)
+    if name == "S6":
+        grows, ratio = "  last 50 turns over the first 50", folkmoot.growth / bare.growth
+        yield Row(name, grows, bare.growth, folkmoot.growth, "times", ratio, "≤ 1.0", ratio <= 1.0)
+
+
+def startup_rows() -> Iterator[Row]:
+    for name, target in STARTUP.items():
+        spent = startup.seconds(startup.COMMANDS[name])
+        yield Row("S7", name, 0, spent, "s CPU", 0, f"< {target}", spent < target)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,117 @@
+"""Makes the parts of the documents that say what the code says, one function each."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields
+from typer.main import get_command
+
+from checks.structs import Row, all_rows, inner_structs, own_rows
+from folkmoot.domain.agent import Frontmatter
+from folkmoot.domain.events import EVENTS
+from folkmoot.domain.settings import Settings
+
+
+def frontmatter() -> str:
+    """Every key of an `.ai` file."""
+    return _table(("Key", "Takes", "Meaning"), (_setting(row) for row in all_rows(Frontmatter)))
+
+
+def settings() -> str:
+    """Every key of `folkmoot.yaml`."""
+    return _table(("Key", "Takes", "Meaning"), (_setting(row) for row in all_rows(Settings)))
+
+
+def events() -> str:
+    """Every event, then the shapes that they hold."""
+    parts: list[str] = []
+    shapes: dict[str, type[Struct]] = {}
+    for name, event in sorted(EVENTS.items()):
+        parts.append(_shape(f"## `{name}`, version {event.version}", event))
+        shapes |= _shapes_within(event)
+    parts.append("## Shapes")
+    parts += [_shape(f"### {name}", struct) for name, struct in sorted(shapes.items())]
+    return "\n\n".join(parts)
+
+
+def cli() -> str:
+    """Every command, with its arguments and options."""
+    app = importlib.import_module("folkmoot.cli.main").app
+    return "\n\n".join(commands(get_command(app), "folkmoot"))
+
+
+GENERATORS: dict[str, Callable[[], str]] = {
+    "cli": cli,
+    "events": events,
+    "frontmatter": frontmatter,
+    "settings": settings,
+}
+
+
+def _setting(row: Row) -> tuple[str, str, str]:
+    said = not row.default or "default" in row.meaning.lower()
+    return f"`{row.key}`", row.value, row.meaning if said else f"{row.meaning} Default {row.default}.".strip()
+
+
+def _shape(title: str, struct: type[Struct]) -> str:
+    about = inspect.cleandoc(struct.__doc__ or "")
+    rows = [(f"`{row.key}`", row.value, row.meaning) for row in own_rows(struct)]
+    table = _table(("Field", "Holds", "Meaning"), rows)
+    return "\n\n".join(part for part in (title, about, table) if part)
+
+
+def _shapes_within(struct: type[Struct]) -> dict[str, type[Struct]]:
+    found: dict[str, type[Struct]] = {}
+    for field in fields(struct):
+        for inner in inner_structs(field.type):
+            found |= {inner.__name__: inner} | _shapes_within(inner)
+    return found
+
+
+def commands(command: Any, path: str, parent: Any = None) -> Iterator[str]:
+    """A command, then those below it; typer carries its own copy of click, so only behaviour is relied on."""
+    if command.hidden:
+        return
+    yield _command(command, path)
+    if hasattr(command, "list_commands"):
+        context = command.make_context(path.split()[-1], [], parent=parent, resilient_parsing=True)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), f"{path} {name}", context)
+
+
+def _command(command: Any, path: str) -> str:
+    shown = [param for param in command.params if not getattr(param, "hidden", False)]
+    arguments = [_argument(param) for param in shown if param.param_type_name == "argument"]
+    below = ["COMMAND"] if hasattr(command, "list_commands") else []
+    usage = " ".join([path, "[OPTIONS]", *arguments, *below])
+    about = _prose(inspect.cleandoc(command.help or "").partition("\f")[0])
+    table = _table(("Option", "Meaning"), [(_spelling(param), param.help or "") for param in shown])
+    return "\n\n".join(part for part in (f"## {path}", about, f"```\n{usage}\n```", table) if part)
+
+
+def _prose(help: str) -> str:
+    """A paragraph that begins with a backspace is shown as it stands, by typer and here."""
+    parts = help.split("\n\n")
+    return "\n\n".join(f"```\n{part[2:]}\n```" if part.startswith("\b\n") else part for part in parts)
+
+
+def _argument(param: Any) -> str:
+    name = (param.metavar or param.name.upper()) + ("..." if param.nargs == -1 else "")
+    return name if param.required else f"[{name}]"
+
+
+def _spelling(param: Any) -> str:
+    if param.param_type_name == "argument":
+        return f"`{_argument(param)}`"
+    value = "" if param.is_flag else f" {(param.metavar or param.name.upper())}"
+    return ", ".join(f"`{option}{value}`" for option in (*param.opts, *param.secondary_opts))
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    body = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    if not body:
+        return ""
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body])

@@ -1,0 +1,160 @@
+"""`folkmoot agents`: which agents a project has, and what each is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.call import AsJson, Call, Target, call_of
+from folkmoot.cli.complete import agent_files
+
+if TYPE_CHECKING:
+    from folkmoot.domain.agent import Agent, Graph
+
+app = typer.Typer(help="Which agents the project has, and what each is.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the agents of the project.
+
+    \b
+    Examples:
+      folkmoot agents list
+      folkmoot agents list --json
+    """
+    from folkmoot.cli.output import STYLES, say, write_json, write_table
+    from folkmoot.cli.shown import in_one_line
+
+    call = call_of(context)
+    graph = _graph(call, Target(folder=call.folder, agent=""))
+    if as_json:
+        write_json([_summary(graph, agent) for agent in graph.agents.values()])
+    elif not graph.agents:
+        say(f"there is no agent file in {call.folder}; write one, or try `folkmoot init`")
+    else:
+        write_table(
+            ("agent", "status", "works with", "description"),
+            (
+                (
+                    (agent.file, "bold"),
+                    (status := _status(graph, agent), STYLES.get(status, "")),
+                    in_one_line(_relations(graph, agent), 45),
+                    agent.description,
+                )
+                for agent in graph.agents.values()
+            ),
+        )
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    agent: Annotated[
+        str, typer.Argument(metavar="AGENT", help="Its file, or its id.", autocompletion=agent_files)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show one agent: whom it works with, its tools and models, its limits, and what it can cost at most.
+
+    \b
+    Examples:
+      folkmoot agents show front-desk
+      folkmoot agents show legal/counsel.ai --json
+    """
+    from folkmoot.app import find_agent
+    from folkmoot.cli.output import write, write_json
+
+    call = call_of(context)
+    target = call.target(agent)
+    graph = _graph(call, target)
+    found = find_agent(graph, target.agent)
+    if as_json:
+        write_json(_document(graph, found))
+        return
+    for key, value in _document(graph, found).items():
+        if value not in (None, "", [], {}):
+            write(f"{key}: {_text(value)}")
+
+
+@app.command()
+def template() -> None:
+    """Print an agent file with every key: `advisors`, `router`, `handoff`, `team`, `chat` and all others.
+
+    \b
+    Examples:
+      folkmoot agents template > new.ai
+    """
+    from folkmoot.cli.output import write
+    from folkmoot.loader.template import template as agent_template
+
+    write(agent_template().rstrip("\n"))
+
+
+def _graph(call: Call, target: Target) -> Graph:
+    from folkmoot.app import load_project
+
+    only = target.agent if target.alone else None
+    return load_project(target.folder, overrides=call.overrides, only=only).graph
+
+
+def _status(graph: Graph, agent: Agent) -> str:
+    """`ready`, or `unfinished` if it needs what this release does not run yet."""
+    from folkmoot.app import refuse_unsupported
+    from folkmoot.errors import DeclarationError
+
+    try:
+        refuse_unsupported(graph, agent)
+    except DeclarationError:
+        return "unfinished"
+    return "ready"
+
+
+def _summary(graph: Graph, agent: Agent) -> dict[str, Any]:
+    return {
+        "id": agent.id,
+        "status": _status(graph, agent),
+        "file": agent.file,
+        "description": agent.description,
+        "terminal": graph.terminal(agent.file),
+    }
+
+
+def _document(graph: Graph, agent: Agent) -> dict[str, Any]:
+    import msgspec
+
+    from folkmoot.loader.bounds import worst_case
+
+    return {
+        **_summary(graph, agent),
+        "usage": agent.usage,
+        "advisors": list(agent.advisors),
+        "destinations": list(agent.destinations),
+        "handoff": agent.handoff,
+        "agents": list(agent.agents),
+        "team": msgspec.to_builtins(agent.team),
+        "chat": agent.chat,
+        "referredToBy": sorted(
+            other.file for other in graph.agents.values() if agent.file in (to for _, to in other.edges)
+        ),
+        "tools": list(agent.tools),
+        "models": [choice.ref for choice in agent.models],
+        "input": msgspec.to_builtins(agent.input),
+        "output": msgspec.to_builtins(agent.output),
+        "options": msgspec.to_builtins(agent.tuning),
+        "budget": msgspec.to_builtins(agent.budget),
+        "worstCaseModelRequests": worst_case(graph, agent.file),
+    }
+
+
+def _relations(graph: Graph, agent: Agent) -> str:
+    return ", ".join(f"{pattern} {graph.agents[file].id}" for pattern, file in agent.edges)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(inner)}" for key, inner in value.items())
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,104 @@
+"""What all commands share: the global options, and which project is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from folkmoot.errors import WrongUse
+
+T = TypeVar("T")
+SETTINGS = "folkmoot.yaml"
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, also on failure.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """An agent and the project it belongs to."""
+
+    folder: Path
+    agent: str
+    alone: bool = False
+    """The file belongs to no project: only it and what it refers to are read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """The global options of this call."""
+
+    project: Path | None = None
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    verbose: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """`--project`, otherwise the nearest folder upwards with settings, otherwise this one."""
+        return self.project or nearest_project(Path.cwd()) or Path.cwd()
+
+    def target(self, agent: str) -> Target:
+        """An agent by its id or its file: within the project, or a path from here."""
+        path = Path(agent).resolve()
+        if not agent.endswith(".ai") or not path.is_file():
+            return Target(folder=self.folder, agent=agent)
+        folder = self.project.resolve() if self.project else nearest_project(path.parent)
+        if folder is None:
+            return Target(folder=path.parent, agent=path.name, alone=True)
+        inside = path.is_relative_to(folder)
+        return Target(folder=folder, agent=path.relative_to(folder).as_posix() if inside else agent)
+
+
+def call_of(context: typer.Context) -> Call:
+    call = context.find_object(Call)
+    return call or Call()
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine gives; asyncio takes time to import, and `--help` has no use for it."""
+    import asyncio
+
+    return asyncio.run(work)
+
+
+def nearest_project(start: Path) -> Path | None:
+    return next((folder for folder in (start, *start.parents) if (folder / SETTINGS).is_file()), None)
+
+
+def read_overrides(pairs: list[str]) -> dict[str, str]:
+    """`--set key=value`, any number of times; the last one of a key holds."""
+    overrides = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise WrongUse(f"--set takes key=value, such as maxTurns=3, not {pair!r}")
+        overrides[key.strip()] = value
+    return overrides
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """`NAME=value` lines; `export`, quotes, empty lines and `#` comments as shells have them."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"--env-file {str(path)!r} cannot be read: {error}") from None
+    values = {}
+    for number, line in enumerate(lines, start=1):
+        said = line.strip().removeprefix("export ").lstrip()
+        if not said or said.startswith("#"):
+            continue
+        name, equals, value = said.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise WrongUse(f"{path}:{number}: this is no NAME=value line")
+        values[name.strip()] = _unquoted(value.strip())
+    return values
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value.partition(" #")[0].rstrip()

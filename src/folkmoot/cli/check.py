@@ -1,0 +1,102 @@
+"""`folkmoot check`: everything that can be known about a project before it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from folkmoot.cli.call import AsJson, Call, Target, call_of
+from folkmoot.errors import DeclarationError, WrongUse
+
+if TYPE_CHECKING:
+    from folkmoot.loader.load import Loaded
+
+
+def check(
+    context: typer.Context,
+    path: Annotated[
+        Path | None, typer.Argument(metavar="PATH", help="A project's folder, or one agent file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Check a project or one agent file; nothing is run.
+
+    A file is checked with everything it refers to. Every problem is printed as file:line:column: message. Then, for
+    each agent that no other refers to, how many model requests it can cause at most. The exit code is 4 if anything
+    is wrong; warnings do not count.
+
+    \b
+    Examples:
+      folkmoot check
+      folkmoot check desks/support
+      folkmoot check front-desk.ai --json
+    """
+    from folkmoot.cli.output import say, write, write_json
+
+    call = call_of(context)
+    target = _target(call, path)
+    try:
+        loaded = checked(call, target)
+    except DeclarationError as error:
+        if as_json:
+            write_json({"problems": error.problems})
+        else:
+            for problem in error.problems:
+                write(str(problem), "yellow" if problem.severity == "warning" else "")
+            errors = sum(problem.severity == "error" for problem in error.problems)
+            say(f"{errors} {'problem' if errors == 1 else 'problems'}", "bold red")
+        return error.exit_code
+    if as_json:
+        write_json({"problems": loaded.warnings})
+    else:
+        _write_sound(loaded)
+    return 0
+
+
+def checked(call: Call, target: Target) -> Loaded:
+    """As `load_project`, and with the scripts of scripted models read too."""
+    from folkmoot.app import load_project
+    from folkmoot.models.choose import ProviderModels
+
+    loaded = load_project(
+        target.folder, overrides=call.overrides, only=target.agent if target.alone else None
+    )
+    models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)
+    if problems := list(models.problems()):
+        raise DeclarationError([*loaded.warnings, *problems])
+    return loaded
+
+
+def _target(call: Call, path: Path | None) -> Target:
+    if path is None:
+        return Target(folder=call.folder, agent="")
+    if path.is_dir():
+        return Target(folder=path, agent="")
+    if path.suffix != ".ai" or not path.is_file():
+        raise WrongUse(f"{str(path)!r} is neither a folder nor an agent file")
+    found = call.target(str(path))
+    return Target(folder=found.folder, agent=found.agent, alone=True)
+
+
+def _write_sound(loaded: Loaded) -> None:
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import say, write
+    from folkmoot.loader.bounds import COUNTLESS, worst_case
+    from folkmoot.views.graph import roots
+
+    for warning in loaded.warnings:
+        write(str(warning), "yellow")
+    for file in roots(loaded.graph):
+        worst = worst_case(loaded.graph, file)
+        most = "without limit" if worst >= COUNTLESS else f"at most {counted(worst, 'model request')}"
+        write(f"{file}: {most}")
+    say(_verdict(loaded), "green")
+
+
+def _verdict(loaded: Loaded) -> str:
+    from folkmoot.cli.amounts import counted
+
+    warnings = counted(len(loaded.warnings), "warning") if loaded.warnings else "no warnings"
+    return f"{counted(len(loaded.graph.agents), 'agent')}, no problems, {warnings}"

@@ -1,0 +1,70 @@
+"""What a run leaves on the screen: its report on stdout, a line about it on stderr, and its exit code."""
+
+from __future__ import annotations
+
+import sys
+
+from folkmoot.cli.amounts import counted, dollars, seconds
+from folkmoot.cli.interrupt import INTERRUPTED
+from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
+from folkmoot.domain.report import Report
+from folkmoot.views.accounting import Totals
+from folkmoot.views.result import Result
+
+
+def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | None = None) -> int:
+    """`took`: seconds that this process spent on it."""
+    if as_json:
+        write_json(result.to_json())
+    elif result.success and result.final_report:
+        write_report(result.final_report)
+    sys.stdout.flush()
+    _say_what_is_wrong(result)
+    if not quiet:
+        if result.success and sys.stdout.isatty():
+            say("")
+        say(summary(result.status, result.totals, "" if took is None else seconds(took)), "dim")
+        say(f"folkmoot runs show {result.run_id}", "dim")
+    return exit_code(result)
+
+
+def exit_code(result: Result) -> int:
+    match result.status:
+        case "completed":
+            return 0
+        case "cancelled":
+            return INTERRUPTED
+        case "waiting":
+            return 6
+    report = result.final_report
+    return 5 if report and report.metadata.get("reason") == "schema_violated" else 1
+
+
+def summary(status: str, total: Totals, took: str) -> str:
+    parts = (
+        status,
+        counted(total.agents_run, "agent"),
+        counted(total.model_requests, "model request"),
+        counted(total.tool_calls, "tool call") if total.tool_calls else "",
+        counted(total.tokens_in + total.tokens_out, "token"),
+        dollars(total.cost_usd),
+        took,
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def write_report(report: Report) -> None:
+    if report.format == "markdown" and sys.stdout.isatty():
+        write_markdown(report.content)
+    else:
+        write(report.content.removesuffix("\n"))
+
+
+def _say_what_is_wrong(result: Result) -> None:
+    style = STYLES.get(result.status, "")
+    if result.error:
+        say(f"{result.status}: {result.error}", style)
+    for waiting in result.waiting:
+        say(f"waits for {waiting}", style)
+    if result.status in ("waiting", "interrupted"):
+        say(f"to go on: folkmoot runs resume {result.run_id}")

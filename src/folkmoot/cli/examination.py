@@ -1,0 +1,134 @@
+"""What `folkmoot doctor` looks at, one function each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from folkmoot import __version__
+from folkmoot.app import run_list
+from folkmoot.cli.amounts import counted
+from folkmoot.cli.call import Call, Target
+from folkmoot.cli.check import checked
+from folkmoot.cli.output import console
+from folkmoot.cli.records import has_run, opened
+from folkmoot.cli.trust import missing_trust
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.providers import BUILT_IN
+from folkmoot.errors import DeclarationError, FolkmootError
+from folkmoot.journal.database import FOLDER
+from folkmoot.models.choose import key_variable
+
+_LEAST_SQLITE = (3, 24)
+"""Older ones lack what the journal's statements need."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    id: str
+    status: Literal["ok", "warning", "failed"]
+    text: str
+
+
+def examine(call: Call) -> list[Finding]:
+    return [
+        Finding("folkmoot", "ok", __version__),
+        Finding("python", "ok", f"{platform.python_version()} at {sys.executable}"),
+        _sqlite(),
+        _terminal(),
+        *_project(call),
+    ]
+
+
+def _sqlite() -> Finding:
+    enough = sqlite3.sqlite_version_info >= _LEAST_SQLITE
+    return Finding("sqlite", "ok" if enough else "failed", sqlite3.sqlite_version)
+
+
+def _terminal() -> Finding:
+    target = console(stderr=True)
+    if not target.is_terminal:
+        return Finding("terminal", "ok", "stderr is none: progress comes line by line")
+    colours = "no colours" if target.no_color else f"{target.color_system or 'no'} colours"
+    return Finding("terminal", "ok", f"{target.width}×{target.height}, {target.encoding}, {colours}")
+
+
+def _project(call: Call) -> Iterator[Finding]:
+    folder = call.folder
+    try:
+        loaded = checked(call, Target(folder=folder, agent=""))
+    except DeclarationError as error:
+        errors = sum(problem.severity == "error" for problem in error.problems)
+        text = f"{counted(errors, 'problem')} in {folder}; `folkmoot check` lists them"
+        yield Finding("project", "failed", text)
+    except FolkmootError as error:
+        yield Finding("project", "failed", str(error))
+        return
+    else:
+        yield Finding("project", "ok", f"{folder}, {counted(len(loaded.graph.agents), 'agent')}")
+        yield from _keys(loaded.graph)
+        yield _trust(call)
+    yield _journal(folder)
+    yield from _git(folder)
+
+
+def _keys(graph: Graph) -> Iterator[Finding]:
+    used = {choice.provider for agent in graph.agents.values() for choice in agent.models}
+    for name in sorted(used):
+        provider = {**BUILT_IN, **graph.settings.providers}.get(name)
+        variable = key_variable(provider) if provider else ""
+        if not variable:
+            yield Finding(f"key of {name}", "ok", "none needed")
+        elif os.environ.get(variable, "").strip():
+            yield Finding(f"key of {name}", "ok", f"{variable} is set")
+        else:
+            yield Finding(f"key of {name}", "warning", f"{variable} is not set: its models will not answer")
+
+
+def _trust(call: Call) -> Finding:
+    missing = missing_trust(call, Target(folder=call.folder, agent=""))
+    if not missing:
+        return Finding("trust", "ok", "nothing to allow")
+    wants = "; ".join(wish.text for wish in missing)
+    return Finding("trust", "warning", f"the project wants to {wants}: see `folkmoot trust`")
+
+
+def _journal(folder: Path) -> Finding:
+    if not has_run(folder):
+        writable = os.access(folder, os.W_OK)
+        text = "nothing has run yet" if writable else f"{folder} is not writable: nothing can run"
+        return Finding("journal", "ok" if writable else "failed", text)
+    try:
+        runs = asyncio.run(_read_journal(folder))
+    except FolkmootError as error:
+        return Finding("journal", "failed", str(error))
+    if not os.access(folder / FOLDER, os.W_OK):
+        return Finding("journal", "failed", f"{folder / FOLDER} is not writable: nothing can run")
+    return Finding("journal", "ok", f"{counted(runs, 'run')}, readable and writable")
+
+
+async def _read_journal(folder: Path) -> int:
+    async with opened(folder) as journal:
+        return len(await run_list(journal))
+
+
+def _git(folder: Path) -> Iterator[Finding]:
+    """Only where git is used: the journal holds requests and answers, and belongs to nobody's history."""
+    if not shutil.which("git") or not (folder / FOLDER).exists():
+        return
+    asked = subprocess.run(
+        ["git", "-C", str(folder), "check-ignore", "-q", f"{FOLDER}/folkmoot.db"], capture_output=True
+    )
+    if asked.returncode == 0:
+        yield Finding("git", "ok", f"{FOLDER} is ignored")
+    elif asked.returncode == 1:
+        yield Finding("git", "warning", f"{FOLDER} is not ignored: add it to .gitignore")

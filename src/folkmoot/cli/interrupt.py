@@ -1,0 +1,63 @@
+"""Ctrl-C and SIGTERM: the first cancels cleanly, the second leaves at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, TypeVar
+
+INTERRUPTED = 130
+T = TypeVar("T")
+
+
+def run_interruptibly(
+    work: Coroutine[Any, Any, T], *, first: Callable[[], None], second: Callable[[], None]
+) -> T:
+    """As `asyncio.run`. `first` is called when the work is being cancelled, `second` before leaving.
+
+    Raises KeyboardInterrupt if the work gave nothing. The handlers hold until the loop is closed, because a
+    tool that cannot be stopped may keep it from closing.
+    """
+    at_work: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+
+    async def noted() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        at_work.append((asyncio.get_running_loop(), task))
+        return await work
+
+    def stop() -> None:
+        first()
+        at_work[0][1].cancel()
+
+    pressed = 0
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed > 1 or not at_work:
+            second()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        at_work[0][0].call_soon_threadsafe(stop)
+
+    with _handled(press):
+        try:
+            return asyncio.run(noted())
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _handled(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, press) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,120 @@
+"""Carries a run out in front of its user: shows it, lets Ctrl-C cancel it, and returns its result."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, redirect_stdout, suppress
+from typing import TYPE_CHECKING
+
+from folkmoot.app import Folkmoot, Surroundings
+from folkmoot.cli.call import Call, Target
+from folkmoot.cli.interrupt import run_interruptibly
+from folkmoot.cli.progress import Progress, choose_progress
+from folkmoot.cli.trust import ask_for_trust, is_attended
+from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.engine.local import Identity, drawn
+from folkmoot.errors import Untrusted
+from folkmoot.orchestration.invocation import HearSpan
+from folkmoot.ports import Clock
+
+if TYPE_CHECKING:
+    from folkmoot.views.result import Result
+
+_BEAT = 0.1
+_PATIENCE = 2.0
+"""Seconds that the display may need to catch up with a run that is over."""
+
+Begin = Callable[["Folkmoot", "HearSpan | None"], Awaitable["Result"]]
+"""Starts a run, or takes one up again."""
+
+
+def perform(call: Call, target: Target, begin: Begin, *, quiet: bool, run_id: str = "") -> Result:
+    """The result, also of a run that was cancelled. Raises KeyboardInterrupt if none had begun by then."""
+    progress = choose_progress(quiet=quiet, verbose=call.verbose)
+
+    def attempt() -> Result:
+        return run_interruptibly(
+            _Performance(call, target, progress, run_id).to_its_end(begin),
+            first=lambda: progress.note("cancelling; once more to leave at once"),
+            second=progress.close,
+        )
+
+    try:
+        return attempt()
+    except Untrusted:
+        if not is_attended() or not ask_for_trust(call, target):
+            raise
+    return attempt()
+
+
+class _Performance:
+    """One run of this process, from its start or from where it was interrupted."""
+
+    def __init__(self, call: Call, target: Target, progress: Progress, run_id: str) -> None:
+        self._call = call
+        self._target = target
+        self._progress = progress
+        self._run_id = run_id
+        """Known from the start when a run is resumed, otherwise when it gets its name."""
+
+    async def to_its_end(self, begin: Begin) -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        with redirect_stdout(sys.stderr):  # what tools print is no report
+            async with self._opened() as moot, self._followed(moot):
+                try:
+                    return await begin(moot, self._progress.hear)
+                except asyncio.CancelledError:
+                    task.uncancel()
+                    if not self._run_id:
+                        raise
+                    return await moot.result(self._run_id)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Folkmoot]:
+        async with Folkmoot.open(
+            self._target.folder,
+            overrides=self._call.overrides,
+            around=Surroundings(identify=self._identify),
+            only=self._target.agent if self._target.alone else None,
+        ) as moot:
+            yield moot
+
+    def _identify(self, clock: Clock) -> Identity:
+        identity = drawn(clock)
+        self._run_id = identity.run
+        return identity
+
+    @asynccontextmanager
+    async def _followed(self, moot: Folkmoot) -> AsyncIterator[None]:
+        """Show what the journal says, as it says it."""
+        after = await moot.position()
+        following = asyncio.create_task(self._follow(moot, after))
+        beating = asyncio.create_task(self._beat())
+        try:
+            yield
+            await asyncio.wait({following}, timeout=_PATIENCE)
+        finally:
+            for task in (following, beating):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            self._progress.close()
+
+    async def _follow(self, moot: Folkmoot, after: int) -> None:
+        if self._run_id:
+            async for entry in moot.events(self._run_id):
+                self._progress.recall(entry.draft)
+                after = entry.seq
+        async for entry in moot.events(follow=True, after=after):
+            if entry.stream == self._run_id:
+                self._progress.take(entry.draft)
+                if isinstance(entry.event, (*RUN_ENDS, RunParked)):
+                    return
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(_BEAT)
+            self._progress.beat()

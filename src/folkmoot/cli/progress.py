@@ -1,0 +1,82 @@
+"""How people follow a run: nothing, one line per step, or the live tree; what fits where stderr leads."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Protocol
+
+from folkmoot.cli.output import console, say
+from folkmoot.cli.shown import shown
+from folkmoot.domain.entry import Draft
+from folkmoot.orchestration.invocation import HearSpan
+from folkmoot.views.timeline import line_of
+
+_log = logging.getLogger("folkmoot")
+
+
+class Progress(Protocol):
+    hear: HearSpan | None
+    """Takes the pieces of answers as they come; none: answers need not come in pieces."""
+
+    def take(self, draft: Draft) -> None: ...
+
+    def recall(self, draft: Draft) -> None:
+        """Take what happened before this process went on with the run."""
+
+    def note(self, text: str) -> None:
+        """Say something beside what the run itself says."""
+
+    def beat(self) -> None:
+        """A tenth of a second has passed."""
+
+    def close(self) -> None: ...
+
+
+def choose_progress(*, quiet: bool, verbose: bool) -> Progress:
+    if quiet:
+        return Silence()
+    target = console(stderr=True)
+    dumb = os.environ.get("TERM") == "dumb" or not target.encoding.lower().startswith("utf")
+    if not sys.stderr.isatty() or dumb or verbose:
+        return Lines(detailed=verbose)
+    from folkmoot.cli.live import LiveDisplay
+
+    return LiveDisplay(target)
+
+
+class Silence:
+    hear: HearSpan | None = None
+
+    def take(self, draft: Draft) -> None:
+        if line := line_of(draft, detailed=True):
+            _log.info(shown(line))
+
+    def recall(self, draft: Draft) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+    def beat(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Lines(Silence):
+    """One line per step, for logs and for terminals that can do no more."""
+
+    def __init__(self, *, detailed: bool) -> None:
+        self._detailed = detailed
+
+    def take(self, draft: Draft) -> None:
+        super().take(draft)
+        if line := line_of(draft, detailed=self._detailed):
+            indent = line[: len(line) - len(line.lstrip())]
+            say(indent + " ".join(line.split()))
+
+    def note(self, text: str) -> None:
+        say(text)

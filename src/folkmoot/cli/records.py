@@ -1,0 +1,103 @@
+"""The runs of a project as its journal tells them, whatever state the project's files are in by now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from folkmoot.app import open_journal, run_list
+from folkmoot.domain.entry import Draft
+from folkmoot.engine.owner import is_gone
+from folkmoot.errors import JournalDamaged, WrongUse
+from folkmoot.journal.database import FILE, FOLDER
+from folkmoot.ports import Journal, Query
+from folkmoot.views.result import Result
+from folkmoot.views.runs import RunRow
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, readonly: bool = True) -> AsyncIterator[Journal]:
+    """Raises `WrongUse` if nothing ever ran in `folder`."""
+    if not has_run(folder):
+        raise WrongUse(f"nothing has run in {folder} yet; `folkmoot run AGENT TEXT` starts something")
+    journal = open_journal(folder, readonly=readonly)
+    try:
+        yield journal
+    finally:
+        await journal.close()
+
+
+def has_run(folder: Path) -> bool:
+    return (folder / FOLDER / FILE).is_file()
+
+
+async def all_runs(folder: Path) -> list[RunRow]:
+    """Newest first; none if nothing ever ran."""
+    if not has_run(folder):
+        return []
+    async with opened(folder) as journal:
+        return await run_list(journal)
+
+
+async def find_run(journal: Journal, name: str) -> RunRow:
+    """By its id, the beginning of one that fits no other, or `last`."""
+    return chosen(await run_list(journal), name)
+
+
+def chosen(runs: Sequence[RunRow], name: str) -> RunRow:
+    if name == "last" and runs:
+        return runs[0]
+    fitting = [row for row in runs if row.run_id == name] or [
+        row for row in runs if name and row.run_id.startswith(name)
+    ]
+    if not fitting:
+        raise WrongUse(f"there is no run {name!r}; `folkmoot runs list` shows those that are")
+    if len(fitting) > 1:
+        ids = ", ".join(row.run_id for row in fitting[:5])
+        raise WrongUse(f"{len(fitting)} runs begin with {name!r}: {ids}{' …' if len(fitting) > 5 else ''}")
+    return fitting[0]
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Everything about one run."""
+
+    row: RunRow
+    drafts: list[Draft]
+    result: Result
+    owner: str
+    """Who runs it now; empty if nobody does."""
+    damage: str = ""
+    """What is wrong with its record; empty if all of it hangs together."""
+
+
+async def read_record(folder: Path, name: str) -> Record:
+    """Reads the whole stream of a run, which checks each hash and each link of its chain."""
+    async with opened(folder) as journal:
+        row = await find_run(journal, name)
+        drafts: list[Draft] = []
+        damage = ""
+        try:
+            async for entry in journal.read(Query(stream=row.run_id)):
+                drafts.append(entry.draft)
+        except JournalDamaged as error:
+            damage = str(error)
+        owner = await holder(journal, row.run_id) if row.status == "running" else ""
+        result = Result(row.run_id, drafts, live=row.status == "running")
+        return Record(row, drafts, result, owner, damage)
+
+
+async def holder(journal: Journal, run_id: str) -> str:
+    """Who has its lease; empty if nobody."""
+    for claim in await journal.claims():
+        if claim.run == run_id and claim.live and not is_gone(claim.owner):
+            return claim.owner
+    return ""
+
+
+def called(owner: str) -> str:
+    """An owner as people know it: `host/pid/…` is a process."""
+    host, _, rest = owner.partition("/")
+    return f"process {rest.partition('/')[0]} on {host}"

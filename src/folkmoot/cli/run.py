@@ -1,0 +1,62 @@
+"""`folkmoot run`: the tree on stderr while it runs, the final report alone on stdout."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.call import AsJson, Quiet, call_of
+from folkmoot.cli.complete import agent_files
+from folkmoot.errors import WrongUse
+
+
+def run(
+    context: typer.Context,
+    agent: Annotated[
+        str,
+        typer.Argument(metavar="AGENT", help="The agent's file, or its id.", autocompletion=agent_files),
+    ],
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="What it is asked; absent or `-`: what comes on stdin."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """Run an agent and print its final report.
+
+    The report stands alone on stdout, the progress on stderr. Ctrl-C cancels the run, a second one leaves at
+    once. The exit code is 0 if all is well, 1 if the run failed, 2 for wrong use, 3 if a tool server did not
+    start, 4 if a file or setting is wrong, 5 if an answer broke its schema, 6 if it waits for a person, 130
+    if it was cancelled.
+
+    \b
+    Examples:
+      folkmoot run front-desk.ai "I was charged twice."
+      git diff | folkmoot run review.ai > review.md
+      folkmoot run front-desk.ai "Where is my order?" --json --set maxTurns=3
+    """
+    from folkmoot.cli.ending import finish
+    from folkmoot.cli.perform import perform
+
+    call = call_of(context)
+    target = call.target(agent)
+    request = _request(text, agent)
+    began = time.monotonic()
+    result = perform(call, target, lambda moot, hear: moot.run(target.agent, request, hear=hear), quiet=quiet)
+    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
+
+
+def _request(text: str | None, agent: str) -> str:
+    """Bytes that are no text come as surrogates in arguments; both ways they are refused."""
+    if text is None and sys.stdin.isatty():
+        raise WrongUse(f'there is nothing to ask; write: folkmoot run {agent} "…"')
+    try:
+        if text in (None, "-"):
+            return sys.stdin.buffer.read().decode().removesuffix("\n")
+        return text.encode(errors="surrogateescape").decode()
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"the request is not UTF-8 text: {error}") from None

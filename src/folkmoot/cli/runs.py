@@ -1,0 +1,154 @@
+"""`folkmoot runs`: what ran, how it went, and how to stop it or go on with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from folkmoot.cli.call import AsJson, Quiet, Target, call_of, finished
+from folkmoot.cli.complete import run_names
+from folkmoot.errors import Held, OperationFailed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+app = typer.Typer(help="What ran, how it went, and how to stop it or go on with it.", no_args_is_help=True)
+
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, the beginning of one, or `last`.",
+        autocompletion=run_names,
+        show_default=False,
+    ),
+]
+
+
+@app.command("list")
+def list_runs(context: typer.Context, as_json: AsJson = False) -> None:
+    """List all runs of the project, newest first.
+
+    \b
+    Examples:
+      folkmoot runs list
+      folkmoot runs list --json
+    """
+    from folkmoot.cli.amounts import between, moment
+    from folkmoot.cli.output import STYLES, say, write_json, write_table
+    from folkmoot.cli.records import all_runs
+
+    folder = call_of(context).folder
+    rows = finished(all_runs(folder))
+    if as_json:
+        write_json(rows)
+    elif not rows:
+        say(f"nothing has run in {folder} yet")
+    else:
+        write_table(
+            ("run", "status", "started", "took", "agent", "asked"),
+            (
+                (
+                    row.run_id,
+                    (row.status, STYLES.get(row.status, "")),
+                    moment(row.started_at),
+                    between(row.started_at, row.ended_at),
+                    row.agent,
+                    row.request,
+                )
+                for row in rows
+            ),
+        )
+
+
+@app.command()
+def show(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
+    """Show one run: agents, turns, tools, failures, cost and report.
+
+    Also who holds it now, and whether its record is whole; the exit code is 1 if it is not.
+
+    \b
+    Examples:
+      folkmoot runs show last
+      folkmoot runs show 20260101-101500 --json
+    """
+    from folkmoot.cli.output import write_json
+    from folkmoot.cli.records import read_record
+    from folkmoot.cli.showing import as_document, write_record
+
+    record = finished(read_record(call_of(context).folder, run))
+    if as_json:
+        write_json(as_document(record))
+    else:
+        write_record(record)
+    return 1 if record.damage else 0
+
+
+@app.command()
+def cancel(
+    context: typer.Context,
+    run: RunName,
+    reason: Annotated[str, typer.Option(help="Kept with the run.")] = "cancelled by its user",
+    as_json: AsJson = False,
+) -> None:
+    """Stop a run, whichever process runs it.
+
+    Returns when the stop is acknowledged: from then on no model request and no tool call starts.
+
+    \b
+    Examples:
+      folkmoot runs cancel last
+      folkmoot runs cancel 20260101-101500 --reason "wrong customer"
+    """
+    from folkmoot.cli.output import say, write_json
+
+    run_id = finished(_cancel(call_of(context).folder, run, reason))
+    if as_json:
+        write_json({"runId": run_id, "status": "cancelled"})
+    else:
+        say(f"run {run_id} is stopped: no model request and no tool call starts any more")
+
+
+@app.command()
+def resume(context: typer.Context, run: RunName, as_json: AsJson = False, quiet: Quiet = False) -> int:
+    """Go on with an interrupted run, in this process.
+
+    Nothing that is recorded is done or paid for again. A run that is over is only printed.
+
+    \b
+    Examples:
+      folkmoot runs resume last
+    """
+    from folkmoot.cli.ending import finish
+    from folkmoot.cli.perform import perform
+    from folkmoot.cli.records import called, read_record
+
+    call = call_of(context)
+    record = finished(read_record(call.folder, run))
+    result, run_id = record.result, record.row.run_id
+    if record.owner:
+        raise OperationFailed(
+            f"run {run_id} is in the hands of {called(record.owner)}; wait for it, or stop it with:"
+            f" folkmoot runs cancel {run_id}"
+        )
+    if result.status in ("interrupted", "waiting"):
+        target = Target(folder=call.folder, agent=record.row.agent)
+        try:
+            result = perform(
+                call, target, lambda moot, hear: moot.resume(run_id, hear=hear), quiet=quiet, run_id=run_id
+            )
+        except Held as held:
+            raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None
+    return finish(result, as_json=as_json, quiet=quiet)
+
+
+async def _cancel(folder: Path, name: str, reason: str) -> str:
+    from folkmoot.cli.records import find_run, opened
+    from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.local import LocalEngine
+
+    async with opened(folder, readonly=False) as journal:
+        run_id = (await find_run(journal, name)).run_id
+        await LocalEngine(journal, SystemClock()).cancel(run_id, reason)
+        return run_id

@@ -1,0 +1,98 @@
+"""`folkmoot sessions`: the agent sessions of a run, as the tree of who caused whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.cli.complete import run_names
+
+if TYPE_CHECKING:
+    from folkmoot.cli.output import Cell
+    from folkmoot.views.livetree import Branch, Row
+
+app = typer.Typer(help="The agent sessions of a run.", no_args_is_help=True)
+
+
+@app.callback()
+def _sessions() -> None:
+    """The agent sessions of a run, as the tree of who caused whom."""
+
+
+@app.command("list")
+def list_sessions(
+    context: typer.Context,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run's id, or its beginning.", autocompletion=run_names)
+    ] = "last",
+    as_json: AsJson = False,
+) -> None:
+    """List the sessions of a run, children below their parents.
+
+    \b
+    Examples:
+      folkmoot sessions list
+      folkmoot sessions list 20260101-101500 --json
+    """
+    from folkmoot.cli.output import say, write_json, write_table
+    from folkmoot.cli.records import has_run, read_record
+    from folkmoot.views.livetree import live_tree, rows
+
+    folder = call_of(context).folder
+    if run == "last" and not has_run(folder):
+        write_json([]) if as_json else say(f"nothing has run in {folder} yet")
+        return
+    record = finished(read_record(folder, run))
+    root, live = live_tree(record.drafts).root, bool(record.owner)
+    assert root is not None, "a run begins with its root"
+    if as_json:
+        write_json([_document(branch, parent, live) for branch, parent in _with_parents(root)])
+        return
+    head = ("agent", "status", "cause", "turns", "tokens", "took", "session")
+    write_table(head, (_cells(row, live) for row in rows(root)))
+
+
+def _cells(row: Row, live: bool) -> tuple[Cell, ...]:
+    from folkmoot.cli.amounts import between
+    from folkmoot.cli.output import STYLES
+
+    branch, status = row.branch, _status(row.branch, live)
+    return (
+        row.guide + branch.agent,
+        (status, STYLES.get(status, "")),
+        branch.cause,
+        str(branch.turn),
+        f"{branch.tokens:,}",
+        between(branch.started_at, branch.ended_at),
+        branch.id,
+    )
+
+
+def _status(branch: Branch, live: bool) -> str:
+    return branch.status if branch.ended_at or live else "interrupted"
+
+
+def _with_parents(branch: Branch, parent: str | None = None) -> Iterator[tuple[Branch, str | None]]:
+    yield branch, parent
+    for child in branch.children:
+        yield from _with_parents(child, branch.id)
+
+
+def _document(branch: Branch, parent: str | None, live: bool) -> dict[str, Any]:
+    return {
+        "id": branch.id,
+        "status": _status(branch, live),
+        "agentId": branch.agent,
+        "parentId": parent,
+        "cause": branch.cause or None,
+        "span": branch.span,
+        "turns": branch.turn,
+        "tokens": branch.tokens,
+        "costUsd": branch.cost_usd,
+        "startedAt": branch.started_at,
+        "endedAt": branch.ended_at or None,
+        "error": branch.note if branch.status in ("failed", "cancelled") else None,
+    }

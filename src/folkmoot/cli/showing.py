@@ -1,0 +1,56 @@
+"""One run on the screen, from its record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from folkmoot.cli.amounts import between, counted, moment
+from folkmoot.cli.ending import summary, write_report
+from folkmoot.cli.output import STYLES, write
+from folkmoot.cli.records import Record, called
+from folkmoot.cli.shown import in_one_line
+from folkmoot.views.outline import outline
+
+
+def as_document(record: Record) -> dict[str, Any]:
+    """The result, with who holds the run and whether its record is whole."""
+    journal = {"events": len(record.drafts), "intact": not record.damage, "error": record.damage or None}
+    return {
+        **record.result.to_json(),
+        "status": record.row.status,
+        "agent": record.row.agent,
+        "request": record.row.request,
+        "startedAt": record.row.started_at,
+        "endedAt": record.row.ended_at,
+        "heldBy": record.owner or None,
+        "journal": journal,
+    }
+
+
+def write_record(record: Record) -> None:
+    row, result, style = record.row, record.result, STYLES[record.row.status]
+    write(f"run {row.run_id}", "bold")
+    write(
+        f"  {summary(row.status, result.totals, between(row.started_at, row.ended_at))}",
+        style,
+    )
+    write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
+    write(f"  started  {moment(row.started_at)}")
+    if record.owner:
+        write(f"  held by  {called(record.owner)}")
+    elif row.status == "interrupted":
+        write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
+    chain = f"hash chain broken: {record.damage}" if record.damage else "hash chain intact"
+    write(f"  journal  {counted(len(record.drafts), 'event')}, {chain}", "bold red" if record.damage else "")
+    write()
+    for line in outline(result.op_tree) if result.op_tree else ():
+        write("  " * (line.depth + 1) + in_one_line(line.text), _style(line.status))
+    write()
+    if row.error:
+        write(f"{row.status}: {row.error}", style)
+    elif result.final_report:
+        write_report(result.final_report)
+
+
+def _style(status: str) -> str:
+    return {"failed": "red", "running": "cyan"}.get(status, "")

@@ -1,0 +1,28 @@
+"""Text from models, tools and files as a terminal may show it: it can move, hide or recolour nothing else."""
+
+from __future__ import annotations
+
+import re
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
+    "\u2028\u2029"  # line and paragraph separator
+    "\u202a-\u202e\u2066-\u2069"  # bidi embeddings, overrides and isolates
+    "\ud800-\udfff]"  # lone surrogates: no stream can write them
+)
+_NEWLINES = re.compile("\r\n?")
+
+
+def shown(text: str) -> str:
+    """Newlines and tabs stay; other control characters are spelled as JSON does it, so JSON stays JSON."""
+    return escaped(_NEWLINES.sub("\n", text))
+
+
+def escaped(text: str) -> str:
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def in_one_line(text: str, width: int = 0) -> str:
+    """For a place of one line: white space collapsed, cut at `width` characters if that is given."""
+    line = " ".join(shown(text).split())
+    return line if not width or len(line) <= width else f"{line[: width - 1]}…"

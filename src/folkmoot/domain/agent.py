@@ -1,0 +1,190 @@
+"""What an author declares: one agent, its options, and the graph of agents that know each other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from folkmoot.domain.budget import Budget, Duration, Price
+from folkmoot.domain.options import Count, Names, Options, Reasoning
+from folkmoot.domain.settings import Settings
+from folkmoot.domain.value import Value
+
+Schema = Annotated[dict[str, Any], Meta(extra={"written": "schema"})]
+"""A mapping, or a string that holds one as JSON or YAML."""
+References = Annotated[tuple[str, ...], Meta(extra={"written": "names", "refers": "agent"})]
+Reference = Annotated[str, Meta(extra={"refers": "agent"})]
+"""Another agent's file: relative to this one, with `.ai`, inside the project."""
+
+Format = Literal["text", "markdown", "json"]
+Pattern = Literal["advisor", "route", "handoff", "member", "lead", "agent"]
+"""In which way one agent's file refers to another's."""
+
+
+class Input(Value, forbid_unknown_fields=True):
+    format: Literal["text", "json"] = "text"
+    schema: Schema | None = None
+    """JSON Schema, with `format: json`."""
+    schema_ref: str | None = None
+    """A file with the schema, relative to this one; `schema` wins."""
+
+
+class Output(Value, forbid_unknown_fields=True):
+    format: Format = "text"
+    schema: Schema | None = None
+    """JSON Schema, with `format: json`."""
+    schema_ref: str | None = None
+    """A file with the schema, relative to this one; `schema` wins."""
+
+
+class Router(Value, forbid_unknown_fields=True):
+    destinations: Annotated[References, Meta(min_length=1)]
+    """The agents that this one may pass the request to."""
+
+
+class Team(Value, forbid_unknown_fields=True):
+    members: Annotated[References, Meta(min_length=1)]
+    """The agents that work in parallel; none of them may have a `handoff`."""
+    supervisor: Reference | None = None
+    """The lead; absent, or this file itself: this agent."""
+    member_max_turns: Count | None = None
+    """Instead of each member's own `maxTurns`."""
+    supervisor_max_turns: Count | None = None
+    """Instead of the lead's own `maxTurns`; bounds the whole team."""
+
+
+class Frontmatter(Options, forbid_unknown_fields=True):
+    """Everything that may stand between the two `---` lines of an `.ai` file."""
+
+    description: str = ""
+    """One sentence for people, and for agents that may call this one."""
+    usage: str = ""
+    """How to ask this agent; shown by `agents show`."""
+    tool_name: Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")] | None = None
+    """The name under which others call it as a tool; absent: its id."""
+    input: Input = Input()
+    """What the agent expects."""
+    output: Output = Output()
+    """What the agent reports."""
+    tools: Names = ()
+    """Tools by name, as `folkmoot.yaml` or Python declares them."""
+    agents: References = ()
+    """Agents offered as tools, each as `agent__<name>`."""
+    plugins: Names = ()
+    """Reserved."""
+    advisors: References = ()
+    """Agents consulted in parallel before this one starts."""
+    router: Router | None = None
+    """Where this agent may route the request to."""
+    handoff: Reference | None = None
+    """The one agent that answers after this one."""
+    team: Team | None = None
+    """Members that work under a lead and broadcast to each other."""
+    chat: bool = False
+    """Keep the finished session, so that its caller may ask back."""
+    budget: Budget = Budget()
+    """Limits of this agent and all it starts, as a part of its caller's."""
+    split: Literal["never", "auto", "always"] = "never"
+    """Planner and executor as two sessions under contract."""
+    cache: Duration = 0.0
+    """How long a result may be reused; `off` by default."""
+    tool_output: dict[str, Any] = {}
+    """Reserved."""
+
+
+class Tuning(Value):
+    """`Options` after every source was asked: nothing is missing."""
+
+    max_turns: int = 10
+    max_tool_calls_per_turn: int = 10
+    max_retries: int = 3
+    llm_timeout: float = 600.0
+    tool_timeout: float = 300.0
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_output_tokens: int = 4096
+    repeat_penalty: float | None = None
+    tool_response_max_bytes: int = 12_288
+    reasoning: Reasoning | None = None
+    reasoning_tokens: int | None = None
+    caching: Literal["none", "full"] = "full"
+
+
+class ModelChoice(Value):
+    """One model that an agent may use, with everything known about it at load time."""
+
+    provider: str
+    model: str
+    context_window: int
+    price: Price
+
+    @property
+    def ref(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+class KnownModel(Value):
+    """What the package knows of a model that no file says anything about."""
+
+    context_window: int
+    price: Price
+
+
+class Agent(Value):
+    """One loaded `.ai` file. References are files relative to the project, checked to exist."""
+
+    id: str
+    """The file name without `.ai`."""
+    file: str
+    prompt: str
+    """The body: the system prompt."""
+    description: str = ""
+    usage: str = ""
+    tool_name: str = ""
+    input: Input = Input()
+    output: Output = Output()
+    tuning: Tuning = Tuning()
+    models: tuple[ModelChoice, ...] = ()
+    tools: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    advisors: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
+    handoff: str | None = None
+    team: Team | None = None
+    chat: bool = False
+    budget: Budget = Budget()
+    split: Literal["never", "auto", "always"] = "never"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether this agent's own report is the answer (A-20); a router may still answer itself (A-57)."""
+        return self.handoff is None and not self.destinations
+
+    @property
+    def edges(self) -> tuple[tuple[Pattern, str], ...]:
+        """The files of all agents that this one may start, in the order in which it would."""
+        team = self.team or Team(members=())
+        of: dict[Pattern, tuple[str | None, ...]] = {
+            "advisor": self.advisors,
+            "agent": self.agents,
+            "member": team.members,
+            "lead": (team.supervisor,),
+            "route": self.destinations,
+            "handoff": (self.handoff,),
+        }
+        return tuple((pattern, file) for pattern, files in of.items() for file in files if file)
+
+
+class Graph(Value):
+    """A whole project, sound and immutable: what a run is pinned to."""
+
+    agents: dict[str, Agent]
+    """By file, relative to the project, with `/` between folders."""
+    settings: Settings = Settings()
+
+    def terminal(self, file: str) -> bool:
+        """As `Agent.terminal`; a team's member reports to its lead, so it never answers itself (A-20)."""
+        members = (agent.team.members for agent in self.agents.values() if agent.team)
+        return self.agents[file].terminal and not any(file in files for files in members)

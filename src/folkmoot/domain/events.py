@@ -1,0 +1,341 @@
+"""Everything that can happen. The journal holds these and nothing else.
+
+An event is stored under its `type` and `version`, never under a class or module name, so classes may move.
+Fields are added with defaults; a change of meaning is a new version with an upcaster in the journal's codec.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from folkmoot.domain.message import Access, Effect, Message, Usage
+from folkmoot.domain.report import Outcome, StopReason
+from folkmoot.domain.value import Value
+
+Cause = Literal["", "advisor", "route", "handoff", "sub"]
+"""Why a session runs: empty for the root, otherwise the pattern that started it."""
+
+
+class Event(Value):
+    """Base of all events."""
+
+    type: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+
+
+class RunStarted(Event):
+    """A run begins. All its randomness comes from `seed`, so that a resumed run draws the same."""
+
+    type = "run.started"
+    agent: str
+    """The root agent's file."""
+    request: str
+    graph: str
+    """The artifact that holds the resolved project this run is pinned to."""
+    seed: str
+
+
+class RunCompleted(Event):
+    """The run reached its answer."""
+
+    type = "run.completed"
+    outcome: Outcome
+
+
+class RunFailed(Event):
+    """The run ended without an answer; `error` names the stage."""
+
+    type = "run.failed"
+    error: str
+    stop_reason: StopReason
+    outcome: Outcome | None = None
+
+
+class CancelRequested(Event):
+    """The stop is acknowledged: from here on no model request and no tool call starts."""
+
+    type = "run.cancel_requested"
+    reason: str
+
+
+class RunCancelled(Event):
+    """The run was stopped and everything below it has ended."""
+
+    type = "run.cancelled"
+    reason: str
+
+
+class RunParked(Event):
+    """The run waits for someone; nobody holds it until then."""
+
+    type = "run.parked"
+    waiting: tuple[str, ...]
+
+
+class SessionStarted(Event):
+    """One agent begins its own conversation."""
+
+    type = "session.started"
+    agent: str
+    """The agent's file."""
+    request: str
+    """The whole user message, envelopes included."""
+    parent: str = ""
+    """The session that caused it."""
+    cause: Cause = ""
+    title: str = ""
+
+
+class SessionCompleted(Event):
+    """The session left through one of its exits."""
+
+    type = "session.completed"
+    outcome: Outcome
+
+
+class SessionFailed(Event):
+    """The session ended without an answer of its own; the report is synthetic."""
+
+    type = "session.failed"
+    outcome: Outcome
+
+
+class SessionCancelled(Event):
+    """The session was stopped from outside."""
+
+    type = "session.cancelled"
+    reason: str
+
+
+class LlmRequest(Event):
+    """A model is about to be asked; what the request may cost at most is reserved."""
+
+    type = "llm.request"
+    turn: int
+    attempt: int
+    model: str
+    """`provider/model`."""
+    max_output: int
+    reserved_tokens: int
+    reserved_usd: float = 0.0
+    final: bool = False
+    """Only the exits are offered."""
+
+
+class LlmResponse(Event):
+    """The model answered."""
+
+    type = "llm.response"
+    turn: int
+    attempt: int
+    model: str
+    message: Message
+    usage: Usage
+    cost_usd: float = 0.0
+    stop: str = ""
+    latency_ms: int = 0
+    guessed: bool = False
+    """The provider did not count the tokens; they were estimated, so that no answer is free by omission."""
+
+
+class LlmFailed(Event):
+    """The attempt gave no answer; another attempt may follow in the same turn."""
+
+    type = "llm.failed"
+    turn: int
+    attempt: int
+    model: str
+    error: str
+    retryable: bool
+    retry_after: float | None = None
+    latency_ms: int = 0
+
+
+class ToolStarted(Event):
+    """A tool call was let through and is about to be made."""
+
+    type = "tool.started"
+    turn: int
+    call: int
+    """Position in the model's answer: the call's name."""
+    tool: str
+    arguments: dict[str, Any]
+    effect: Effect
+    access: Access
+    key: str
+    """The idempotency key handed to the tool: run, span and call."""
+    decision: str
+    """Why the gate let it through."""
+
+
+class ToolFinished(Event):
+    """The tool gave a result."""
+
+    type = "tool.finished"
+    turn: int
+    call: int
+    tool: str
+    text: str
+    """What the model reads."""
+    evidence: str
+    """The id of this result, minted by the runtime."""
+    artifact: str = ""
+    """The whole text, when the model reads only a part of it."""
+    latency_ms: int = 0
+
+
+class ToolFailed(Event):
+    """The call was refused or gave no result; the model reads why."""
+
+    type = "tool.failed"
+    turn: int
+    call: int
+    tool: str
+    text: str
+    overflow: bool = False
+    """The result did not fit into the model's context; the next turn is the last."""
+    broke_schema: bool = False
+    """The call was a report that does not fit the schema its agent declares."""
+    latency_ms: int = 0
+
+
+class ToolInDoubt(Event):
+    """A `once` call was under way when its process died; only a person can say what became of it."""
+
+    type = "tool.in_doubt"
+    turn: int
+    call: int
+    tool: str
+
+
+class AdvisorStarted(Event):
+    """An agent consults another before its own session."""
+
+    type = "advisor.started"
+    advisor: str
+
+
+class AdvisorCompleted(Event):
+    """The advisor's report goes into its block."""
+
+    type = "advisor.completed"
+    advisor: str
+    answered_by: str
+    """The agent that really answered: an advisor may route or hand off."""
+
+
+class AdvisorFailed(Event):
+    """The advisor gave no report; a text that says so goes into its block."""
+
+    type = "advisor.failed"
+    advisor: str
+    error: str
+
+
+class RouterSelected(Event):
+    """A router chose where the request goes."""
+
+    type = "router.selected"
+    agent: str
+    message: str = ""
+
+
+HandoffKind = Literal["chain", "route", "contract", "ownership", "delegate"]
+
+
+class HandoffRequested(Event):
+    """Something passes from one agent to another; recorded before the receiver starts."""
+
+    type = "handoff.requested"
+    kind: HandoffKind
+    sender: str
+    receiver: str
+    reason: str = ""
+    artifact_ids: tuple[str, ...] = ()
+    """What passes over, by content hash."""
+
+
+class HandoffAccepted(Event):
+    """The receiver begins."""
+
+    type = "handoff.accepted"
+    kind: HandoffKind
+    receiver: str
+
+
+class HandoffRejected(Event):
+    """The receiver did not take it, or failed with it."""
+
+    type = "handoff.rejected"
+    kind: HandoffKind
+    receiver: str
+    error: str
+
+
+class HandoffCompleted(Event):
+    """The receiver, and whoever came after it, finished."""
+
+    type = "handoff.completed"
+    kind: HandoffKind
+    receiver: str
+    answered_by: str
+
+
+class SubAgentSpawned(Event):
+    """An agent calls another as a tool."""
+
+    type = "sub_agent.spawned"
+    parent: str
+    session: str
+    specialist: str
+    mission_length: int
+    has_custom_definition: bool = False
+    hierarchy_level: int = 1
+
+
+class SubAgentCompleted(Event):
+    """The called agent's result goes back to its caller."""
+
+    type = "sub_agent.completed"
+    session: str
+    success: bool
+
+
+class SubAgentFailed(Event):
+    """The called agent gave no result; its caller reads why and goes on."""
+
+    type = "sub_agent.failed"
+    session: str
+    error: str
+    error_type: str = ""
+
+
+class ArtifactCreated(Event):
+    """Content was kept outside the events."""
+
+    type = "artifact.created"
+    artifact: str
+    kind: str
+    size: int
+
+
+class BudgetExceeded(Event):
+    """A limit stopped something before it was sent."""
+
+    type = "budget.exceeded"
+    limit: str
+    """Such as `requests 5` of `front-desk`."""
+
+
+class SystemError(Event):
+    """Something broke that no agent and no user caused."""
+
+    type = "system.error"
+    error: str
+
+
+EVENTS: dict[str, type[Event]] = {event.type: event for event in Event.__subclasses__()}
+"""Every event by its stored name."""
+
+RUN_ENDS = (RunCompleted, RunFailed, RunCancelled)
+SESSION_ENDS = (SessionCompleted, SessionFailed, SessionCancelled)

@@ -1,0 +1,72 @@
+"""What passes between a session, its model and its tools."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from folkmoot.domain.value import Value
+
+Effect = Literal["pure", "keyed", "once"]
+"""What a repetition would do: nothing, nothing under the same key, or harm."""
+Access = Literal["read", "egress", "write", "exec"]
+
+
+class ToolCall(Value):
+    """A model's wish to use a tool. Its name in the journal is its position in the answer, not this id."""
+
+    id: str
+    """The provider's id; only data: providers leave it empty, double it, or put a `/` into it."""
+    tool: str
+    """The name on the wire, such as `files__read`."""
+    arguments: dict[str, Any] = {}
+    malformed: str = ""
+    """The raw arguments when they were no JSON object; the call is then refused with the reason."""
+
+
+class Message(Value):
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+    """The id of the tool call that this message answers."""
+
+
+class ToolSpec(Value):
+    """A tool as offered to a model and known to the registry."""
+
+    name: str
+    """The name on the wire."""
+    description: str
+    parameters: dict[str, Any]
+    """JSON Schema of the arguments."""
+    effect: Effect = "once"
+    access: Access = "exec"
+    patient: bool = False
+    """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
+
+
+class ToolResult(Value):
+    text: str
+    failed: bool = False
+    child: str = ""
+    """The session that produced it, when the tool is an agent."""
+
+
+class Usage(Value):
+    """Tokens of one model request, as the provider reported them."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cache_read: int = 0
+    tokens_cache_write: int = 0
+
+
+class Answer(Value):
+    """What one attempt at a model gave."""
+
+    message: Message
+    usage: Usage = Usage()
+    stop: str = ""
+    """The provider's own word for why it stopped."""
+    cost_usd: float | None = None
+    """What the provider says it cost; beats the price table."""

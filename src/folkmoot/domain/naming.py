@@ -1,0 +1,22 @@
+"""How things are called: dots in files, `__` on the wire."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+WIRE_LENGTH = 64
+_NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def wire_name(name: str) -> str:
+    """`files.read` as `files__read`; what providers refuse becomes `_`, a long name ends in a hash."""
+    wire = _NOT_ON_THE_WIRE.sub("_", name.replace(".", "__"))
+    if len(wire) <= WIRE_LENGTH:
+        return wire
+    return f"{wire[: WIRE_LENGTH - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def agent_tool(tool_name: str) -> str:
+    """The name under which a model calls an agent of `agents:`."""
+    return wire_name(f"agent.{tool_name}")

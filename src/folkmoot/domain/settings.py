@@ -1,0 +1,112 @@
+"""Everything that may stand in `folkmoot.yaml`: run-wide defaults, never what an agent is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from folkmoot.domain.budget import Budget, Duration, Limits, Price
+from folkmoot.domain.message import Access, Effect
+from folkmoot.domain.options import Options
+from folkmoot.domain.value import Value
+
+Free = Literal["free"]
+
+
+class Provider(Value, forbid_unknown_fields=True):
+    """Where models are asked."""
+
+    kind: Literal["scripted", "openai", "anthropic"]
+    base_url: str | None = None
+    """Absent: the provider's own address."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key; the key itself never stands in a file."""
+    price: Free | Price | None = None
+    """For all its models that have none of their own."""
+    context_window: Annotated[int, Meta(ge=1)] | None = None
+    """For all its models that have none of their own."""
+    script: str | None = None
+    """With `kind: scripted`: the YAML file with the answers, relative to the project."""
+    headers: dict[str, str] = {}
+    """Sent with every request."""
+
+
+class ModelAlias(Value, forbid_unknown_fields=True):
+    """A short name for a model. A plain string is short for `{ref: …}`."""
+
+    ref: str
+    """`provider/model`."""
+    context_window: Annotated[int, Meta(ge=1)] | None = None
+    price: Free | Price | None = None
+
+
+class ToolSource(Value, forbid_unknown_fields=True):
+    """Where tools come from."""
+
+    kind: Literal["python", "mcp"]
+    module: str | None = None
+    """With `kind: python`: a file relative to the project."""
+    command: tuple[str, ...] = ()
+    """With `kind: mcp`: the command line of a server."""
+    url: str | None = None
+    effect: Effect | None = None
+    access: Access | None = None
+
+
+class TaskContinuation(Value, forbid_unknown_fields=True):
+    enabled: bool = True
+    check_interval: Duration = 120.0
+    idle_threshold: Duration = 180.0
+    zombie_task_ttl: Duration = 86_400.0
+    channel: str = "internal"
+
+
+class Orchestration(Value, forbid_unknown_fields=True, rename=None):
+    """How agents call agents that no file names. The keys keep their snake_case."""
+
+    enable_agent_tool: bool = False
+    auto_approve: bool = False
+    sub_agent_profile: str | None = None
+    sub_agent_work_dir: str | None = None
+    sub_agent_max_steps: Annotated[int, Meta(ge=1)] = 30
+    sub_agent_tool_allowlist: tuple[str, ...] | None = None
+    summarize_results: bool = False
+    summary_max_length: Annotated[int, Meta(ge=1)] = 2000
+    enable_result_cache: bool = False
+    cache_ttl_seconds: Annotated[int, Meta(ge=1)] = 3600
+    stream_sub_agent_events: bool = False
+
+
+class Approvals(Value, forbid_unknown_fields=True):
+    unattended: Literal["park", "deny"] = "park"
+
+
+class Storage(Value, forbid_unknown_fields=True):
+    url: str | None = None
+    """Absent: `.folkmoot/folkmoot.db` in the project."""
+
+
+class AgentDefaults(Options, forbid_unknown_fields=True):
+    """Options that hold where an agent's file says nothing."""
+
+    task_continuation: TaskContinuation = TaskContinuation()
+
+
+class AgentSettings(Value, forbid_unknown_fields=True):
+    defaults: AgentDefaults = AgentDefaults()
+
+
+class Settings(Value, forbid_unknown_fields=True):
+    providers: dict[str, Provider] = {}
+    """Where models are asked, by name. `openai` and `anthropic` need no entry."""
+    models: dict[str, Annotated[ModelAlias, Meta(extra={"short": "ref"})]] = {}
+    """Aliases; an agent without `models` uses `default`."""
+    budget: Budget = Budget()
+    """Limits of every run."""
+    limits: Limits = Limits()
+    tools: dict[str, ToolSource] = {}
+    orchestration: Orchestration = Orchestration()
+    agents: AgentSettings = AgentSettings()
+    approvals: Approvals = Approvals()
+    storage: Storage = Storage()

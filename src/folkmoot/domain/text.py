@@ -1,0 +1,17 @@
+"""Text from outside is made storable once, where it comes in."""
+
+from __future__ import annotations
+
+import re
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """Replace what JSON, SQLite or a terminal cannot hold: NUL and lone surrogates."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def estimated_tokens(text: str) -> int:
+    """An upper guess, before the provider counts: three bytes of UTF-8 a token."""
+    return len(text.encode("utf-8", "replace")) // 3 + 1

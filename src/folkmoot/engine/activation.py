@@ -1,0 +1,97 @@
+"""One activation of one run: from wherever its journal stands to an end, a wait or a cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.events import (
+    CancelRequested,
+    Event,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunParked,
+    RunStarted,
+    SystemError,
+)
+from folkmoot.errors import OperationFailed
+from folkmoot.orchestration.invocation import Run
+from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.log import Place
+from folkmoot.orchestration.run import ROOT, run_root
+from folkmoot.ports import Models, Tools
+from folkmoot.session.parked import Parked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """A loaded project with everything its agents need to run."""
+
+    graph: Graph
+    graph_id: str
+    """The artifact that holds the graph."""
+    kits: Kits
+    models: Models
+    tools: Tools
+
+
+class Activation:
+    def __init__(self, run: Run, started: RunStarted, began: str, *, fresh: bool) -> None:
+        self.run = run
+        self._fresh = fresh
+        self._started = started
+        self._began = began
+        self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
+        self._stopping = ""
+        self._task: asyncio.Task[None] | None = None
+
+    async def to_its_end(self) -> None:
+        """Return when the run has ended or parked, durably. Cancelling the caller cancels the run first."""
+        self._task = asyncio.get_running_loop().create_task(self._perform())
+        try:
+            await asyncio.wait({self._task})
+        except asyncio.CancelledError:
+            self.stop("interrupted")
+            await asyncio.wait({self._task})
+            raise
+        self._task.result()
+
+    def stop(self, reason: str) -> None:
+        """Acknowledge a stop: from here on nothing new begins."""
+        if self._task is None or self._task.done() or self._stopping:
+            return
+        self._stopping = reason
+        self._note(CancelRequested(reason=reason))
+        self._task.cancel()
+
+    async def ended(self) -> None:
+        if self._task:
+            await asyncio.wait({self._task})
+
+    async def _perform(self) -> None:
+        if self._fresh:
+            self._note(self._started)
+        self._note(await self._end())
+        await self.run.log.settle()
+
+    async def _end(self) -> Event:
+        try:
+            outcome = await run_root(self.run, self._started.agent, self._started.request, self._began)
+        except Parked as parked:
+            return RunParked(waiting=parked.waiting)
+        except asyncio.CancelledError:
+            return RunCancelled(reason=self._stopping or "interrupted")
+        except OperationFailed:
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            self._note(SystemError(error=said))
+            return RunFailed(error=said, stop_reason="SYSTEM_ERROR")
+        if outcome.failed:
+            return RunFailed(error=outcome.error, stop_reason=outcome.stop_reason, outcome=outcome)
+        return RunCompleted(outcome=outcome)
+
+    def _note(self, event: Event) -> None:
+        self.run.log.note(self._place, event)

@@ -1,0 +1,93 @@
+"""The clock of the machine, and one that tests turn by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import math
+import time
+from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class SystemClock:
+    def __init__(self) -> None:
+        self._second = 0
+        self._written = ""
+
+    def now(self) -> str:
+        """Written out anew once a second: every event has a time, and formatting one costs as much as storing it."""
+        second, rest = divmod(time.time_ns(), 1_000_000_000)
+        if second != self._second:
+            self._second, self._written = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._written}.{rest // 1_000_000:03d}Z"
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def within(self, seconds: float, work: Awaitable[T]) -> T:
+        if not seconds or seconds == math.inf:
+            return await work
+        async with asyncio.timeout(seconds):
+            return await work
+
+
+class FakeClock:
+    """Time passes only in `advance`. Shipped, because users test their agents' timeouts too."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self._elapsed = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+
+    def now(self) -> str:
+        return _written(self._start + timedelta(seconds=self._elapsed))
+
+    def monotonic(self) -> float:
+        return self._elapsed
+
+    async def sleep(self, seconds: float) -> None:
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._elapsed + seconds, id(woken), woken))
+        await woken
+
+    async def within(self, seconds: float, work: Awaitable[T]) -> T:
+        if not seconds or seconds == math.inf:
+            return await work
+        working = asyncio.ensure_future(work)
+        timer = asyncio.ensure_future(self.sleep(seconds))
+        try:
+            await asyncio.wait({working, timer}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise TimeoutError
+            return working.result()
+        finally:
+            working.cancel()
+            timer.cancel()
+
+    async def advance(self, seconds: float) -> None:
+        """Let time pass, waking sleepers in order, and let everything that can run, run."""
+        until = self._elapsed + seconds
+        await self._settle()
+        while self._sleepers and self._sleepers[0][0] <= until:
+            due, _, woken = heapq.heappop(self._sleepers)
+            self._elapsed = max(self._elapsed, due)
+            if not woken.done():
+                woken.set_result(None)
+            await self._settle()
+        self._elapsed = until
+
+    @staticmethod
+    async def _settle() -> None:
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

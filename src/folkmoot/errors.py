@@ -1,0 +1,104 @@
+"""Every error this package raises on purpose, by who must act.
+
+FolkmootError
+├── DeclarationError      an agent file or a setting is wrong            the author     exit 4
+├── Untrusted             a project wants something nobody allowed yet   the author     exit 4
+├── WrongUse              unknown agent, unknown run, bad argument       the caller     exit 2
+└── OperationFailed       the world did not do its part                  the operator   exit 1
+    ├── ModelFailed       one attempt at a model did not give an answer
+    ├── StaleOwner        somebody else owns this run by now
+    ├── Held              a run is in the hands of another live process
+    ├── Conflict          a shared stream moved on; read again and retry
+    ├── JournalDamaged    the journal does not read back as it was written
+    └── JournalTooNew     a newer release wrote this journal
+
+What a model must mend is a message to it, never an exception. What fails inside a run is an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong in a project, where it is, and how to mend it."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+    severity: Literal["error", "warning"] = "error"
+    message: str
+
+    def __str__(self) -> str:
+        prefix = "warning: " if self.severity == "warning" else ""
+        return f"{self.file}:{self.line}:{self.column}: {prefix}{self.message}"
+
+
+class FolkmootError(Exception):
+    """Base of all errors raised on purpose; the doors catch this one."""
+
+    exit_code = 1
+
+
+class DeclarationError(FolkmootError):
+    """A project cannot be loaded. Carries everything that is wrong with it, not the first thing only."""
+
+    exit_code = 4
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class Untrusted(FolkmootError):
+    """A project names code or an address that this user has not allowed."""
+
+    exit_code = 4
+
+
+class WrongUse(FolkmootError):
+    """The caller asked for something that does not exist or makes no sense."""
+
+    exit_code = 2
+
+
+class OperationFailed(FolkmootError):
+    """The world did not do its part: a disk, a network, a server, another process."""
+
+
+class ModelFailed(OperationFailed):
+    """One attempt at a model gave no answer. The session decides whether another one is made."""
+
+    def __init__(self, message: str, *, retryable: bool, retry_after: float | None = None) -> None:
+        self.retryable = retryable
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class StaleOwner(OperationFailed):
+    """Another process has claimed this run since; whatever this one does is void."""
+
+
+class Held(OperationFailed):
+    """A live process owns this run."""
+
+    def __init__(self, run: str, owner: str) -> None:
+        self.owner = owner
+        super().__init__(f"run {run!r} is in the hands of {owner}; wait for it or cancel the run")
+
+
+class Conflict(OperationFailed):
+    """A shared stream is no longer at the expected version."""
+
+
+class JournalDamaged(OperationFailed):
+    """The journal does not read back as it was written; names the position."""
+
+
+class JournalTooNew(OperationFailed):
+    """The journal has a schema this release does not know; names the version it needs."""
+
+    exit_code = 4

@@ -1,0 +1,64 @@
+"""Content by its hash: up to 64 KB in the database, larger as a file of its own. Never changed, never
+doubled."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+from folkmoot.errors import JournalDamaged
+from folkmoot.journal.codec import LIMIT, hash_of
+from folkmoot.journal.files import make_durable_folder, sync_folder, write_durably
+
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+def store_file(folder: Path, id: str, content: bytes) -> None:
+    """Write large content so that it is durable before an entry names it. Small content is for
+    `store_row`."""
+    if len(content) <= LIMIT:
+        return
+    path = _path(folder, id)
+    make_durable_folder(path.parent.parent)
+    make_durable_folder(path.parent)
+    if path.exists():
+        sync_folder(path.parent)  # another process may have renamed it and died before it did this
+    else:
+        write_durably(path, content)
+
+
+def store_row(connection: sqlite3.Connection, id: str, content: bytes) -> None:
+    """Write small content inside the caller's transaction."""
+    if len(content) <= LIMIT:
+        connection.execute(
+            "INSERT OR IGNORE INTO artifact (id, content) VALUES (?, ?)", (bytes.fromhex(id), content)
+        )
+
+
+def fetch_row(connection: sqlite3.Connection, id: str) -> bytes | None:
+    """Small content. Raises KeyError for what cannot be an id, JournalDamaged for content that has
+    changed."""
+    if not _ID.fullmatch(id):
+        raise KeyError(id)
+    row = connection.execute("SELECT content FROM artifact WHERE id = ?", (bytes.fromhex(id),)).fetchone()
+    return _sound(id, row[0], "the database") if row else None
+
+
+def fetch_file(folder: Path, id: str) -> bytes:
+    """Large content. Raises KeyError when nobody kept it, JournalDamaged for content that has changed."""
+    path = _path(folder, id)
+    try:
+        return _sound(id, path.read_bytes(), str(path))
+    except FileNotFoundError:
+        raise KeyError(id) from None
+
+
+def _sound(id: str, content: bytes, place: str) -> bytes:
+    if hash_of(content) != id:
+        raise JournalDamaged(f"artifact {id} in {place}: its content does not match its hash")
+    return content
+
+
+def _path(folder: Path, id: str) -> Path:
+    return folder / "artifacts" / id[:2] / id

@@ -1,0 +1,199 @@
+"""How an entry is written: as one text, which is hashed, stored and exported byte for byte.
+
+The text is a JSON object in UTF-8 without spaces, its keys in this order, empty strings as null:
+
+    {"prev":…,"runSeq":…,"type":…,"version":…,"ts":…,"runId":…,"sessionId":…,"span":…,"agentId":…,
+     "workSessionId":…,"conversationId":…,"data":{…}}
+
+`id` is the SHA-256 of the text, `prev` the id of the entry before it in its stream, 64 zeros for the first.
+An exported line is the text with `seq`, `id` and `role` put in front (`seq` is only the place in one journal,
+`role` is derived), so everyone can check a line without knowing JSON:
+
+    id == sha256(b"{" + line[line.index(b'"prev":'):].rstrip(b"\\n")).hexdigest()
+
+The line separators U+0085, U+2028 and U+2029 are written as escapes, so that no reader splits a line in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.entry import Draft, Entry, role
+from folkmoot.domain.events import EVENTS, Event
+from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
+
+ORIGIN = "0" * 64
+"""What stands before the first entry of a stream."""
+
+LIMIT = 65_536
+"""Bytes; more than this lies beside the journal as an artifact."""
+
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+"""Makes the data of one version into the data of the next."""
+
+UPCASTERS: Mapping[tuple[str, int], Upcaster] = {}
+"""By type and the version they start from. Old events are brought up to date when read, never rewritten."""
+
+
+def to_line(entry: Entry) -> bytes:
+    """The entry as it is shown outside: one line of NDJSON."""
+    front = f'{{"seq":{entry.seq},"id":"{entry.id}","role":"{role(entry.draft)}",'
+    return b"%b%b\n" % (front.encode(), text_of(entry)[1:])
+
+
+def from_line(line: bytes) -> Entry:
+    """Read back what `to_line` wrote; raises `JournalDamaged` for anything else."""
+    line = line.rstrip(b"\n")
+    try:
+        place = _PLACE.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise JournalDamaged(f"this is no line of a journal ({error}): {line[:80]!r}") from error
+    text = b"{" + line[max(line.find(b'"prev":'), 0) :]
+    return decode(place.seq, place.run_id, place.run_seq, place.id, text)
+
+
+def text_of(entry: Entry) -> bytes:
+    """What is hashed."""
+    return entry.text or seal(entry.prev, entry.run_seq, encode(entry.stream, entry.draft))[0]
+
+
+def encode(stream: str, draft: Draft) -> bytes:
+    """The part of the text that does not depend on where in the stream it will stand."""
+    event = draft.event
+    body = _Body(
+        event.type,
+        event.version,
+        draft.ts,
+        stream,
+        draft.session_id or None,
+        draft.span or None,
+        draft.agent_id or None,
+        draft.work_session_id or None,
+        draft.conversation_id or None,
+        event,
+    )
+    try:
+        text = _encode(body)
+    except (UnicodeEncodeError, TypeError) as error:
+        raise WrongUse(f"a {event.type} event holds what cannot be stored: {error}") from error
+    return _on_one_line(text)
+
+
+def seal(prev: str, run_seq: int, body: bytes) -> tuple[bytes, str]:
+    """The whole text of an entry that takes this place in its stream, and its id."""
+    text = b'{"prev":"%b","runSeq":%d,%b' % (prev.encode(), run_seq, body[1:])
+    return text, hash_of(text)
+
+
+def data_of(draft: Draft) -> bytes:
+    """The event alone, as it stands at the end of the text."""
+    return _on_one_line(_encode(draft.event))
+
+
+def decode(seq: int, stream: str, run_seq: int, id: str, text: bytes) -> Entry:
+    """The entry at this place. Raises `JournalDamaged`, with the place, if it is not what was written."""
+    if hash_of(text) != id:
+        raise JournalDamaged(f"{place_of(seq, stream, run_seq)}: its content does not match its hash")
+    try:
+        read = _TEXT.decode(text)
+        event = decode_event(read.type, read.version, read.data)
+    except JournalTooNew as error:
+        raise JournalTooNew(f"{place_of(seq, stream, run_seq)}: {error}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise JournalDamaged(f"{place_of(seq, stream, run_seq)}: {error}") from error
+    if (read.run_id, read.run_seq) != (stream, run_seq):
+        raise JournalDamaged(
+            f"{place_of(seq, stream, run_seq)}: it was written as {read.run_seq} of {read.run_id!r}"
+        )
+    draft = Draft(
+        read.ts,
+        event,
+        read.session_id or "",
+        read.span or "",
+        read.agent_id or "",
+        read.work_session_id or "",
+        read.conversation_id or "",
+    )
+    return Entry(seq, run_seq, id, read.prev, stream, draft, text)
+
+
+def decode_event(
+    type: str,
+    version: int,
+    data: bytes | msgspec.Raw,
+    events: Mapping[str, type[Event]] = EVENTS,
+    upcasters: Mapping[tuple[str, int], Upcaster] = UPCASTERS,
+) -> Event:
+    """The event as this release knows it."""
+    known = events.get(type)
+    if known is None or version > known.version:
+        raise JournalTooNew(
+            f"an event {type!r} of version {version} was written by a newer release; update Folkmoot"
+        )
+    if version == known.version:
+        return _decoder(known).decode(data)
+    fields: dict[str, Any] = msgspec.json.decode(data)
+    for step in range(version, known.version):
+        fields = upcasters[type, step](fields)
+    return msgspec.convert(fields, known)
+
+
+def hash_of(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def place_of(seq: int, stream: str, run_seq: int) -> str:
+    """For people who look for a damaged entry."""
+    return f"entry {seq} of the journal, {run_seq} of stream {stream!r}"
+
+
+class _Body(msgspec.Struct, rename="camel", gc=False):
+    type: str
+    version: int
+    ts: str
+    run_id: str
+    session_id: str | None
+    span: str | None
+    agent_id: str | None
+    work_session_id: str | None
+    conversation_id: str | None
+    data: Any
+
+
+class _Text(_Body):
+    data: msgspec.Raw
+    prev: str
+    run_seq: int
+
+
+class _Place(msgspec.Struct, rename="camel"):
+    seq: int
+    id: str
+    run_id: str
+    run_seq: int
+
+
+_TEXT = msgspec.json.Decoder(_Text)
+_PLACE = msgspec.json.Decoder(_Place)
+_encode = msgspec.json.Encoder().encode
+_DECODERS: dict[type[Event], msgspec.json.Decoder[Event]] = {}
+
+
+def _decoder(event: type[Event]) -> msgspec.json.Decoder[Event]:
+    if event not in _DECODERS:
+        _DECODERS[event] = msgspec.json.Decoder(event)
+    return _DECODERS[event]
+
+
+def _on_one_line(text: bytes) -> bytes:
+    if text.isascii():
+        return text
+    return (
+        text.replace(b"\xc2\x85", b"\\u0085")
+        .replace(b"\xe2\x80\xa8", b"\\u2028")
+        .replace(b"\xe2\x80\xa9", b"\\u2029")
+    )

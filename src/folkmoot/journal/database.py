@@ -1,0 +1,140 @@
+"""The folder and the database file of a project's journal: made private, opened durably, errors explained.
+
+Nothing here or elsewhere may open the database file but SQLite: closing any other descriptor of it would
+silently drop the locks that this process holds on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
+
+FOLDER, FILE = ".folkmoot", "folkmoot.db"
+PATIENCE = 30.0
+"""Seconds to queue for the lock of another process."""
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_MISMATCH)
+_SMALLEST = 512
+_WAL_BYTES = 64 * 1024 * 1024
+
+
+def make_folder(project: Path) -> Path:
+    """The journal's folder, for nobody but its user, and ignored by git."""
+    folder = project / FOLDER
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise OperationFailed(f"cannot write the journal in {folder}: {error.strerror}") from error
+    return folder
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that loses nothing it acknowledged. Callers queue for the lock with `begin`."""
+    connection = _opened(path, "rw")
+    try:
+        patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            raise sqlite3.OperationalError("this file system cannot hold a journal; use a local disk")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # only macOS knows the difference
+        connection.execute("PRAGMA checkpoint_fullfsync = ON")
+        connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+    except sqlite3.Error as error:
+        explained = explain(error, path, connection)
+        connection.close()
+        raise explained from error
+    return connection
+
+
+def connect_readonly(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, not even beside the file: it works in a folder that is read-only."""
+    connection = _opened(path, "ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.Error as error:
+        explained = explain(error, path, connection)
+        connection.close()
+        if path.with_name(FILE + "-wal").exists() or isinstance(explained, JournalDamaged):
+            raise explained from error
+        # Nobody writes now, and SQLite cannot make its lock file here: read the file as it is.
+        connection = _opened(path, "ro&immutable=1")
+    return connection
+
+
+def begin(connection: sqlite3.Connection, patience: float = PATIENCE) -> None:
+    """Take the lock for writing, after whoever has it."""
+    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), patience)
+
+
+def patiently(attempt: Callable[[], object], patience: float = PATIENCE) -> None:
+    """Try until no other process is in the way. SQLite's own waiting grows to 0.1 s a step and so loses to a
+    busy process again and again; short steps get their turn."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            attempt()
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.002)
+
+
+def is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_BUSY
+
+
+def explain(error: Exception, path: Path, connection: sqlite3.Connection) -> FolkmootError:
+    """What an error means for the journal, with the position if the file is damaged."""
+    if isinstance(error, FolkmootError):
+        return error
+    if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_NOTADB:
+        return JournalDamaged(f"{path}: byte 0: this is not a SQLite database")
+    if isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE:
+        size = path.stat().st_size
+        return JournalDamaged(f"{path}: {_first_fault(connection) or error}; the file ends at byte {size}")
+    if is_busy(error):
+        return OperationFailed(
+            f"{path}: another process kept the journal locked for {PATIENCE:.0f} s; try again"
+        )
+    return OperationFailed(f"{path}: {error}")
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    place = f"file:{quote(str(path))}?mode={mode}"
+    try:
+        if 0 < (size := path.stat().st_size) < _SMALLEST:  # SQLite would take it for an empty one
+            raise JournalDamaged(
+                f"{path}: byte 0: this is not a SQLite database; the file ends at byte {size}"
+            )
+        return sqlite3.connect(place, uri=True, timeout=1.0, isolation_level=None, check_same_thread=False)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise OperationFailed(f"cannot open the journal {path}: {error}") from error
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's own code. Errors that the Python module raises by itself have none."""
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE)
+    if "decode to UTF-8" in str(error):
+        return sqlite3.SQLITE_CORRUPT
+    return code & 0xFF
+
+
+def _first_fault(connection: sqlite3.Connection) -> str:
+    try:
+        faults = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
+    except sqlite3.Error:
+        return ""
+    return "; ".join(fault for fault in faults if fault != "ok")

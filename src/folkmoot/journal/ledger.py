@@ -1,0 +1,167 @@
+"""What happens inside a transaction. Every method checks first and writes after, so that a refused one leaves
+nothing behind and its neighbours in the same transaction do not notice.
+
+Where streams end and who owns them is remembered between transactions. That is safe because `PRAGMA
+data_version`, asked under the lock for writing, tells whether any other connection wrote since; then all of
+it is forgotten.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.errors import Held, WrongUse
+from folkmoot.journal.codec import ORIGIN, seal
+from folkmoot.journal.expectation import check
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Version
+
+_ROWS = 64
+"""Entries per statement. Each statement gives up the interpreter's lock and must queue for it again."""
+_REMEMBERED = 10_000
+
+
+class Body(msgspec.Struct, frozen=True, gc=False):
+    """A draft that is encoded and waits for its place."""
+
+    draft: Draft
+    text: bytes
+    data: bytes = b""
+    """The hash of the event's JSON when that is too large to stand in the row."""
+    data_size: int = 0
+
+
+class Ledger:
+    def __init__(self, connection: sqlite3.Connection, check_version: Callable[[], object]) -> None:
+        self._connection = connection
+        self._check_version = check_version
+        self._data_version = 0
+        self._seq = 0
+        self._streams: dict[str, _Stream] = {}
+        self._rows: list[Any] = []
+
+    def begin(self) -> None:
+        """Forget what another process may have changed. The caller holds the lock."""
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._data_version or len(self._streams) > _REMEMBERED:
+            self._check_version()
+            self._streams.clear()
+            self._seq = self._connection.execute("SELECT ifnull(max(seq), 0) FROM entry").fetchone()[0]
+            self._data_version = version
+
+    def append(
+        self, stream: str, expected: NewRun | Epoch | Version, until: float, bodies: Sequence[Body]
+    ) -> list[Entry]:
+        known = self._streams.get(stream) or self._find(stream)
+        if known is None:
+            check(stream, expected, 0, None)
+            owner, epoch = (expected.owner, 1) if isinstance(expected, NewRun) else ("", 0)
+            known = self._create(stream, owner, epoch, until)
+        else:
+            check(stream, expected, known.epoch, known.run_seq)
+        return [self._add(stream, known, body) for body in bodies]
+
+    def flush(self) -> int:
+        """Write the entries that were added since `begin`; their size."""
+        rows, self._rows = self._rows, []
+        step = _ROWS * _COLUMNS
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            self._connection.execute(_insert(len(part) // _COLUMNS), part)
+        return sum(map(len, rows[_COLUMNS - 2 :: _COLUMNS]))
+
+    def claim(self, run: str, owners: tuple[str, str], now: float, until: float) -> Claim:
+        """For the first of `owners`; the lease of either of them is no hindrance."""
+        owner = owners[0]
+        stream = self._existing(run)
+        holder, holds = self._connection.execute(
+            "SELECT owner, until FROM stream WHERE number = ?", (stream.number,)
+        ).fetchone()
+        if holder not in owners and holds > now:
+            raise Held(run, holder)
+        stream.epoch += 1
+        self._connection.execute(
+            "UPDATE stream SET owner = ?, epoch = ?, until = ? WHERE number = ?",
+            (owner, stream.epoch, until, stream.number),
+        )
+        return Claim(run, owner, stream.epoch, live=True)
+
+    def renew(self, claims: Sequence[Claim], until: float) -> None:
+        self._connection.executemany(
+            "UPDATE stream SET until = ? WHERE name = ? AND epoch = ?",
+            [(until, claim.run, claim.epoch) for claim in claims],
+        )
+
+    def post(self, run: str, kind: str, body: str) -> None:
+        self._existing(run)
+        self._connection.execute("INSERT INTO post (run, kind, body) VALUES (?, ?, ?)", (run, kind, body))
+
+    def take(self, post: Post) -> None:
+        self._connection.execute("DELETE FROM post WHERE id = ?", (post.id,))
+
+    def _add(self, name: str, stream: _Stream, body: Body) -> Entry:
+        prev = stream.id
+        text, id = seal(prev, stream.run_seq + 1, body.text)
+        self._seq += 1
+        stream.run_seq += 1
+        stream.id = id
+        row = text[: -body.data_size - 1] if body.data else text
+        self._rows += (
+            self._seq,
+            stream.number,
+            stream.run_seq,
+            body.draft.event.type,
+            bytes.fromhex(id),
+            row,
+            body.data or None,
+        )
+        return Entry(self._seq, stream.run_seq, id, prev, name, body.draft, text)
+
+    def _find(self, name: str) -> _Stream | None:
+        row = self._connection.execute("SELECT number, epoch FROM stream WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return None
+        number, epoch = row
+        end = self._connection.execute(
+            "SELECT run_seq, id FROM entry WHERE stream = ? ORDER BY seq DESC LIMIT 1", (number,)
+        ).fetchone()
+        run_seq, id = (end[0], end[1].hex()) if end else (0, ORIGIN)
+        found = self._streams[name] = _Stream(number, epoch, run_seq, id)
+        return found
+
+    def _existing(self, run: str) -> _Stream:
+        stream = self._streams.get(run) or self._find(run)
+        if stream is None:
+            raise WrongUse(f"there is no run {run!r}")
+        return stream
+
+    def _create(self, name: str, owner: str, epoch: int, until: float) -> _Stream:
+        number = self._connection.execute(
+            "INSERT INTO stream (name, owner, epoch, until) VALUES (?, ?, ?, ?)", (name, owner, epoch, until)
+        ).lastrowid
+        assert number is not None
+        created = self._streams[name] = _Stream(number, epoch, 0, ORIGIN)
+        return created
+
+
+class _Stream(msgspec.Struct):
+    number: int
+    epoch: int
+    run_seq: int
+    id: str
+
+
+_COLUMNS = 7
+
+
+def _insert(rows: int) -> str:
+    if rows not in _INSERTS:
+        _INSERTS[rows] = "INSERT INTO entry VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * rows)
+    return _INSERTS[rows]
+
+
+_INSERTS: dict[int, str] = {}

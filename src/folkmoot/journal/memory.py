@@ -1,0 +1,157 @@
+"""The journal in memory: the reference that every other journal behaves like. For tests; nothing outlives
+it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import msgspec
+
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.errors import FolkmootError, Held, OperationFailed, WrongUse
+from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal
+from folkmoot.journal.expectation import check
+from folkmoot.journal.news import News
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Version
+
+
+class MemoryJournal:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._entries: list[Entry] = []
+        self._streams: dict[str, _Stream] = {}
+        self._contents: dict[str, bytes] = {}
+        self._posts: dict[int, Post] = {}
+        self._posted = 0
+        self._news = News()
+        self._closed = False
+
+    def append(
+        self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
+    ) -> asyncio.Future[Sequence[Entry]]:
+        done: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
+        try:
+            done.set_result(self._append(stream, expected, drafts))
+        except FolkmootError as error:
+            done.set_exception(error)
+        return done
+
+    def _append(
+        self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
+    ) -> Sequence[Entry]:
+        self._open()
+        bodies = [encode(stream, draft) for draft in drafts]
+        known = self._streams.get(stream)
+        check(stream, expected, known.epoch if known else 0, known.run_seq if known else None)
+        if known is None:
+            known = self._streams[stream] = _Stream()
+        if isinstance(expected, NewRun):
+            known.owner, known.epoch, known.until = expected.owner, 1, self._monotonic() + expected.lease
+
+        entries: list[Entry] = []
+        for draft, body in zip(drafts, bodies, strict=True):
+            known.run_seq += 1
+            text, id = seal(known.id, known.run_seq, body)
+            seq = len(self._entries) + len(entries) + 1
+            entries.append(Entry(seq, known.run_seq, id, known.id, stream, draft, text))
+            known.id = id
+        self._entries += entries
+        self._news.tell()
+        return entries
+
+    def keep(self, content: bytes) -> str:
+        self._open()
+        id = hash_of(content)
+        self._contents[id] = content
+        return id
+
+    async def artifact(self, id: str) -> bytes:
+        return self._contents[id]
+
+    async def read(self, query: Query) -> AsyncIterator[Entry]:
+        count = 0
+        found = self._entries[query.after :]
+        for entry in reversed(found) if query.newest_first else found:
+            if query.stream not in ("", entry.stream) or (
+                query.types and entry.event.type not in query.types
+            ):
+                continue
+            yield entry
+            count += 1
+            if count == query.limit:
+                return
+
+    async def follow(self, after: int = 0) -> AsyncIterator[Entry]:
+        while not self._closed:
+            told = self._news.told
+            for entry in self._entries[after:]:
+                yield entry
+                after = entry.seq
+            await self._news.wait(told)
+
+    async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
+        self._open()
+        stream = self._stream(run)
+        if stream.owner not in (owner, after) and stream.until > self._monotonic():
+            raise Held(run, stream.owner)
+        stream.owner, stream.epoch, stream.until = owner, stream.epoch + 1, self._monotonic() + lease
+        return Claim(run, owner, stream.epoch, live=True)
+
+    async def renew(self, claims: Sequence[Claim], lease: float) -> None:
+        self._open()
+        for claim in claims:
+            self._hold(claim, self._monotonic() + lease)
+
+    async def release(self, claim: Claim) -> None:
+        self._open()
+        self._hold(claim, 0.0)
+
+    async def claims(self) -> Sequence[Claim]:
+        now = self._monotonic()
+        return [
+            Claim(run, stream.owner, stream.epoch, live=stream.until > now)
+            for run, stream in self._streams.items()
+            if stream.epoch
+        ]
+
+    async def post(self, run: str, kind: str, body: str = "") -> None:
+        self._open()
+        self._stream(run)
+        self._posted += 1
+        self._posts[self._posted] = Post(self._posted, run, kind, body)
+
+    async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
+        wanted = set(runs)
+        return [post for post in self._posts.values() if post.run in wanted]
+
+    async def take(self, post: Post) -> None:
+        self._open()
+        self._posts.pop(post.id, None)
+
+    async def close(self) -> None:
+        self._closed = True
+        self._news.tell()
+
+    def _open(self) -> None:
+        if self._closed:
+            raise OperationFailed("the journal is closed")
+
+    def _stream(self, run: str) -> _Stream:
+        if run not in self._streams:
+            raise WrongUse(f"there is no run {run!r}")
+        return self._streams[run]
+
+    def _hold(self, claim: Claim, until: float) -> None:
+        stream = self._streams.get(claim.run)
+        if stream and stream.epoch == claim.epoch:
+            stream.until = until
+
+
+class _Stream(msgspec.Struct):
+    run_seq: int = 0
+    id: str = ORIGIN
+    owner: str = ""
+    epoch: int = 0
+    until: float = 0.0

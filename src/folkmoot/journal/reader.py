@@ -1,0 +1,158 @@
+"""Reads a journal's database. Each page is a query of its own, so that a slow reader never holds up the
+writer."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from folkmoot.domain.entry import Entry
+from folkmoot.errors import JournalDamaged, OperationFailed
+from folkmoot.journal.artifacts import fetch_file, fetch_row
+from folkmoot.journal.chain import broken_link
+from folkmoot.journal.codec import decode, place_of
+from folkmoot.journal.database import explain
+from folkmoot.ports import Claim, Post, Query
+
+# How much is done before the event loop gets its turn:
+_PAGE = 100
+_BYTES = 256 * 1024
+_SCANNED = 5_000
+"""Entries looked at for some types of which no index knows the places."""
+
+_LISTED = "(type GLOB 'run.*' OR type GLOB 'session.*')"
+"""Word for word the condition of the index `entry_of_list`, or SQLite does not use it."""
+
+T = TypeVar("T")
+_Row = tuple[int, int, int, bytes, bytes, bytes | None]
+
+
+class Reader:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._names: dict[int, str] = {}
+        self._closed = False
+
+    async def read(self, query: Query) -> AsyncIterator[Entry]:
+        """What is durable now. A stream that is read whole must hang together: a gap is damage, no end."""
+        linked = bool(query.stream) and not query.types and not query.newest_first
+        before: Entry | None = None
+        left = query.limit or sys.maxsize
+        low, high = query.after, self._last()
+        while low < high:
+            rows, low, high = self._page(query, low, high, min(left, _PAGE))
+            done = 0
+            for row in rows:
+                entry = await self._entry(row)
+                if linked and (before or not query.after) and (fault := broken_link(before, entry)):
+                    raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")
+                yield entry
+                before = entry
+                left -= 1
+                if left == 0:
+                    return
+                done += len(entry.text)
+                if done > _BYTES:
+                    done = 0
+                    await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    async def artifact(self, id: str) -> bytes:
+        try:
+            content = fetch_row(self._connection, id)
+        except sqlite3.Error as error:
+            raise explain(error, self._path, self._connection) from error
+        return content if content is not None else await asyncio.to_thread(fetch_file, self._path.parent, id)
+
+    def claims(self, now: float) -> list[Claim]:
+        rows = self._select("SELECT name, owner, epoch, until FROM stream WHERE epoch > 0 ORDER BY number")
+        return [
+            Claim(name, owner, epoch, live=until > now)
+            for name, owner, epoch, until in self._typed(rows, list[tuple[str, str, int, float]])
+        ]
+
+    def posts(self, runs: Sequence[str]) -> list[Post]:
+        wanted = set(runs)
+        rows = self._select("SELECT id, run, kind, body FROM post ORDER BY id")
+        return [Post(*row) for row in self._typed(rows, list[tuple[int, str, str, str]]) if row[1] in wanted]
+
+    def close(self) -> None:
+        self._closed = True
+        self._connection.close()
+
+    def _last(self) -> int:
+        last: int = self._select("SELECT ifnull(max(seq), 0) FROM entry")[0][0]
+        return last
+
+    def _page(self, query: Query, low: int, high: int, size: int) -> tuple[list[_Row], int, int]:
+        """Some of the wanted entries with low < seq <= high, and the bounds of what is left to look at."""
+        first, last = low, high
+        condition, wanted = _condition(query)
+        if query.types and not query.stream and _LISTED not in condition:
+            first, last = (
+                (max(low, high - _SCANNED), high) if query.newest_first else (low, min(high, low + _SCANNED))
+            )
+        rows = self._select(
+            f"SELECT seq, stream, run_seq, id, text, data FROM entry WHERE seq > ? AND seq <= ?{condition}"
+            f" ORDER BY seq {'DESC' if query.newest_first else 'ASC'} LIMIT {size}",
+            first,
+            last,
+            *wanted,
+        )
+        if len(rows) == size:
+            first, last = rows[-1][0] - 1, rows[-1][0]
+        page = self._typed(rows, list[_Row])
+        return (page, low, first) if query.newest_first else (page, last, high)
+
+    async def _entry(self, row: _Row) -> Entry:
+        seq, number, run_seq, id, text, data = row
+        stream = self._names.get(number) or self._name(number)
+        if data is not None:
+            try:
+                text += await self.artifact(data.hex()) + b"}"
+            except KeyError:
+                raise JournalDamaged(
+                    f"{place_of(seq, stream, run_seq)}: the artifact {data.hex()} with its data is missing"
+                ) from None
+        return decode(seq, stream, run_seq, id.hex(), text)
+
+    def _name(self, number: int) -> str:
+        rows = self._typed(self._select("SELECT name FROM stream WHERE number = ?", number), list[tuple[str]])
+        self._names[number] = rows[0][0] if rows else f"<number {number}, which is missing>"
+        return self._names[number]
+
+    def _select(self, statement: str, *values: object) -> list[Any]:
+        if self._closed:
+            raise OperationFailed("the journal is closed")
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise explain(error, self._path, self._connection) from error
+
+    def _typed(self, rows: list[Any], type: type[T]) -> T:
+        """A damaged file may hold anything in any column."""
+        try:
+            return msgspec.convert(rows, type, builtin_types=(bytes,))
+        except msgspec.ValidationError as error:
+            raise JournalDamaged(
+                f"{self._path}: a row is not what was written: {error}: {rows[:1]!r:.200}"
+            ) from error
+
+
+def _condition(query: Query) -> tuple[str, list[str]]:
+    condition, values = "", [*query.types]
+    if query.types:
+        condition += f" AND type IN ({','.join('?' * len(query.types))})"
+        if all(type.startswith(("run.", "session.")) for type in query.types):
+            condition += f" AND {_LISTED}"
+    if query.stream:
+        condition += " AND stream = (SELECT number FROM stream WHERE name = ?)"
+        values.append(query.stream)
+    return condition, values

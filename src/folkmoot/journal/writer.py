@@ -1,0 +1,215 @@
+"""Writes to a journal's database: many jobs, one transaction. Only this file commits.
+
+There is one connection for writing and a thread that works with it; what comes in while the thread commits is
+its next transaction. As long as commits are quick, the event loop makes them itself instead, because waking a
+thread and being woken by it costs as much CPU as the commit; the first slow one, or a lock in the way, and
+the thread takes over until they are quick again. `_handed` says who has the connection: the thread from
+`_hand_over` to `_answer`, otherwise the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
+from folkmoot.journal.artifacts import store_file, store_row
+from folkmoot.journal.bell import Bell
+from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.database import PATIENCE, begin, connect, explain, is_busy
+from folkmoot.journal.ledger import Ledger
+from folkmoot.journal.migrations import check_version
+
+_QUICK = 0.002
+"""Seconds that a commit may hold up the event loop."""
+_CHECKPOINT = 1_000_000
+"""Bytes, roughly, after which the write-ahead log is copied into the database and begun anew: writing over an
+old log costs half of what letting it grow does."""
+_COMMIT_SIZE = 12_000
+"""What a commit adds to the log beside its texts, roughly: the rest of the pages that it touches."""
+
+
+class Job:
+    """Something to write, and the contents that must be durable no later; `done` learns what became of it."""
+
+    __slots__ = ("contents", "done", "outcome", "work", "written")
+
+    def __init__(
+        self, work: Callable[[Ledger], Any], contents: Sequence[tuple[str, bytes]], done: asyncio.Future[Any]
+    ) -> None:
+        self.work = work
+        self.contents = contents
+        self.done = done
+        self.outcome: Any = None
+        self.written = False
+        """Whether its transaction was committed, even if the work itself was refused."""
+
+
+Settled = Callable[[Sequence[Job]], None]
+"""Told the jobs of a transaction when each has its outcome; in the event loop."""
+
+
+class Writer:
+    """The thread starts when it is first needed. It is a daemon: a forgotten close does not keep a process
+    alive, and what was acknowledged is on the disk by then."""
+
+    def __init__(self, path: Path, version: int, settled: Settled) -> None:
+        self._path = path
+        self._settled = settled
+        self._connection = connect(path)
+        self._connection.execute("PRAGMA busy_timeout = 0")  # `begin` waits by itself
+        self._connection.execute("PRAGMA wal_autocheckpoint = 0")  # so does `_checkpoint`, when nobody waits
+        self._ledger = Ledger(self._connection, lambda: check_version(self._connection, path, version))
+        self._waiting: list[Job] = []
+        self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._bell = Bell(self._answer)
+        self._thread = threading.Thread(target=self._run, name="folkmoot-journal", daemon=True)
+        self._done: deque[tuple[list[Job], int, float]] = deque()
+        self._handed = 0
+        self._quick = True
+        """So was the last commit."""
+        self._owed: dict[str, bytes] = {}
+        """Contents that go into the next transaction."""
+        self._logged = 0
+        self._broken: FolkmootError | None = None
+
+    def submit(self, job: Job) -> None:
+        """Write it together with whatever else is submitted in this turn of the event loop."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._begin)
+        self._waiting.append(job)
+
+    async def close(self) -> None:
+        """Write what was submitted, then end."""
+        if self._waiting:
+            self._begin()
+        if self._thread.ident is not None:
+            self._queue.put(None)
+            await asyncio.to_thread(self._thread.join)
+        self._bell.close()
+        self._connection.close()
+
+    def _begin(self) -> None:
+        jobs, self._waiting = self._waiting, []
+        if not jobs:
+            return
+        if self._quick and not self._handed and not any(map(_is_large, jobs)):
+            started = time.monotonic()
+            if self._perform(jobs, patience=0.0):
+                self._quick = time.monotonic() - started < _QUICK
+                self._settled(jobs)
+                self._checkpoint()
+                return
+        self._hand_over(jobs)
+
+    def _hand_over(self, jobs: list[Job]) -> None:
+        self._bell.listen()
+        if self._thread.ident is None:
+            self._thread.start()
+        self._handed += 1
+        self._queue.put(jobs)
+
+    def _checkpoint(self) -> None:
+        if self._logged > _CHECKPOINT:
+            self._logged = 0
+            self._hand_over([])
+
+    def _run(self) -> None:
+        """The thread."""
+        ended = False
+        while not ended:
+            batches = [self._queue.get(), *(self._queue.get() for _ in range(self._queue.qsize()))]
+            ended = batches[-1] is None
+            jobs = [job for batch in batches if batch for job in batch]
+            if jobs:
+                started = time.monotonic()
+                self._perform(jobs, PATIENCE)
+                self._report(jobs, sum(map(bool, batches)), time.monotonic() - started)
+            if [] in batches:
+                self._copy_log()
+                self._report([], batches.count([]), 0.0)
+
+    def _report(self, jobs: list[Job], batches: int, seconds: float) -> None:
+        self._done.append((jobs, batches, seconds))
+        self._bell.ring()
+
+    def _answer(self) -> None:
+        """In the event loop, after the thread rang."""
+        while self._done:
+            jobs, batches, seconds = self._done.popleft()
+            self._handed -= batches
+            if jobs:
+                self._quick = seconds < _QUICK
+                self._settled(jobs)
+                self._checkpoint()
+
+    def _perform(self, jobs: list[Job], patience: float) -> bool:
+        """One transaction for all of them; each is then to be acknowledged or refused. False if another
+        process had the lock and there was no time to wait for it."""
+        failure = self._broken or self._commit(jobs, patience)
+        if failure and failure is not self._broken and not patience:
+            return False
+        for job in jobs:
+            job.written = failure is None
+            if failure:
+                job.outcome = failure
+        return True
+
+    def _commit(self, jobs: list[Job], patience: float) -> FolkmootError | None:
+        """The error, if nothing was written."""
+        try:
+            for job in jobs:
+                self._owed.update(job.contents)
+            for id, content in self._owed.items():
+                store_file(self._path.parent, id, content)
+            begin(self._connection, patience)
+            self._ledger.begin()
+            for id, content in self._owed.items():
+                store_row(self._connection, id, content)
+                self._logged += len(content)
+            for job in jobs:
+                try:
+                    job.outcome = job.work(self._ledger)
+                except FolkmootError as refusal:
+                    job.outcome = refusal
+            self._logged += self._ledger.flush() + _COMMIT_SIZE
+            self._connection.execute("COMMIT")
+            self._owed.clear()
+        # Whatever it is, those who wait must learn of it, and a thread has no caller.
+        except Exception as error:
+            return self._fail(error)
+        return None
+
+    def _copy_log(self) -> None:
+        if not self._broken:
+            try:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            except sqlite3.Error as error:
+                self._fail(error)
+
+    def _fail(self, error: Exception) -> FolkmootError:
+        """Only a lock that was not free is harmless. After anything else it is uncertain what the disk holds,
+        and only opening the journal anew can tell: nothing is acknowledged any more."""
+        explained = explain(error, self._path, self._connection)
+        if self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+        elif is_busy(error):
+            return explained
+        kind = JournalDamaged if isinstance(explained, JournalDamaged) else OperationFailed
+        self._broken = kind(
+            f"the journal takes no more entries after an error; mend its cause and open it again: {explained}"
+        )
+        return self._broken
+
+
+def _is_large(job: Job) -> bool:
+    return any(len(content) > LIMIT for _, content in job.contents)

@@ -1,0 +1,156 @@
+"""Read a whole project: either everything in it is sound, or everything that is wrong is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Agent, Graph, KnownModel
+from folkmoot.domain.settings import Settings
+from folkmoot.domain.value import Value
+from folkmoot.errors import Problem, WrongUse
+from folkmoot.loader import options
+from folkmoot.loader.compose import compose
+from folkmoot.loader.draft import Draft, read_draft
+from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, inside, read_text
+from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.links import check_links
+from folkmoot.loader.models import Shelf, choices, shelf
+from folkmoot.loader.nodes import Node, Scalar
+from folkmoot.loader.options import Project, Setting
+from folkmoot.loader.schemas import settled
+from folkmoot.loader.sources import check_sources
+from folkmoot.loader.tools import check_tools
+from folkmoot.loader.unfinished import warn_of_unfinished
+from folkmoot.loader.walk import declared
+
+
+class Loaded(Value):
+    """A sound project."""
+
+    graph: Graph
+    warnings: tuple[Problem, ...]
+    settings: tuple[Setting, ...]
+    """Every value with its source: of the project, then of each agent."""
+
+
+def load(
+    folder: Path,
+    *,
+    known: Mapping[str, KnownModel],
+    tools: Collection[str] = (),
+    env: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+    entry: str | None = None,
+) -> Loaded:
+    """The project in `folder`. Raises `DeclarationError` with all its problems, warnings included.
+
+    `known` is what the package knows about models, by `provider/model`. `tools` are the names of tools that
+    Python brings. `flags` go by key (`maxTurns`, `budget.usd`). With `entry`, an agent file, only that agent
+    and those it needs are read: for a file that belongs to no project.
+    """
+    root = _folder(folder)
+    findings = Findings()
+    project = _project(root, env or {}, flags or {}, findings)
+    drafts = _drafts(root, entry, findings)
+    check_links(drafts, findings)
+    models = shelf(project, known, findings)
+    agents: dict[str, Agent] = {}
+    for file, draft in drafts.items():
+        check_tools(draft, drafts, project, tools, findings)
+        warn_of_unfinished(draft.declared, draft.root, findings)
+        agents[file] = _agent(root, draft, project, models, findings)
+    warnings = findings.settle()
+    settings = list(options.report_settings(project))
+    for draft in drafts.values():
+        settings += options.report(project, draft)
+    return Loaded(Graph(agents, project.settings), warnings, tuple(settings))
+
+
+def _folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise WrongUse(f"there is no folder {str(folder)!r}; name the folder of a project")
+    return folder.resolve()
+
+
+def _project(root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> Project:
+    """Without `folkmoot.yaml` everything is at its default: patterns live in agent files alone."""
+    node = _settings_node(root, findings)
+    above = options.above_files(env, flags, findings)
+    nothing = Scalar(Place(SETTINGS), "", None)
+    settings = options.settings_with(declared(node or nothing, Settings, findings), above)
+    project = Project(settings, node or nothing, above, readable=node is not None)
+    check_sources(root, project, findings)
+    warn_of_unfinished(project.settings, project.node, findings)
+    return project
+
+
+def _settings_node(root: Path, findings: Findings) -> Node | None:
+    """None after saying why `folkmoot.yaml` cannot be understood at all."""
+    path = root / SETTINGS
+    if not path.exists() and not path.is_symlink():
+        return Scalar(Place(SETTINGS), "", None)
+    try:
+        text = read_text(root, inside(root, "", SETTINGS), findings)
+    except Misplaced as error:
+        findings.error(Place(SETTINGS), f"{SETTINGS} {error}")
+        return None
+    return None if text is None else compose(text, Place(SETTINGS), findings)
+
+
+def _drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, Draft]:
+    """Every agent file of the project, or the one named; and every other one that these refer to."""
+    waiting = agent_files(root, findings) if entry is None else [_entry(root, entry)]
+    if not waiting and findings.sound:
+        findings.warning(Place("."), "there is no agent file here; write one, or try `folkmoot init`")
+    met = set(waiting)
+    drafts: dict[str, Draft] = {}
+    while waiting and len(drafts) < MOST_FILES:
+        file = waiting.pop()
+        if draft := read_draft(root, file, met, findings):
+            drafts[file] = draft
+            new = {link.to for link in draft.links} - met
+            met |= new
+            waiting += sorted(new)
+    if waiting:
+        findings.error(Place(waiting[-1]), f"more than {MOST_FILES:,} agent files; this is no project")
+    return dict(sorted(drafts.items()))
+
+
+def _entry(root: Path, entry: str) -> str:
+    try:
+        return inside(root, "", entry)
+    except Misplaced as error:
+        raise WrongUse(f"the agent file {entry!r} {error}") from None
+
+
+def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: Findings) -> Agent:
+    said = draft.declared
+    leads = draft.files("lead")
+    lead = leads[0] if leads else None
+    team = said.team and replace(said.team, members=draft.files("member"), supervisor=lead)
+    named = options.ask("models", project, draft)
+    handoff = draft.files("handoff")
+    return Agent(
+        id=draft.id,
+        file=draft.file,
+        prompt=draft.prompt,
+        description=said.description,
+        usage=said.usage,
+        tool_name=said.tool_name or draft.id,
+        input=settled(said.input, "input", root, draft, findings),
+        output=settled(said.output, "output", root, draft, findings),
+        tuning=options.tuning(project, draft),
+        models=choices(named, draft, models, findings) if project.readable else (),
+        tools=said.tools,
+        agents=draft.files("agent"),
+        advisors=draft.files("advisor"),
+        destinations=draft.files("route"),
+        handoff=handoff[0] if handoff else None,
+        team=team,
+        chat=said.chat,
+        budget=said.budget,
+        split=said.split,
+    )

@@ -1,0 +1,192 @@
+"""Where a value comes from: flag, environment, the agent's file, `folkmoot.yaml`, default, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, inspect
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Tuning
+from folkmoot.domain.options import Options
+from folkmoot.domain.settings import Settings
+from folkmoot.domain.text import storable
+from folkmoot.domain.value import Value
+from folkmoot.loader.draft import Draft
+from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.hints import near, short
+from folkmoot.loader.nodes import Node, Scalar, find
+from folkmoot.loader.plain import WRONG
+from folkmoot.loader.scalars import meaning
+from folkmoot.loader.walk import definition, walk
+
+FLAG, ENVIRONMENT, DEFAULT = "--set", "environment", "default"
+_VARIABLE = "FOLKMOOT_"
+
+
+class Setting(Value):
+    """One value that holds, and who said so."""
+
+    key: str
+    value: Any
+    source: str
+    """`--set`, `environment FOLKMOOT_…`, `file:line` or `default`."""
+    file: str = ""
+    """The agent it holds for; empty: the project."""
+
+
+class Found(NamedTuple):
+    value: Any
+    source: str
+    node: Node | None = None
+
+
+class Project(NamedTuple):
+    """What is the same for all agents: `folkmoot.yaml`, and what flags and environment put above it."""
+
+    settings: Settings
+    node: Node
+    above: Mapping[str, Found]
+    readable: bool = True
+    """False: what `folkmoot.yaml` says is unknown, so that nothing can be missed in it."""
+
+
+def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> dict[str, Found]:
+    """What flags and environment say, by key (`maxTurns`, `budget.usd`)."""
+    found: dict[str, Found] = {}
+    keys = {_variable(path): key for key, (path, _) in _settable().items()}
+    for variable in sorted(name for name in env if name.startswith(_VARIABLE)):
+        source = f"{ENVIRONMENT} {variable}"
+        if key := keys.get(variable):
+            found |= _read(key, variable, env[variable], Place(ENVIRONMENT), source, findings)
+        elif hint := near(variable.removeprefix(_VARIABLE), [name.removeprefix(_VARIABLE) for name in keys]):
+            meant = hint.replace("'", f"'{_VARIABLE}", 1)
+            findings.warning(Place(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
+    for key, text in flags.items():
+        if key in _settable():
+            found |= _read(key, key, text, Place(FLAG), FLAG, findings)
+        else:
+            findings.error(Place(FLAG), f"there is no setting {short(key)}{near(key, _settable())}")
+    return found
+
+
+def settings_with(settings: Settings, above: Mapping[str, Found]) -> Settings:
+    for key, found in above.items():
+        path, _ = _settable()[key]
+        if len(path) > 1:
+            settings = _changed(settings, path, found.value)
+    return settings
+
+
+def ask(name: str, project: Project, draft: Draft | None) -> Found:
+    """The value of one option for one agent, or for agents that say nothing themselves."""
+    key = _options()[name].encode_name
+    if key in project.above:
+        return project.above[key]
+    asked: list[tuple[Options, Node | None]] = [
+        (project.settings.agents.defaults, find(project.node, ("agents", "defaults", key)))
+    ]
+    if draft:
+        asked.insert(0, (draft.declared, find(draft.root, (key,))))
+    for options, node in asked:
+        if (value := getattr(options, name)) is not UNSET and node:
+            return Found(value, f"{node.place.file}:{node.place.line}", node)
+    return _default(name, project)
+
+
+def tuning(project: Project, draft: Draft) -> Tuning:
+    return Tuning(**{name: ask(name, project, draft).value for name in Tuning.__struct_fields__})
+
+
+def report(project: Project, draft: Draft | None) -> Iterator[Setting]:
+    """Every option with its source, for `config show`."""
+    for name, field in _options().items():
+        found = ask(name, project, draft)
+        value = msgspec.to_builtins(found.value)
+        yield Setting(field.encode_name, value, found.source, draft.file if draft else "")
+
+
+def report_settings(project: Project) -> Iterator[Setting]:
+    """Every setting of the project with its source, options included."""
+    yield from _flat(project.settings, (), project)
+    yield from report(project, None)
+
+
+def _flat(value: Any, path: tuple[str, ...], project: Project) -> Iterator[Setting]:
+    if isinstance(value, msgspec.Struct):
+        for field in definition(type(value)).fields:
+            if not (isinstance(value, Options) and field.name in _options()):
+                yield from _flat(getattr(value, field.name), (*path, field.encode_name), project)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, (*path, key), project)
+    else:
+        key = ".".join(path)
+        node = find(project.node, path) or (value and _short_form(project.node, path))
+        source = f"{node.place.file}:{node.place.line}" if node else DEFAULT
+        source = project.above[key].source if key in project.above else source
+        yield Setting(key, msgspec.to_builtins(value), source)
+
+
+def _short_form(node: Node, path: tuple[str, ...]) -> Node | None:
+    """A plain value in the place of the mapping that would hold `path`."""
+    above = find(node, path[:-1])
+    return above if isinstance(above, Scalar) and above.value is not None else None
+
+
+@cache
+def _options() -> dict[str, inspect.Field]:
+    return {field.name: field for field in definition(Options).fields}
+
+
+@cache
+def _settable() -> dict[str, tuple[tuple[str, ...], inspect.Type]]:
+    """What a flag or a variable can set, by key: every option, every single value of `folkmoot.yaml`."""
+    options = {field.encode_name: ((field.name,), field.type) for field in _options().values()}
+    return options | dict(_single_values(definition(Settings), (), ()))
+
+
+def _single_values(
+    struct: inspect.StructType, keys: tuple[str, ...], names: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[tuple[str, ...], inspect.Type]]]:
+    for field in struct.fields:
+        below = (*keys, field.encode_name), (*names, field.name)
+        if isinstance(field.type, inspect.StructType) and field.name != "agents":
+            yield from _single_values(field.type, *below)
+        elif keys and not isinstance(field.type, inspect.DictType):
+            yield ".".join(below[0]), (below[1], field.type)
+
+
+def _variable(path: tuple[str, ...]) -> str:
+    return _VARIABLE + "_".join(path).upper()
+
+
+def _read(
+    key: str, called: str, text: str, place: Place, source: str, findings: Findings
+) -> dict[str, Found]:
+    """By the same rules as in a file; nothing after saying what is wrong, or if there is no text."""
+    try:
+        if storable(text) != text:
+            raise ValueError("the text holds a character that cannot be stored")
+        node = Scalar(place, text, meaning(text))
+    except ValueError as error:
+        findings.error(place, f"`{called}`: {error}")
+        return {}
+    value = walk(node, _settable()[key][1], called, findings) if text else WRONG
+    return {} if value is WRONG else {key: Found(value, source, node)}
+
+
+def _changed(struct: Any, path: tuple[str, ...], value: Any) -> Any:
+    name, *rest = path
+    return replace(struct, **{name: _changed(getattr(struct, name), tuple(rest), value) if rest else value})
+
+
+def _default(name: str, project: Project) -> Found:
+    if name != "models":
+        return Found(getattr(Tuning(), name), DEFAULT)
+    if node := find(project.node, ("models", "default")):
+        return Found(("default",), f"{node.place.file}:{node.place.line}", node)
+    return Found((), DEFAULT)

@@ -1,0 +1,65 @@
+"""The names of an agent's tools: each is known, and no two are the same on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from folkmoot.domain.naming import agent_tool, wire_name
+from folkmoot.domain.report import FINAL_REPORT, ROUTE
+from folkmoot.loader.draft import Draft
+from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.hints import near, short
+from folkmoot.loader.nodes import keys
+from folkmoot.loader.options import Project
+
+RESERVED = {
+    FINAL_REPORT: "the final report",
+    ROUTE: "the router",
+    **dict.fromkeys(
+        "agent__task_status agent__batch agent__ask_clarification team__broadcast team__dm "
+        "team__request_help artifact__read call_agent call_agents_parallel".split(),
+        "the runtime",
+    ),
+}
+
+
+def check_tools(
+    draft: Draft,
+    drafts: Mapping[str, Draft],
+    project: Project,
+    given: Collection[str],
+    findings: Findings,
+) -> None:
+    """`given` are the tools that Python brings, by their names in files."""
+    sources = keys(project.node, ("tools",))
+    for number, name in enumerate(draft.declared.tools if project.readable else ()):
+        if name not in given and name.partition(".")[0] not in sources and not _below(name, given):
+            hint = (
+                near(name, {*sources, *given})
+                or "; declare it under `tools` in folkmoot.yaml or give it from Python"
+            )
+            findings.error(draft.at("tools", number), f"there is no tool {short(name)}{hint}")
+    seen = dict(RESERVED)
+    for wire, called, place in _on_the_wire(draft, drafts, given):
+        if before := seen.get(wire):
+            message = f"{called} is called {wire!r} by the model, and so is {before}"
+            findings.error(place, f"{message}; rename one of them, or take one out")
+        seen[wire] = called
+
+
+def _on_the_wire(
+    draft: Draft, drafts: Mapping[str, Draft], given: Collection[str]
+) -> Iterator[tuple[str, str, Place]]:
+    """Every tool by the name the model uses. What a module holds is known only when it is imported."""
+    for number, name in enumerate(draft.declared.tools):
+        for each in sorted(_below(name, given)) or (name,):
+            yield wire_name(each), f"the tool {short(each)}", draft.at("tools", number)
+    for link in draft.links:
+        if link.pattern == "agent" and (target := drafts.get(link.to)):
+            name = target.declared.tool_name or target.id
+            yield agent_tool(name), f"the agent {short(link.to)}", link.place
+
+
+def _below(name: str, given: Collection[str]) -> list[str]:
+    """All tools of the source `name` that Python gave."""
+    return [each for each in given if each.startswith(f"{name}.")]

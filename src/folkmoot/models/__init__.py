@@ -1,0 +1,7 @@
+"""Who answers the agents: one file per wire format, and a scripted model for demos and tests.
+
+`choose` picks the adapter of a provider and imports it only then. `openai` and `anthropic` turn a request
+into bytes (`transcript` keeps them from turn to turn), their `…_reply` turns bytes into an answer (`incoming`
+makes it sound), `http` carries both over one connection pool, and `failure` says what went wrong. An adapter
+makes one attempt and knows no retry. `script` reads the answers of `scripted`; `known` knows prices.
+"""

@@ -1,0 +1,191 @@
+"""The messages API: Anthropic's wire format.
+
+Thinking: models since 4.6 think adaptively, and take a conversation back without the blocks in which they
+thought, so `reasoning` turns that on with its effort. Older models think by a budget and demand those blocks
+back as soon as tools are used; our messages have no place for them, so there `reasoningTokens` counts only in
+a request without tools, and `reasoning` alone sends nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.models.anthropic_reply import Heard, whole
+from folkmoot.models.http import Endpoint
+from folkmoot.models.transcript import (
+    NO_RESULT,
+    ToolLists,
+    Transcript,
+    Transcripts,
+    encode,
+    wire_arguments,
+    wire_schema,
+    wire_tool,
+)
+from folkmoot.ports import Hear, Request
+
+PATH = "/messages"
+
+_IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MARK = b',"cache_control":{"type":"ephemeral"}'
+_EMPTY = "(empty)"
+_TURN = b']},{"role":"user","content":['
+_GO_ON = b'{"type":"text","text":"Go on."}'
+_ADAPTIVE = {"type": "adaptive"}
+_EFFORT = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
+_LEAST_THINKING = 1024
+_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+_FIRST_ADAPTIVE = (4, 6)
+_BY_BUDGET = re.compile(r"claude-(?:instant|v?[123])|(?!.*claude)")
+
+
+def headers(key: str) -> dict[str, str]:
+    version = {"anthropic-version": "2023-06-01"}
+    return {**version, "x-api-key": key} if key else version
+
+
+class Anthropic:
+    """One provider that speaks the messages API."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._transcripts = Transcripts(_add)
+        self._tools = ToolLists(_tool)
+
+    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        """One attempt: in one piece, or as a stream when somebody listens."""
+        body, within = self.body(request, stream=hear is not None), request.tuning.llm_timeout
+        if hear is None:
+            return whole(self._endpoint, await self._endpoint.ask(body, within=within))
+        heard = Heard(self._endpoint, hear)
+        rest = await self._endpoint.listen(body, within=within, take=heard.take)
+        if not rest:
+            return heard.answer()
+        answer = whole(self._endpoint, rest)
+        if answer.message.text:
+            hear(answer.message.text)
+        return answer
+
+    def body(self, request: Request, *, stream: bool) -> bytes:
+        transcript = self._transcripts.of(request.session, request.messages)
+        tuning = request.tuning
+        mark = _MARK if tuning.caching == "full" else b""
+        thinking, effort = _thinking(request)
+        return encode(
+            _Body(
+                model=request.model,
+                max_tokens=request.max_output,
+                system=_system(transcript, mark) if transcript.system else None,
+                messages=_closed(transcript, mark),
+                tools=self._tools.of(request.tools) if request.tools else None,
+                temperature=None if thinking else tuning.temperature,
+                top_p=None if thinking else tuning.top_p,
+                top_k=None if thinking else tuning.top_k,
+                thinking=thinking,
+                output_config=effort,
+                stream=stream,
+            )
+        )
+
+
+def _add(transcript: Transcript, message: Message) -> None:
+    """Turns alternate: what one side says in a row becomes one message of several blocks, results first."""
+    if message.role == "system" and not transcript.wire:
+        transcript.system.append(encode(message.text or _EMPTY))
+        return
+    if message.role == "tool":
+        _block(transcript, "user", _result(transcript.answered(message.answers), message.text))
+        return
+    while transcript.awaited:
+        _, id = transcript.awaited.pop(0)
+        _block(transcript, "user", _result(id, NO_RESULT))
+    if message.role != "assistant":
+        _block(transcript, "user", {"type": "text", "text": _said(message.text)})
+        return
+    if message.text.strip():
+        _block(transcript, "assistant", {"type": "text", "text": message.text})
+    for call in message.calls:
+        id = transcript.id_for(call, _IDS)
+        use = {"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)}
+        _block(transcript, "assistant", use)
+
+
+def _block(transcript: Transcript, speaker: str, block: object) -> None:
+    if speaker == transcript.speaker:
+        transcript.write(encode(block))
+        return
+    if transcript.speaker:
+        transcript.wire += b"]}"
+    elif speaker != "user":
+        transcript.wire += b'{"role":"user","content":[%b]}' % _GO_ON  # the user always begins
+    transcript.write(b'{"role":"%b","content":[%b' % (speaker.encode(), encode(block)))
+    transcript.speaker = speaker
+
+
+def _closed(transcript: Transcript, mark: bytes) -> Raw:
+    """The messages with their brackets; the mark says up to where a cache may keep them."""
+    parts: list[bytes | bytearray] = [b"[", transcript.wire]
+    if transcript.awaited:
+        parts += (_TURN, b",".join(encode(_result(id, NO_RESULT)) for _, id in transcript.awaited))
+    elif transcript.speaker != "user":
+        parts += (_TURN if transcript.wire else _TURN[3:], _GO_ON)
+    parts[-1] = parts[-1][:-1]
+    return Raw(b"".join((*parts, mark, b"}]}]")))
+
+
+def _system(transcript: Transcript, mark: bytes) -> Raw:
+    blocks = [b'{"type":"text","text":%b}' % text for text in transcript.system]
+    return Raw(b"[%b%b}]" % (b",".join(blocks)[:-1], mark))
+
+
+def _result(id: str, text: str) -> object:
+    """A result to no call is still worth reading, but no provider takes it as a result."""
+    if not id:
+        return {"type": "text", "text": f"Result of a tool call: {text}"}
+    return {"type": "tool_result", "tool_use_id": id, "content": _said(text)}
+
+
+def _said(text: str) -> str:
+    return text if text.strip() else _EMPTY
+
+
+def _tool(tool: ToolSpec) -> object:
+    return {"name": tool.name, "description": tool.description, "input_schema": wire_schema(tool)}
+
+
+def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
+    """The two settings that turn thinking on, or nothing."""
+    tuning = request.tuning
+    if _is_adaptive(request.model):
+        effort = _EFFORT.get(tuning.reasoning or "")
+        return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
+    budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
+    if request.tools or budget < _LEAST_THINKING:
+        return None, None
+    return {"type": "enabled", "budget_tokens": budget}, None
+
+
+def _is_adaptive(model: str) -> bool:
+    """Opus, Sonnet and Haiku since 4.6, and every family that came after them."""
+    if version := _VERSION.search(model):
+        return (int(version[1]), int(version[2] or 0)) >= _FIRST_ADAPTIVE
+    return not _BY_BUDGET.match(model)
+
+
+class _Body(msgspec.Struct, omit_defaults=True):
+    model: str
+    max_tokens: int
+    messages: Raw
+    system: Raw | None = None
+    tools: Raw | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    thinking: dict[str, Any] | None = None
+    output_config: dict[str, str] | None = None
+    stream: bool = False

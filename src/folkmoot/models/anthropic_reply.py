@@ -1,0 +1,155 @@
+"""What comes back from the messages API, in one piece or block by block; both give the same answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.message import Answer, Message, Usage
+from folkmoot.domain.text import storable
+from folkmoot.models.http import Endpoint
+from folkmoot.models.incoming import Unreadable, count, joined, read, read_piece, text_of, tool_call
+from folkmoot.ports import Hear
+
+
+def whole(endpoint: Endpoint, body: bytes) -> Answer:
+    """An answer in one piece."""
+    try:
+        message = read(body, _MESSAGE)
+    except Unreadable as why:
+        raise endpoint.unreadable(body, str(why)) from None
+    if message.error:
+        raise endpoint.error(message.error)
+    if message.content is None:
+        raise endpoint.unreadable(body, "it has no content")
+    calls = [(block.id, block.name, block.input) for block in message.content if block.type == "tool_use"]
+    text = "".join(text_of(block.text) for block in message.content if block.type == "text")
+    return _answer(text, calls, message.stop_reason, message.usage)
+
+
+class Heard:
+    """An answer that comes in pieces, block by block."""
+
+    def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
+        self._endpoint = endpoint
+        self._hear = hear
+        self._blocks: dict[str, tuple[_Block, list[str]]] = {}
+        self._usage = _Usage()
+        self._stop: Any = None
+        self._done = False
+
+    def take(self, data: bytes) -> bool:
+        try:
+            event = read_piece(data, _EVENT)
+        except Unreadable as why:
+            raise self._endpoint.unreadable(data, str(why)) from None
+        if event.error:
+            raise self._endpoint.error(event.error)
+        if event.message:
+            self._usage = event.message.usage or self._usage
+        elif event.content_block:
+            self._start(str(event.index), event.content_block)
+        elif event.delta:
+            self._add(str(event.index), event.delta)
+            self._stop = event.delta.stop_reason or self._stop
+        if event.usage:
+            self._usage = event.usage.over(self._usage)
+        self._done = self._done or event.type == "message_stop"
+        return self._done
+
+    def _start(self, index: str, block: _Block) -> None:
+        self._blocks[index] = (block, [])
+        if block.type == "text":
+            self._piece(index, text_of(block.text), aloud=True)
+
+    def _add(self, index: str, delta: _Delta) -> None:
+        if delta.type == "text_delta":
+            self._piece(index, text_of(delta.text), aloud=True)
+        elif delta.type == "input_json_delta":
+            self._piece(index, text_of(delta.partial_json), aloud=False)
+
+    def _piece(self, index: str, piece: str, *, aloud: bool) -> None:
+        if piece:
+            _, pieces = self._blocks.setdefault(index, (_Block(type="text"), []))
+            pieces.append(piece)
+            if aloud:
+                self._hear(joined([piece]))
+
+    def answer(self) -> Answer:
+        if not (self._done or self._stop):
+            raise self._endpoint.broken_off()
+        blocks = self._blocks.values()
+        text = joined([piece for block, pieces in blocks if block.type == "text" for piece in pieces])
+        calls = [
+            (block.id, block.name, joined(pieces) if pieces else block.input)
+            for block, pieces in blocks
+            if block.type == "tool_use"
+        ]
+        return _answer(text, calls, self._stop, self._usage)
+
+
+def _answer(text: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _Usage | None) -> Answer:
+    return Answer(
+        message=Message("assistant", text, tuple([tool_call(*call) for call in calls])),
+        usage=_counted(usage) if usage else Usage(),
+        stop=storable(text_of(stop)),
+    )
+
+
+def _counted(usage: _Usage) -> Usage:
+    """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
+    cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
+    return Usage(count(usage.input_tokens) + cached + written, count(usage.output_tokens), cached, written)
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: Any = None
+    output_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+
+    def over(self, earlier: _Usage) -> _Usage:
+        """Later counts replace earlier ones; what is not counted again stays."""
+        return _Usage(
+            *(
+                getattr(earlier if getattr(self, field) is None else self, field)
+                for field in self.__struct_fields__
+            )
+        )
+
+
+class _Block(msgspec.Struct):
+    type: Any = ""
+    text: Any = None
+    id: Any = None
+    name: Any = None
+    input: Any = None
+
+
+class _Message(msgspec.Struct):
+    content: list[_Block] | None = None
+    stop_reason: Any = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+class _Delta(msgspec.Struct):
+    type: Any = ""
+    text: Any = None
+    partial_json: Any = None
+    stop_reason: Any = None
+
+
+class _Event(msgspec.Struct):
+    type: Any = ""
+    index: Any = None
+    message: _Message | None = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_MESSAGE = msgspec.json.Decoder(_Message)
+_EVENT = msgspec.json.Decoder(_Event)

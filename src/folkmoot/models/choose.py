@@ -1,0 +1,139 @@
+"""Which adapter speaks to which provider. Each is imported and built when it is first chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from folkmoot.domain.agent import ModelChoice
+from folkmoot.domain.message import Answer
+from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.settings import Provider
+from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
+from folkmoot.ports import Hear, Model, Request
+
+if TYPE_CHECKING:
+    from folkmoot.models.http import Pool
+
+
+class ProviderModels:
+    """All models that a project can ask, by provider."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, Provider],
+        env: Mapping[str, str],
+        folder: Path,
+        *,
+        extra: Mapping[str, Model] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`providers` stand before the built-in ones, and the model objects of `extra` before all."""
+        self._providers = {**BUILT_IN, **providers}
+        self._env = env
+        self._folder = folder
+        self._sleep = sleep
+        self._given = frozenset(extra or ())
+        self._built: dict[str, Model] = dict(extra or {})
+        self._pool: Pool | None = None
+
+    def choose(self, choice: ModelChoice) -> Model:
+        """The adapter of the choice's provider. A missing key fails the request, not this call."""
+        name = choice.provider
+        if name not in self._built:
+            if name not in self._providers:
+                raise WrongUse(
+                    f"there is no provider {name!r}; known are {', '.join(sorted(self._providers))}"
+                )
+            self._built[name] = self._build(name, self._providers[name])
+        return self._built[name]
+
+    def missing_key(self, provider: str) -> str:
+        """The environment variable that this provider needs and that is not set; empty if none."""
+        variable = key_variable(self._providers[provider]) if provider in self._providers else ""
+        return "" if provider in self._given or self._env.get(variable, "").strip() else variable
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with the scripts that this project's providers answer from."""
+        for name, provider in self._providers.items():
+            if provider.kind == "scripted" and name not in self._given:
+                try:
+                    self._scripted(name, provider)
+                except DeclarationError as error:
+                    yield from error.problems
+
+    async def aclose(self) -> None:
+        if self._pool is not None:
+            await self._pool.aclose()
+
+    def _build(self, name: str, provider: Provider) -> Model:
+        if provider.kind == "scripted":
+            return self._scripted(name, provider)
+        variable = key_variable(provider)
+        key = self._env.get(variable, "").strip() if variable else ""
+        if variable and not key:
+            return Unusable(f"{name} needs a key: set the environment variable {variable}")
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            return Unusable(f"{name} cannot use its key: {variable} holds characters that no key has")
+        if not all(text.isprintable() for header in provider.headers.items() for text in header):
+            return Unusable(f"{name} cannot use its headers: one holds a control character")
+        return self._over_http(name, provider, key)
+
+    def _over_http(self, name: str, provider: Provider, key: str) -> Model:
+        from folkmoot.models import anthropic, http, openai  # noqa: PLC0415  # aiohttp takes time to import
+
+        base = provider.base_url or OWN_ADDRESS[provider.kind]
+        if self._pool is None:
+            self._pool = http.Pool()
+        wire = anthropic if provider.kind == "anthropic" else openai
+        try:
+            endpoint = http.Endpoint(
+                self._pool,
+                name,
+                _joined(base, wire.PATH),
+                headers={**wire.headers(key), **provider.headers},
+                secret=key,
+                proxy=http.proxy_for(base, self._env),
+            )
+        except ValueError:
+            return Unusable(f"{name} has no usable address: give it a baseUrl like https://host/v1")
+        return anthropic.Anthropic(endpoint) if wire is anthropic else openai.OpenAI(endpoint, base)
+
+    def _scripted(self, name: str, provider: Provider) -> Model:
+        from folkmoot.models.script_file import read_script_file  # noqa: PLC0415  # YAML takes time to import
+        from folkmoot.models.scripted import ScriptedModel  # noqa: PLC0415
+
+        if not provider.script:
+            message = f"provider {name!r} is scripted and needs `script`: the YAML file with its answers"
+            raise DeclarationError([Problem(file="folkmoot.yaml", message=message)])
+        file = (self._folder / provider.script).resolve()
+        if not file.is_relative_to(self._folder.resolve()):
+            message = f"the script {provider.script!r} of provider {name!r} lies outside the project"
+            raise DeclarationError([Problem(file="folkmoot.yaml", message=message)])
+        return ScriptedModel(read_script_file(file, provider.script), sleep=self._sleep)
+
+
+class Unusable:
+    """Stands for a provider that cannot be asked, and says why."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        raise ModelFailed(self._reason, retryable=False)
+
+
+def _joined(base: str, path: str) -> str:
+    """The path goes before a query, which some hosts want."""
+    address, mark, query = base.partition("?")
+    return address.rstrip("/") + path + mark + query
+
+
+def key_variable(provider: Provider) -> str:
+    """The variable that holds a provider's key; its kind's own where neither address nor key is named."""
+    if provider.api_key_env:
+        return provider.api_key_env
+    own = BUILT_IN.get(provider.kind)
+    return own.api_key_env or "" if own and provider.base_url is None else ""

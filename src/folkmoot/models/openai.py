@@ -1,0 +1,150 @@
+"""Chat completions: OpenAI's wire format, which most servers, local or hosted, understand.
+
+OpenAI's own hosts want `max_completion_tokens` and know no `top_k`, repetition penalty or thinking budget;
+every other server is sent `max_tokens` and what the agent asks for.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Raw
+
+from folkmoot.domain.agent import Tuning
+from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.models.http import Endpoint
+from folkmoot.models.openai_reply import Heard, whole
+from folkmoot.models.transcript import (
+    NO_RESULT,
+    ToolLists,
+    Transcript,
+    Transcripts,
+    encode,
+    wire_arguments,
+    wire_schema,
+    wire_tool,
+)
+from folkmoot.ports import Hear, Request
+
+PATH = "/chat/completions"
+
+_OWN_HOSTS = re.compile(r"https://([\w.-]+\.)?openai(\.azure)?\.com(/|$)")
+_OWN_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_ANY_IDS = re.compile(r".+", re.DOTALL)
+_UNSAID = (None, "default", "inherit")
+_USAGE_TOO = Raw(b'{"include_usage":true}')
+
+
+def headers(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+class OpenAI:
+    """One provider that speaks chat completions."""
+
+    def __init__(self, endpoint: Endpoint, base_url: str) -> None:
+        self._endpoint = endpoint
+        self._own = bool(_OWN_HOSTS.match(base_url))
+        self._ids = _OWN_IDS if self._own else _ANY_IDS
+        self._transcripts = Transcripts(self._add)
+        self._tools = ToolLists(_tool)
+
+    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        """One attempt: in one piece, or as a stream when somebody listens."""
+        body, within = self.body(request, stream=hear is not None), request.tuning.llm_timeout
+        if hear is None:
+            return whole(self._endpoint, await self._endpoint.ask(body, within=within))
+        heard = Heard(self._endpoint, hear)
+        rest = await self._endpoint.listen(body, within=within, take=heard.take)
+        if not rest:
+            return heard.answer()
+        answer = whole(self._endpoint, rest)
+        if answer.message.text:
+            hear(answer.message.text)
+        return answer
+
+    def body(self, request: Request, *, stream: bool) -> bytes:
+        transcript = self._transcripts.of(request.session, request.messages)
+        tuning, own = request.tuning, self._own
+        return encode(
+            _Body(
+                model=request.model,
+                messages=_closed(transcript),
+                tools=self._tools.of(request.tools) if request.tools else None,
+                max_completion_tokens=request.max_output if own else None,
+                max_tokens=None if own else request.max_output,
+                temperature=tuning.temperature,
+                top_p=tuning.top_p,
+                top_k=None if own else tuning.top_k,
+                repetition_penalty=None if own else tuning.repeat_penalty,
+                reasoning_effort=_effort(tuning, own),
+                reasoning=None if own else _thinking(tuning),
+                stream=stream,
+                stream_options=_USAGE_TOO if stream else None,
+            )
+        )
+
+    def _add(self, transcript: Transcript, message: Message) -> None:
+        if message.role == "tool":
+            transcript.write(encode(_result(transcript.answered(message.answers), message.text)))
+            return
+        while transcript.awaited:
+            _, id = transcript.awaited.pop(0)
+            transcript.write(encode(_result(id, NO_RESULT)))
+        if not message.calls:
+            transcript.write(encode({"role": message.role, "content": message.text}))
+            return
+        calls = [
+            {
+                "id": transcript.id_for(call, self._ids),
+                "type": "function",
+                "function": {"name": wire_tool(call), "arguments": encode(wire_arguments(call)).decode()},
+            }
+            for call in message.calls
+        ]
+        transcript.write(encode({"role": "assistant", "content": message.text or None, "tool_calls": calls}))
+
+
+def _closed(transcript: Transcript) -> Raw:
+    """The messages in their brackets; they must not end with a call that has no result."""
+    results = [encode(_result(id, NO_RESULT)) for _, id in transcript.awaited]
+    return Raw(b"".join((b"[", b",".join((transcript.wire, *results)), b"]")))
+
+
+def _tool(tool: ToolSpec) -> object:
+    function = {"name": tool.name, "description": tool.description, "parameters": wire_schema(tool)}
+    return {"type": "function", "function": function}
+
+
+def _result(id: str, text: str) -> object:
+    """A result to no call is still worth reading, but no provider takes it as a result."""
+    if not id:
+        return {"role": "user", "content": f"Result of a tool call: {text}"}
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
+def _effort(tuning: Tuning, own: bool) -> str | None:
+    """Servers that take a budget of thinking tokens take no effort beside it."""
+    counted = tuning.reasoning_tokens and not own
+    return None if counted or tuning.reasoning in _UNSAID else tuning.reasoning
+
+
+def _thinking(tuning: Tuning) -> dict[str, int] | None:
+    return {"max_tokens": tuning.reasoning_tokens} if tuning.reasoning_tokens else None
+
+
+class _Body(msgspec.Struct, omit_defaults=True):
+    model: str
+    messages: Raw
+    tools: Raw | None = None
+    max_completion_tokens: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+    reasoning_effort: str | None = None
+    reasoning: dict[str, int] | None = None
+    stream: bool = False
+    stream_options: Raw | None = None

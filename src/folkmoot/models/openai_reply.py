@@ -1,0 +1,181 @@
+"""What comes back from chat completions, in one piece or in many; both give the same answer.
+
+Nothing is taken for granted but the outline: servers leave fields out, put null or lists where text should
+be, and count badly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.message import Answer, Message, Usage
+from folkmoot.domain.text import storable
+from folkmoot.models.http import Endpoint
+from folkmoot.models.incoming import Unreadable, count, joined, money, read, read_piece, text_of, tool_call
+from folkmoot.ports import Hear
+
+
+def whole(endpoint: Endpoint, body: bytes) -> Answer:
+    """An answer in one piece."""
+    try:
+        completion = read(body, _COMPLETION)
+    except Unreadable as why:
+        raise endpoint.unreadable(body, str(why)) from None
+    if completion.error:
+        raise endpoint.error(completion.error)
+    if not completion.choices or completion.choices[0].message is None:
+        raise endpoint.unreadable(body, "it has no choices")
+    choice = completion.choices[0]
+    said = choice.message
+    assert said is not None
+    calls = [(call.id, call.function.name, call.function.arguments) for call in said.tool_calls or ()]
+    return _answer(
+        text_of(said.content), text_of(said.refusal), calls, choice.finish_reason, completion.usage
+    )
+
+
+class Heard:
+    """An answer that comes in pieces."""
+
+    def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
+        self._endpoint = endpoint
+        self._hear = hear
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_PartialCall] = []
+        self._latest: dict[str, _PartialCall] = {}
+        self._stop: Any = None
+        self._usage: _Usage | None = None
+        self._done = False
+
+    def take(self, data: bytes) -> bool:
+        if data.strip() == b"[DONE]":
+            self._done = True
+            return True
+        try:
+            piece = read_piece(data, _COMPLETION)
+        except Unreadable as why:
+            raise self._endpoint.unreadable(data, str(why)) from None
+        if piece.error:
+            raise self._endpoint.error(piece.error)
+        self._usage = piece.usage or self._usage
+        if piece.choices:
+            self._add(piece.choices[0])
+        return False
+
+    def _add(self, choice: _Choice) -> None:
+        self._stop = choice.finish_reason or self._stop
+        said = choice.delta or choice.message
+        if said is None:
+            return
+        if text := text_of(said.content):
+            self._text.append(text)
+            self._hear(joined([text]))
+        if refusal := text_of(said.refusal):
+            self._refusal.append(refusal)
+        for call in said.tool_calls or ():
+            self._add_call(call)
+
+    def _add_call(self, piece: _Call) -> None:
+        """Parts of one call share an index; where servers number badly, another id begins another call."""
+        partial = self._latest.get(str(piece.index))
+        if partial is None or (piece.id and partial.id and piece.id != partial.id):
+            partial = self._latest[str(piece.index)] = _PartialCall()
+            self._calls.append(partial)
+        partial.add(piece)
+
+    def answer(self) -> Answer:
+        if not (self._done or self._stop):
+            raise self._endpoint.broken_off()
+        calls = [(call.id, call.tool, call.arguments) for call in self._calls]
+        return _answer(joined(self._text), joined(self._refusal), calls, self._stop, self._usage)
+
+
+class _PartialCall:
+    def __init__(self) -> None:
+        self.id: Any = None
+        self.tool = ""
+        self._written: list[str] = []
+        self._object: Any = None
+
+    def add(self, piece: _Call) -> None:
+        self.id = self.id or piece.id
+        self.tool = self.tool or text_of(piece.function.name)
+        if isinstance(piece.function.arguments, str):
+            self._written.append(piece.function.arguments)
+        else:
+            self._object = piece.function.arguments or self._object
+
+    @property
+    def arguments(self) -> Any:
+        return joined(self._written) if self._written else self._object
+
+
+def _answer(
+    text: str, refusal: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _Usage | None
+) -> Answer:
+    return Answer(
+        message=Message("assistant", text or refusal, tuple([tool_call(*call) for call in calls])),
+        usage=_counted(usage) if usage else Usage(),
+        stop="refusal" if refusal else storable(text_of(stop)),
+        cost_usd=money(usage.cost) if usage else None,
+    )
+
+
+def _counted(usage: _Usage) -> Usage:
+    """Some servers leave thinking out of `completion_tokens` but not out of the total."""
+    into, out = count(usage.prompt_tokens), count(usage.completion_tokens)
+    if into and out:
+        out = max(out, count(usage.total_tokens) - into)
+    details = usage.prompt_tokens_details
+    read_back = count(details.cached_tokens) if details else count(usage.prompt_cache_hit_tokens)
+    written = count(details.cache_write_tokens) if details else 0
+    return Usage(into, out, min(read_back, into), min(written, into - min(read_back, into)))
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: Any = None
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    id: Any = None
+    index: Any = None
+    function: _Function = _Function()
+
+
+class _Said(msgspec.Struct):
+    content: Any = None
+    refusal: Any = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Said | None = None
+    delta: _Said | None = None
+    finish_reason: Any = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: Any = 0
+    cache_write_tokens: Any = 0
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: Any = 0
+    completion_tokens: Any = 0
+    total_tokens: Any = 0
+    prompt_tokens_details: _Details | None = None
+    prompt_cache_hit_tokens: Any = 0
+    cost: Any = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_COMPLETION = msgspec.json.Decoder(_Completion)

@@ -1,0 +1,144 @@
+"""A model that answers from a script: for demos, for tests, and for trying agents out without a provider.
+
+Every answer is a function of who asks, in which turn and attempt, and of what was said last; nothing is
+counted here. So a resumed session goes on where it stopped, and an agent called twice begins anew each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from folkmoot.domain.message import Answer, Message, ToolCall, Usage
+from folkmoot.domain.naming import wire_name
+from folkmoot.domain.report import FINAL_REPORT, ROUTE
+from folkmoot.errors import ModelFailed
+from folkmoot.models.incoming import tool_call
+from folkmoot.models.script import Barrier, Call, Fault, Reply, Script, Turn, read_script
+from folkmoot.models.status import is_passing
+from folkmoot.ports import Hear, Request
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class ScriptedModel:
+    """Answers each agent from its part of a script, and remembers every request.
+
+    model = ScriptedModel({"greeter": [{"report": "Hello."}]})
+    """
+
+    def __init__(
+        self, script: Mapping[str, Any] | Script, *, default: Any = None, sleep: Sleep = asyncio.sleep
+    ) -> None:
+        """`script` holds the answers by agent id, `default` is for all others."""
+        if not isinstance(script, Script):
+            script = read_script({"agents": script} | ({} if default is None else {"default": default}))
+        self.heard: list[Request] = []
+        """Every request, in the order in which they came in."""
+        self._script = script
+        self._sleep = sleep
+        self._barriers: dict[Barrier, asyncio.Barrier] = {}
+
+    @classmethod
+    def read(cls, file: Path | str, *, sleep: Sleep = asyncio.sleep) -> ScriptedModel:
+        """From a YAML file. Raises `DeclarationError` with everything that is wrong with it."""
+        from folkmoot.models.script_file import read_script_file  # noqa: PLC0415  # needs YAML, which takes time
+
+        return cls(read_script_file(Path(file), str(file)), sleep=sleep)
+
+    def heard_from(self, agent: str) -> list[Request]:
+        """The requests of one agent, by its id."""
+        return [request for request in self.heard if request.agent == agent]
+
+    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        self.heard.append(request)
+        turn = _turn(self._script, request)
+        reply = turn[min(request.attempt, len(turn)) - 1]
+        if reply.delay:
+            await self._sleep(reply.delay)
+        if reply.barrier:
+            await self._barriers.setdefault(reply.barrier, asyncio.Barrier(reply.barrier.count)).wait()
+        if reply.error:
+            raise _failed(reply.error)
+        if hear and reply.text:
+            for word in re.findall(r"\s*\S+\s*|\s+", reply.text):
+                hear(word)
+        return _answer(reply, request)
+
+
+def _turn(script: Script, request: Request) -> Turn:
+    part = script.agents.get(request.agent)
+    if part is None:
+        return script.default or _nothing_to_say(script, request)
+    said = next((one.text for one in reversed(request.messages) if one.role in ("user", "tool")), "")
+    for rule in part.rules:
+        if rule.fits(said):
+            return rule.then
+    position = request.turn - 1
+    if part.turns and (part.repeat or position < len(part.turns)):
+        return part.turns[position % len(part.turns)]
+    return part.default or script.default or _nothing_to_say(script, request)
+
+
+def _nothing_to_say(script: Script, request: Request) -> Turn:
+    text = f"{script.file} has no answer for agent {request.agent!r} in turn {request.turn}"
+    raise ModelFailed(f"{text}; add a turn, a rule or a `default` for it", retryable=False)
+
+
+def _failed(fault: Fault) -> ModelFailed:
+    text, retryable = fault.message, True
+    if fault.status:
+        text, retryable = f"scripted answered {fault.status}: {text}", is_passing(fault.status)
+    retryable = retryable if fault.retryable is None else fault.retryable
+    return ModelFailed(text, retryable=retryable, retry_after=fault.retry_after)
+
+
+def _answer(reply: Reply, request: Request) -> Answer:
+    calls = [*reply.calls]
+    if reply.report is not None:
+        calls.append(Call(tool=FINAL_REPORT, arguments=_report(reply, request)))
+    if reply.route:
+        told = {"message": reply.route.message} if reply.route.message else {}
+        calls.append(Call(tool=ROUTE, arguments={"agent": reply.route.agent, **told}))
+    wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
+    message = Message("assistant", reply.text, wished)
+    return Answer(
+        message=message,
+        usage=(reply.usage and Usage(*(getattr(reply.usage, field) for field in Usage.__struct_fields__)))
+        or _estimated(request, message),
+        stop=reply.stop or ("tool_calls" if wished else "stop"),
+        cost_usd=reply.cost_usd,
+    )
+
+
+def _report(reply: Reply, request: Request) -> dict[str, Any]:
+    """As the offered tool wants it: text as `report_content`, everything else as `content_json`."""
+    offered = next((tool.parameters for tool in request.tools if tool.name == FINAL_REPORT), {})
+    form = offered.get("properties", {}).get("report_format", {}).get("const", "text")
+    body = "report_content" if isinstance(reply.report, str) else "content_json"
+    claims = [{"text": claim.text, "evidence": [*claim.evidence]} for claim in reply.claims]
+    extra = {"claims": claims, "metadata": reply.metadata}
+    return {
+        "report_format": form,
+        body: reply.report,
+        **{key: value for key, value in extra.items() if value},
+    }
+
+
+def _wished(call: Call, request: Request, position: int) -> ToolCall:
+    offered = {tool.name for tool in request.tools}
+    tool = call.tool if call.tool in offered else wire_name(call.tool)
+    return tool_call(call.id or f"call_{request.turn}_{position}", tool, call.arguments)
+
+
+def _estimated(request: Request, answer: Message) -> Usage:
+    """By length alone, so that the same conversation always costs the same."""
+    asked = sum(_length(message) for message in request.messages)
+    return Usage(tokens_in=asked // 4 + 1, tokens_out=_length(answer) // 4 + 1)
+
+
+def _length(message: Message) -> int:
+    return len(message.text) + sum(len(call.tool) + len(str(call.arguments)) for call in message.calls)

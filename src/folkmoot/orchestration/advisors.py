@@ -1,0 +1,33 @@
+"""Advisors: agents consulted in parallel before another agent's session."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from folkmoot.domain.events import AdvisorCompleted, AdvisorFailed, AdvisorStarted
+from folkmoot.orchestration.envelope import Block
+from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.transfer import staged
+from folkmoot.session.run import all_of
+
+
+async def consult(run: Run, inv: Invocation, start: Start) -> Invocation:
+    """The same invocation with one advisory block per advisor, in declared order."""
+    if not inv.agent.advisors:
+        return inv
+    advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
+    advisories = await all_of(_advice(run, advisor, start) for advisor in advisors)
+    return replace(inv, blocks=(*inv.blocks, *advisories))
+
+
+async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
+    """A failing advisor fails nobody else: its block says what happened."""
+    name = advisor.agent.id
+    run.log.once(advisor.place, AdvisorStarted(advisor=name))
+    outcome = await start(advisor)
+    if outcome.failed:
+        error = staged(outcome.error, outcome.span, advisor)
+        run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
+        return Block("advisory", f"Advisor consultation failed for {name}: {error}", name)
+    run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
+    return Block("advisory", outcome.report.content, name)

@@ -1,0 +1,77 @@
+"""Agents as tools: each call is a session of its own, and its answer goes back to the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.report import Outcome
+from folkmoot.domain.value import Value
+from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.transfer import staged, transfer
+from folkmoot.ports import Site
+
+
+class _Arguments(Value, forbid_unknown_fields=True):
+    prompt: str
+    reason: str
+    format: str = ""
+
+
+class SessionTools:
+    """Everything one session may call: its tools, and its agents as tools."""
+
+    def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
+        self._run = run
+        self._inv = inv
+        self._agents = run.kits.of(inv.agent).agents
+        self._start = start
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        return self._run.tools.specs(names)
+
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        if call.tool in self._agents:
+            return await self._delegate(self._agents[call.tool], call, site)
+        return await self._run.tools.call(call, site)
+
+    async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
+        try:
+            asked = msgspec.convert(call.arguments, _Arguments)
+        except msgspec.ValidationError as error:
+            return ToolResult(text=str(error), failed=True)
+        if not asked.prompt.strip():
+            return ToolResult(text="prompt is empty", failed=True)
+        if refusal := self._run.ledger.admit(site.below):
+            return ToolResult(text=f"not allowed: {refusal}", failed=True)
+        child = self._inv.child(self._run, agent, "sub", site.below)
+        child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
+        self._spawned(child, site)
+        outcome = await transfer(self._run, self._inv, "delegate", child, self._start)
+        return self._returned(child, outcome)
+
+    def _spawned(self, child: Invocation, site: Site) -> None:
+        event = SubAgentSpawned(
+            parent=self._inv.session,
+            session=child.session,
+            specialist=child.agent.id,
+            mission_length=len(child.original),
+            hierarchy_level=site.below.count("/call:"),
+        )
+        self._run.log.once(child.place, event)
+
+    def _returned(self, child: Invocation, outcome: Outcome) -> ToolResult:
+        log, place = self._run.log, child.place
+        if outcome.failed:
+            error = staged(outcome.error, outcome.span, child)
+            log.once(
+                place, SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
+            )
+            return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
+        log.once(place, SubAgentCompleted(session=child.session, success=True))
+        return ToolResult(text=outcome.report.content, child=child.session)

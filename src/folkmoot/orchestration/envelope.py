@@ -1,0 +1,38 @@
+"""Foreign text in a prompt, fenced so that it cannot pass for an instruction or for another block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from folkmoot.domain.draw import draw
+from folkmoot.domain.value import Value
+
+
+class Block(Value):
+    tag: str
+    text: str
+    agent: str = ""
+    """Who said it."""
+
+
+def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -> str:
+    """The request alone if nothing was added to it; otherwise one block for it and one for each addition."""
+    if not blocks:
+        return original
+    every = (Block("original_user_request", original), *blocks)
+    said = "\n".join(block.text for block in every)
+    return "\n".join(_fenced(block, _nonce(said, seed, span, n)) for n, block in enumerate(every))
+
+
+def _fenced(block: Block, nonce: str) -> str:
+    mark = f"{block.tag}__{nonce}"
+    said_by = f' agent="{block.agent}"' if block.agent else ""
+    return f"<{mark}{said_by}>\n{block.text}\n</{mark}>"
+
+
+def _nonce(said: str, seed: str, span: str, number: int) -> str:
+    """Drawn again while it occurs in what is said: nobody can close a block from inside."""
+    again = 0
+    while (nonce := draw(seed, span, "nonce", number, again)) in said:
+        again += 1
+    return nonce

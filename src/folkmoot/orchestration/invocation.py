@@ -1,0 +1,80 @@
+"""What an agent is asked, where in the run, and what it shares with everyone in the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.draw import draw
+from folkmoot.domain.events import Cause
+from folkmoot.domain.report import Outcome
+from folkmoot.domain.value import Value
+from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.ports import Clock, Models, Tools
+
+HearSpan = Callable[[str, str], None]
+"""Told the span and each piece of text a model gives there."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What all agents of one run share."""
+
+    id: str
+    seed: str
+    graph: Graph
+    kits: Kits
+    models: Models
+    tools: Tools
+    clock: Clock
+    log: RunLog
+    keep: Callable[[bytes], str]
+    ledger: Ledger
+    turnstile: asyncio.Semaphore
+    hear: HearSpan | None = None
+
+
+class Invocation(Value):
+    """One agent, asked once."""
+
+    agent: Agent
+    span: str
+    session: str
+    original: str
+    """The user's own text: it stays the same along a chain."""
+    blocks: tuple[Block, ...] = ()
+    """What others added to it."""
+    parent: str = ""
+    cause: Cause = ""
+    title: str = ""
+
+    @property
+    def place(self) -> Place:
+        return Place(span=self.span, session=self.session, agent=self.agent.id)
+
+    def prompt(self, run: Run) -> str:
+        return enveloped(self.original, self.blocks, seed=run.seed, span=self.span)
+
+    def child(self, run: Run, agent: Agent, cause: Cause, span: str = "") -> Invocation:
+        """The same request for another agent, one step further down."""
+        span = span or f"{self.span}/{cause}:{agent.id}"
+        suffix = draw(run.seed, span, "session", length=8)
+        return Invocation(
+            agent=agent,
+            span=span,
+            session=f"{self.session}:{cause}_{agent.id}_{suffix}",
+            original=self.original,
+            blocks=self.blocks,
+            parent=self.session,
+            cause=cause,
+            title=f"{cause} from {self.agent.id}",
+        )
+
+
+Start = Callable[[Invocation], Awaitable[Outcome]]
+"""Run an agent with everything its file declares: the way back into `run.run_agent`."""

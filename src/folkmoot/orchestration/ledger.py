@@ -1,0 +1,159 @@
+"""What a run spent and may still spend: one ledger for the whole tree, folded from its events.
+
+A request is counted when it is recorded, with the most it can cost, and corrected when its answer is recorded.
+Since both happen without a pause between decision and record, parallel sessions cannot overdraw.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from folkmoot.domain.budget import Allowance, Budget, Limits, Room
+from folkmoot.domain.events import Event, LlmFailed, LlmRequest, LlmResponse, SessionStarted
+from folkmoot.ports import Clock
+
+UNLIMITED = Allowance()
+
+
+@dataclass(slots=True)
+class Tally:
+    requests: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    descendants: int = 0
+    children: int = 0
+    """Agents called as tools from this very span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One declared budget and the part of the run it holds for."""
+
+    span: str
+    budget: Budget
+    owner: str
+    began: float
+
+
+class Ledger:
+    def __init__(self, limits: Limits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._scopes: dict[str, list[Scope]] = {}
+        self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
+        self._reserved: dict[str, LlmRequest] = {}
+        self._admitted: set[str] = set()
+
+    def open(self, span: str, budget: Budget, owner: str, since: str = "") -> None:
+        """Let a budget hold from here on down. `since` is when it began, if that was in an earlier process."""
+        if budget == Budget():
+            return
+        elapsed = _seconds_between(since, self._clock.now()) if since else 0.0
+        scope = Scope(span, budget, owner, self._clock.monotonic() - elapsed)
+        self._scopes.setdefault(span, []).append(scope)
+
+    def fold(self, span: str, event: Event) -> None:
+        match event:
+            case LlmRequest():
+                self._reserved[span] = event
+                self._spend(span, 1, event.reserved_tokens, event.reserved_usd)
+            case LlmResponse():
+                asked = self._reserved.pop(span)
+                used = event.usage.tokens_in + event.usage.tokens_out
+                self._spend(span, 0, used - asked.reserved_tokens, event.cost_usd - asked.reserved_usd)
+            case LlmFailed():
+                asked = self._reserved.pop(span)
+                self._spend(span, 0, -asked.reserved_tokens, -asked.reserved_usd)
+            case SessionStarted():
+                self._admit(span)
+
+    def allowance(self, span: str) -> Allowance:
+        """What a session at this place may spend now."""
+        if not self._scopes:
+            return UNLIMITED
+        rooms = {"requests": Room(), "tokens": Room(), "usd": Room(), "seconds": Room()}
+        for prefix in _prefixes(span):
+            for scope in self._scopes.get(prefix, ()):
+                for name, room in self._rooms(scope, span):
+                    if room.left < rooms[name].left:
+                        rooms[name] = room
+        return Allowance(**rooms)
+
+    def admit(self, span: str) -> str:
+        """Let a child begin, or say which limit forbids it."""
+        if span in self._admitted:
+            return ""
+        if _is_call(span):
+            depth = span.count("/call:") + 1
+            if depth > self._limits.call_depth:
+                return f"call depth {self._limits.call_depth} (limits.callDepth)"
+            if self._tallies[_caller(span)].children >= self._limits.children_per_parent:
+                return f"{self._limits.children_per_parent} children per parent (limits.childrenPerParent)"
+        for prefix in _prefixes(span)[:-1]:
+            for scope in self._scopes.get(prefix, ()):
+                limit = scope.budget.descendants
+                if limit is not None and self._tallies[prefix].descendants >= limit:
+                    return f"{limit} descendants of {scope.owner!r}"
+        self._admit(span)
+        return ""
+
+    def _admit(self, span: str) -> None:
+        if span in self._admitted:
+            return
+        self._admitted.add(span)
+        for prefix in _prefixes(span)[:-1]:
+            self._tallies[prefix].descendants += 1
+        if _is_call(span):
+            self._tallies[_caller(span)].children += 1
+
+    def _spend(self, span: str, requests: int, tokens: int, usd: float) -> None:
+        for prefix in _prefixes(span):
+            tally = self._tallies[prefix]
+            tally.requests += requests
+            tally.tokens += tokens
+            tally.usd += usd
+
+    def _rooms(self, scope: Scope, span: str) -> list[tuple[str, Room]]:
+        budget, spent, rooms = scope.budget, self._tallies[scope.span], []
+        if budget.requests is not None:
+            # The last request belongs to whoever must say at the end what happened.
+            kept = 0 if _in_line(scope.span, span) else 1
+            left = budget.requests - spent.requests - kept
+            rooms.append(("requests", Room(left, f"{budget.requests} requests of {scope.owner!r}")))
+        if budget.tokens is not None:
+            left = budget.tokens - spent.tokens
+            rooms.append(("tokens", Room(left, f"{budget.tokens} tokens of {scope.owner!r}")))
+        if budget.usd is not None:
+            rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner!r}")))
+        if budget.wall:
+            left_s = budget.wall - (self._clock.monotonic() - scope.began)
+            rooms.append(("seconds", Room(left_s, f"{budget.wall:g} s wall time of {scope.owner!r}")))
+        return rooms
+
+
+@cache
+def _prefixes(span: str) -> tuple[str, ...]:
+    """The span itself and all it lies in, outermost first."""
+    parts = span.split("/")
+    return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def _in_line(scope: str, span: str) -> bool:
+    """Whether a span stands in for the scope's own agent: itself, its route or its handoff."""
+    below = span[len(scope) :].split("/")[1:]
+    return all(part.startswith(("route:", "handoff:")) for part in below)
+
+
+def _is_call(span: str) -> bool:
+    return span.rpartition("/")[2].startswith("call:")
+
+
+def _caller(span: str) -> str:
+    return span.rpartition("/turn:")[0]
+
+
+def _seconds_between(earlier: str, later: str) -> float:
+    return max(0.0, (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds())

@@ -1,0 +1,106 @@
+"""The one writer of a run's events.
+
+What is noted in one tick of the loop is written together; `settle` waits until all of it is durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.events import Event
+from folkmoot.domain.value import Value
+from folkmoot.ports import Clock, Epoch, Journal, NewRun
+
+
+class Place(Value):
+    """Where in a run something happens."""
+
+    span: str
+    session: str
+    agent: str
+
+
+class RunLog:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        run: str,
+        expected: NewRun | Epoch,
+        past: Sequence[Draft] = (),
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._run = run
+        self._expected = expected
+        self._pending: list[Draft] = []
+        self._written: asyncio.Future[Sequence[Entry]] | None = None
+        self._creating = False
+        self._failed: BaseException | None = None
+        self._past: defaultdict[str, list[Event]] = defaultdict(list)
+        self.drafts: list[Draft] = [*past]
+        """Everything of this run, recorded or about to be."""
+        self.watchers: list[Callable[[str, Event], None]] = []
+        """Folds that live as long as the run, told every event in the order of the journal."""
+        for draft in past:
+            self._past[draft.span].append(draft.event)
+
+    def past(self, span: str) -> Sequence[Event]:
+        """What an earlier activation of this run recorded in a span."""
+        return self._past.get(span, ())
+
+    def note(self, place: Place, event: Event) -> None:
+        if not self._pending:
+            asyncio.get_running_loop().call_soon(self._write)
+        draft = Draft(
+            ts=self._clock.now(),
+            event=event,
+            session_id=place.session,
+            span=place.span,
+            agent_id=place.agent,
+        )
+        self._pending.append(draft)
+        self.drafts.append(draft)
+        for watcher in self.watchers:
+            watcher(place.span, event)
+
+    def once(self, place: Place, event: Event) -> None:
+        """Note what an earlier activation may have noted already."""
+        if event not in self._past.get(place.span, ()):
+            self.note(place, event)
+
+    async def settle(self) -> None:
+        """Return when everything noted so far is durable. Whoever acts on it waits for this first."""
+        self._write()
+        if self._pending:  # held back until the run exists
+            await self._durable()
+            self._write()
+        await self._durable()
+
+    async def _durable(self) -> None:
+        if written := self._written:
+            # Shielded, because cancelling one waiter must not cancel what all the others wait for.
+            await asyncio.shield(written)
+            self._acknowledged(written)
+        if self._failed:
+            raise self._failed
+
+    def _write(self) -> None:
+        """Hand over what is pending; while the run is being created, nothing may overtake a refusal."""
+        if not self._pending or self._creating or self._failed:
+            return
+        drafts, self._pending = self._pending, []
+        self._creating = isinstance(self._expected, NewRun)
+        self._written = self._journal.append(self._run, self._expected, drafts)
+        self._written.add_done_callback(self._acknowledged)
+
+    def _acknowledged(self, written: asyncio.Future[Sequence[Entry]]) -> None:
+        """Learn how an append ended, from whoever comes first: one that waits, or the future itself."""
+        if not written.cancelled() and (error := written.exception()):
+            self._failed = self._failed or error
+        elif self._creating:
+            self._creating, self._expected = False, Epoch(number=1)
+            self._write()

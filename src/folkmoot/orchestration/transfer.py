@@ -1,0 +1,63 @@
+"""One agent's work passes to another: by a router's choice, along a chain, or as a call that keeps the answer."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from folkmoot.domain.events import (
+    HandoffAccepted,
+    HandoffCompleted,
+    HandoffKind,
+    HandoffRejected,
+    HandoffRequested,
+    RouterSelected,
+)
+from folkmoot.domain.report import Outcome
+from folkmoot.orchestration.envelope import Block
+from folkmoot.orchestration.invocation import Invocation, Run, Start
+
+
+async def follow_route(run: Run, inv: Invocation, chosen: Outcome, start: Start) -> Outcome:
+    """The chosen agent answers in place of the router, with its own advisors and handoffs."""
+    selection = chosen.selection
+    assert selection is not None, "a session left through the route without a selection"
+    run.log.once(inv.place, RouterSelected(agent=selection.agent, message=selection.message))
+    files = inv.agent.destinations
+    target = next(run.graph.agents[file] for file in files if run.graph.agents[file].id == selection.agent)
+    said = (Block("advisory", selection.message, inv.agent.id),) if selection.message else ()
+    child = inv.child(run, target, "route")
+    return await transfer(run, inv, "route", replace(child, blocks=(*inv.blocks, *said)), start)
+
+
+async def hand_over(run: Run, inv: Invocation, upstream: Outcome, start: Start) -> Outcome:
+    """The next agent of the chain gets the user's own request and what was answered so far."""
+    assert inv.agent.handoff is not None
+    target = run.graph.agents[inv.agent.handoff]
+    response = Block("response", upstream.report.content, upstream.agent)
+    child = inv.child(run, target, "handoff")
+    return await transfer(run, inv, "chain", replace(child, blocks=(response,)), start)
+
+
+async def transfer(run: Run, inv: Invocation, kind: HandoffKind, child: Invocation, start: Start) -> Outcome:
+    """What passes over is kept and named in the journal before the receiver begins."""
+    log, place, receiver = run.log, child.place, child.agent.id
+    artifact = run.keep(child.prompt(run).encode())
+    log.once(place, HandoffRequested(kind, inv.agent.id, receiver, child.title, (artifact,)))
+    log.once(place, HandoffAccepted(kind=kind, receiver=receiver))
+    outcome = await start(child)
+    if outcome.failed:
+        log.once(place, HandoffRejected(kind=kind, receiver=receiver, error=outcome.error))
+    else:
+        log.once(place, HandoffCompleted(kind=kind, receiver=receiver, answered_by=outcome.agent))
+    return outcome
+
+
+def staged(error: str, failed_at: str, inv: Invocation) -> str:
+    """The error with the stage of the chain that it happened in, seen from `inv`."""
+    below = failed_at[len(inv.span) :].split("/")[1:]
+    steps = [part.partition(":")[::2] for part in below if part.startswith(("route:", "handoff:"))]
+    if not steps:
+        return error
+    kind, agent = steps[-1]
+    path = " -> ".join([inv.agent.id, *(agent for _, agent in steps)])
+    return f"{kind} to {agent!r} failed (stage {len(steps) + 1} of {path}): {error}"

@@ -1,0 +1,186 @@
+"""Every place where the house touches the world, on one page.
+
+The rooms of the core ask for these; the adapters (`models`, `tools`, `journal`) answer them; only `app` knows both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from folkmoot.domain.agent import ModelChoice, Tuning
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.value import Value
+
+T = TypeVar("T")
+
+Hear = Callable[[str], None]
+"""Told each piece of an answer as it comes. Ephemeral: pieces are shown, never stored."""
+
+
+class Request(Value):
+    """One question to a model. `agent`, `session` and `turn` say who asks; they are never sent."""
+
+    model: str
+    """The provider's own name of the model."""
+    messages: tuple[Message, ...]
+    """The same objects from turn to turn, so that an adapter can encode each once."""
+    tools: tuple[ToolSpec, ...]
+    tuning: Tuning
+    max_output: int
+    agent: str
+    session: str
+    turn: int
+    attempt: int = 1
+
+
+class Model(Protocol):
+    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        """Make one attempt. Raises `ModelFailed`; retrying is the session's business."""
+
+
+class Models(Protocol):
+    def choose(self, choice: ModelChoice) -> Model:
+        """The adapter that speaks to this choice's provider."""
+
+
+class Site(Value):
+    """Where a tool call was made: its place in the journal, never the provider's id of it."""
+
+    run: str
+    session: str
+    span: str
+    turn: int
+    call: int
+    """Position in the model's answer, from 1."""
+
+    @property
+    def below(self) -> str:
+        """The span of whatever the call starts."""
+        return f"{self.span}/turn:{self.turn}/call:{self.call}"
+
+    @property
+    def key(self) -> str:
+        """The idempotency key: the same when the call is repeated after a crash."""
+        return f"{self.run}/{self.below}"
+
+
+class Tools(Protocol):
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        """What these names of an agent file stand for; the same objects each time."""
+
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        """Do it. Whatever goes wrong is a result that says so to the model."""
+
+
+class Clock(Protocol):
+    def now(self) -> str:
+        """UTC, ISO 8601 with milliseconds and `Z`. For people and order, not for measuring."""
+
+    def monotonic(self) -> float:
+        """Seconds that never jump."""
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def within(self, seconds: float, work: Awaitable[T]) -> T:
+        """Raise TimeoutError when `work` takes longer; 0 means without end."""
+
+
+class NewRun(Value):
+    """Expect that the stream does not exist; it then belongs to `owner` with epoch 1."""
+
+    owner: str
+    lease: float
+    """Seconds."""
+
+
+class Epoch(Value):
+    """Expect that the run is still owned under this epoch."""
+
+    number: int
+
+
+class Version(Value):
+    """Expect that the stream ends with this `run_seq`; 0 for a stream that does not exist."""
+
+    number: int
+
+
+class Claim(Value):
+    """Who owns a run, and until when if nobody renews it."""
+
+    run: str
+    owner: str
+    epoch: int
+    live: bool
+    """Whether the lease still holds."""
+
+
+class Post(Value):
+    """What anyone left in a run's inbox: a cancel, later an answer."""
+
+    id: int
+    run: str
+    kind: str
+    body: str = ""
+
+
+class Query(Value):
+    """Which entries to read. Empty fields do not restrict."""
+
+    stream: str = ""
+    types: tuple[str, ...] = ()
+    after: int = 0
+    """Only entries with a greater `seq`."""
+    limit: int = 0
+    newest_first: bool = False
+
+
+class Journal(Protocol):
+    def append(
+        self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
+    ) -> asyncio.Future[Sequence[Entry]]:
+        """Take the drafts over at once, in the order of the calls; the future is done when all are durable.
+
+        It fails with `Conflict` (NewRun, Version) or `StaleOwner` (Epoch); then none of them was written.
+        """
+        ...
+
+    def keep(self, content: bytes) -> str:
+        """Hand content over by its hash; durable no later than the next append of this process."""
+
+    async def artifact(self, id: str) -> bytes:
+        """Raises KeyError for an id that nobody kept."""
+
+    def read(self, query: Query) -> AsyncIterator[Entry]:
+        """What is durable now, in order."""
+
+    def follow(self, after: int = 0) -> AsyncIterator[Entry]:
+        """What is durable, then what becomes durable, in order, without end."""
+
+    async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
+        """Take a run over under a higher epoch. Raises `Held` while the lease of another owner than `after` holds.
+
+        `after` is an owner that is known to have died: its lease need not be waited for.
+        """
+
+    async def renew(self, claims: Sequence[Claim], lease: float) -> None: ...
+
+    async def release(self, claim: Claim) -> None:
+        """Let go at once, so that the next claim need not wait."""
+
+    async def claims(self) -> Sequence[Claim]:
+        """Who owns or last owned each run."""
+
+    async def post(self, run: str, kind: str, body: str = "") -> None:
+        """Leave something in a run's inbox without owning the run."""
+
+    async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
+        """What lies in these inboxes and was not taken yet."""
+
+    async def take(self, post: Post) -> None:
+        """Mark as taken in; its owner has recorded it as an event."""
+
+    async def close(self) -> None: ...

@@ -1,0 +1,82 @@
+"""From what a session knows to what it does next. No clock, no network, no randomness but the run's seed."""
+
+from __future__ import annotations
+
+from folkmoot.domain.budget import Allowance
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.report import ROUTE, Report, Selection
+from folkmoot.session.ask import ask, ask_again
+from folkmoot.session.ends import failure, no_report, outcome
+from folkmoot.session.exits import Refusal, judge_report, judge_route
+from folkmoot.session.state import State
+from folkmoot.session.steps import Call, Doubt, Finish, Refuse, Step
+
+
+def decide(state: State, allowance: Allowance) -> Step:
+    if state.outcome:
+        return Finish(state.outcome)
+    if state.calls:
+        return _handle_calls(state)
+    if state.report:
+        return Finish(outcome(state, report=state.report))
+    if state.exceeded:
+        return Finish(failure(state, "BUDGET_EXCEEDED", f"budget exceeded: {state.exceeded}"))
+    if state.last:
+        return Finish(no_report(state))
+    if state.asking:
+        return ask_again(state, allowance)
+    return ask(state, allowance)
+
+
+def _handle_calls(state: State) -> Step:
+    """Ordinary calls first, all at once; an exit takes effect when they are done."""
+    offered = {spec.name: spec for spec in (() if state.last else state.brief.tools)}
+    exits = {spec.name: spec for spec in state.brief.exits}
+    limit = state.brief.agent.tuning.max_tool_calls_per_turn
+    calls, refusals, doubts, leaving = [], [], [], []
+    for position, call in enumerate(state.calls, start=1):
+        if position in state.results:
+            continue
+        if position > limit:
+            reason = f"too many tool calls in one turn; the limit is {limit}"
+            refusals.append((position, call, Refusal(reason=reason)))
+        elif call.tool in exits:
+            leaving.append((position, call))
+        elif spec := offered.get(call.tool):
+            if position in state.started and spec.effect == "once":
+                doubts.append((position, call))
+            else:
+                calls.append((position, call, spec))
+        else:
+            refusals.append((position, call, Refusal(reason=_not_offered(call, offered, exits))))
+    if refusals:
+        return Refuse(tuple(refusals))
+    if calls:
+        return Call(tuple(calls))
+    if doubts:
+        return Doubt(tuple(doubts))
+    return _leave(state, leaving, exits)
+
+
+def _leave(state: State, leaving: list[tuple[int, ToolCall]], exits: dict[str, ToolSpec]) -> Step:
+    """A selection wins over a report in the same turn; of several reports the first good one counts."""
+    refused = []
+    for position, call in sorted(leaving, key=lambda exit: exit[1].tool != ROUTE):
+        judged = _judge(state, call, exits)
+        if isinstance(judged, Selection):
+            return Finish(outcome(state, exit=ROUTE, selection=judged))
+        if isinstance(judged, Report):
+            return Finish(outcome(state, report=judged))
+        refused.append((position, call, judged))
+    return Refuse(tuple(refused))
+
+
+def _judge(state: State, call: ToolCall, exits: dict[str, ToolSpec]) -> Selection | Report | Refusal:
+    if call.tool == ROUTE:
+        return judge_route(exits[ROUTE], call)
+    return judge_report(state.brief.agent, call)
+
+
+def _not_offered(call: ToolCall, offered: dict[str, ToolSpec], exits: dict[str, ToolSpec]) -> str:
+    names = ", ".join([*offered, *exits])
+    return f"there is no tool {call.tool!r} in this turn; offered are {names}"

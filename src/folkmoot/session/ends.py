@@ -1,0 +1,45 @@
+"""How a session ends: with what its model gave, or with a report that the runtime writes in its place."""
+
+from __future__ import annotations
+
+from folkmoot.domain.report import FINAL_REPORT, Outcome, Report, Selection, StopReason
+from folkmoot.session.state import State
+
+
+def no_report(state: State) -> Outcome:
+    if state.overflow:
+        return failure(state, "CONTEXT", "the context is full and the model gave no final report")
+    if state.broke_schema:
+        text = "the model gave no report that fits its schema"
+        return failure(state, "MAX_TURNS", text, reason="schema_violated")
+    if state.turn < state.brief.agent.tuning.max_turns:
+        return failure(
+            state, "BUDGET_EXCEEDED", "the model used the last request of its budget without a report"
+        )
+    turns = state.brief.agent.tuning.max_turns
+    text = f"the model gave no final report within {turns} {'turn' if turns == 1 else 'turns'}"
+    return failure(state, "MAX_TURNS", text, reason="max_turns_exhausted")
+
+
+def outcome(
+    state: State,
+    *,
+    exit: str = FINAL_REPORT,
+    report: Report | None = None,
+    selection: Selection | None = None,
+) -> Outcome:
+    brief = state.brief
+    return Outcome(
+        agent=brief.agent.id, span=brief.span, exit=exit, report=report or Report(), selection=selection
+    )
+
+
+def failure(state: State, stop: StopReason, error: str, *, reason: str = "") -> Outcome:
+    """The report that the runtime writes when the model wrote none: a session never ends without one."""
+    return Outcome(
+        agent=state.brief.agent.id,
+        span=state.brief.span,
+        report=Report(content=error, metadata={"reason": reason or stop.lower()}),
+        stop_reason=stop,
+        error=error,
+    )

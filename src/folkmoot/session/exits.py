@@ -1,0 +1,164 @@
+"""The tools that end a session: what they look like, and whether a call of one is acceptable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.report import FINAL_REPORT, ROUTE, Claim, Report, Selection
+from folkmoot.domain.value import Value
+from folkmoot.session.schema import violation
+
+T = TypeVar("T")
+
+
+class Refusal(Value):
+    """Why an exit was not taken; the model reads it and may try again."""
+
+    reason: str
+    schema: bool = False
+    """The answer broke the schema that its agent declares."""
+
+
+class _ReportArguments(Value, rename=None, forbid_unknown_fields=True):
+    report_format: str = ""
+    report_content: str = ""
+    content_json: Any = None
+    claims: tuple[Claim, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class _RouteArguments(Value, forbid_unknown_fields=True):
+    agent: str
+    message: str | None = None
+
+
+def final_report(agent: Agent) -> ToolSpec:
+    form = agent.output.format
+    body = "content_json" if form == "json" else "report_content"
+    schema = (
+        (agent.output.schema or {"type": "object"}) if form == "json" else {"type": "string", "minLength": 1}
+    )
+    claim = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "evidence": {"type": "array", "items": {"type": "string"}, "description": "Ids of tool results."},
+        },
+        "required": ["text"],
+    }
+    return ToolSpec(
+        name=FINAL_REPORT,
+        description=f"Give your final answer as {form}. Call it once, when the work is done: it ends your session.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "report_format": {"type": "string", "const": form},
+                body: schema,
+                "claims": {"type": "array", "items": claim},
+                "metadata": {"type": "object"},
+            },
+            "required": ["report_format", body],
+            "additionalProperties": False,
+        },
+        effect="pure",
+        access="read",
+    )
+
+
+def route(destinations: tuple[tuple[str, str], ...]) -> ToolSpec:
+    """The exit of a router; `destinations` are pairs of id and description."""
+    lines = "\n".join(f"- {id}: {description}".rstrip(": ") for id, description in destinations)
+    return ToolSpec(
+        name=ROUTE,
+        description=f"Pass the request on to another agent, who then answers instead of you.\n{lines}",
+        parameters={
+            "type": "object",
+            "properties": {
+                "agent": {"type": "string", "enum": [id for id, _ in destinations]},
+                "message": {
+                    "type": "string",
+                    "description": "What the agent should know beyond the request.",
+                },
+            },
+            "required": ["agent"],
+            "additionalProperties": False,
+        },
+        effect="pure",
+        access="read",
+    )
+
+
+def judge_report(agent: Agent, call: ToolCall) -> Report | Refusal:
+    arguments = _arguments(call, _ReportArguments)
+    if isinstance(arguments, Refusal):
+        return arguments
+    form = agent.output.format
+    if arguments.report_format not in ("", form):
+        return Refusal(reason=f"report_format must be {form!r}, not {arguments.report_format!r}")
+    if form == "json":
+        content = arguments.content_json
+        if content is None:
+            return _json_report(agent, arguments.report_content, arguments)
+        return _checked(agent, content, arguments)
+    if not arguments.report_content.strip():
+        return Refusal(reason="report_content is empty")
+    return Report(
+        format=form, content=arguments.report_content, claims=arguments.claims, metadata=arguments.metadata
+    )
+
+
+def judge_text(agent: Agent, text: str) -> Report | Refusal:
+    """Plain text without tool calls is adopted as the final report."""
+    if not text.strip():
+        return Refusal(reason="your answer was empty: call a tool, or end with agent__final_report")
+    if agent.output.format == "json":
+        return _json_report(agent, text, _ReportArguments())
+    return Report(format=agent.output.format, content=text)
+
+
+def judge_route(spec: ToolSpec, call: ToolCall) -> Selection | Refusal:
+    arguments = _arguments(call, _RouteArguments)
+    if isinstance(arguments, Refusal):
+        return arguments
+    allowed = spec.parameters["properties"]["agent"]["enum"]
+    if arguments.agent not in allowed:
+        return Refusal(
+            reason=f"there is no destination {arguments.agent!r}; choose one of {', '.join(allowed)}"
+        )
+    return Selection(agent=arguments.agent, message=(arguments.message or "").strip())
+
+
+def _json_report(agent: Agent, text: str, arguments: _ReportArguments) -> Report | Refusal:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return Refusal(
+            reason="the report must be JSON: give it as content_json of agent__final_report", schema=True
+        )
+    return _checked(agent, content, arguments)
+
+
+def _checked(agent: Agent, content: Any, arguments: _ReportArguments) -> Report | Refusal:
+    if agent.output.schema and (wrong := violation(content, agent.output.schema)):
+        return Refusal(reason=f"content_json does not fit its schema: {wrong}", schema=True)
+    return Report(
+        format="json",
+        content=json.dumps(content, ensure_ascii=False),
+        content_json=content,
+        claims=arguments.claims,
+        metadata=arguments.metadata,
+    )
+
+
+def _arguments(call: ToolCall, form: type[T]) -> T | Refusal:
+    if call.malformed:
+        return Refusal(reason="the arguments are not a JSON object")
+    try:
+        return msgspec.convert(call.arguments, form)
+    except msgspec.ValidationError as error:
+        return Refusal(reason=str(error))

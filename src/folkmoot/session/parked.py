@@ -1,0 +1,11 @@
+"""The word with which a session says that it waits for someone."""
+
+from __future__ import annotations
+
+
+class Parked(Exception):  # because it is no error, its name has no Error in it
+    """The session cannot go on before somebody answers; carries what it waits for."""
+
+    def __init__(self, waiting: tuple[str, ...]) -> None:
+        self.waiting = waiting
+        super().__init__(", ".join(waiting))

@@ -1,0 +1,127 @@
+"""What is recorded of a step: from what was decided and what came of it to the event. Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from folkmoot.domain.budget import cost
+from folkmoot.domain.draw import draw
+from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, ToolFailed, ToolFinished, ToolStarted
+from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
+from folkmoot.domain.text import estimated_tokens, storable
+from folkmoot.errors import ModelFailed
+from folkmoot.ports import Request, Site
+from folkmoot.session.state import State
+from folkmoot.session.steps import Ask
+
+
+def request(state: State, ask: Ask) -> Request:
+    """What the model is sent."""
+    brief = state.brief
+    return Request(
+        model=ask.choice.model,
+        messages=state.messages,
+        tools=ask.tools,
+        tuning=brief.agent.tuning,
+        max_output=ask.max_output,
+        agent=brief.agent.id,
+        session=brief.session,
+        turn=ask.turn,
+        attempt=ask.attempt,
+    )
+
+
+def asked(ask: Ask) -> LlmRequest:
+    return LlmRequest(
+        turn=ask.turn,
+        attempt=ask.attempt,
+        model=ask.choice.ref,
+        max_output=ask.max_output,
+        reserved_tokens=ask.reserved_tokens,
+        reserved_usd=ask.reserved_usd,
+        final=ask.final,
+    )
+
+
+def answered(ask: Ask, answer: Answer, latency_ms: int) -> LlmResponse:
+    usage = answer.usage if answer.usage != Usage() else _guessed(ask, answer.message)
+    reported = answer.cost_usd
+    return LlmResponse(
+        turn=ask.turn,
+        attempt=ask.attempt,
+        model=ask.choice.ref,
+        message=_with_sound_ids(answer.message, ask.turn),
+        usage=usage,
+        cost_usd=cost(usage, ask.choice.price) if reported is None else reported,
+        stop=answer.stop,
+        latency_ms=latency_ms,
+        guessed=usage is not answer.usage,
+    )
+
+
+def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
+    return LlmFailed(
+        turn=ask.turn,
+        attempt=ask.attempt,
+        model=ask.choice.ref,
+        error=storable(str(error)),
+        retryable=error.retryable,
+        retry_after=error.retry_after,
+        latency_ms=latency_ms,
+    )
+
+
+def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> ToolStarted:
+    return ToolStarted(
+        turn=site.turn,
+        call=site.call,
+        tool=call.tool,
+        arguments=call.arguments,
+        effect=spec.effect,
+        access=spec.access,
+        key=site.key,
+        decision=f"allowed: {state.brief.agent.file} names it",
+    )
+
+
+def finished(state: State, site: Site, call: ToolCall, text: str, artifact: str) -> ToolFinished:
+    """The evidence id is minted here: nobody can name one that no tool gave."""
+    seed, span = state.brief.seed, state.brief.span
+    return ToolFinished(
+        turn=site.turn,
+        call=site.call,
+        tool=call.tool,
+        text=text,
+        evidence="ev_" + draw(seed, span, "evidence", site.turn, site.call),
+        artifact=artifact,
+    )
+
+
+def failed(site: Site, call: ToolCall, reason: str) -> ToolFailed:
+    return ToolFailed(
+        turn=site.turn, call=site.call, tool=call.tool, text=f"(tool failed: {storable(reason)})"
+    )
+
+
+def cut(whole: bytes, limit: int, artifact: str) -> str:
+    """The part of a long result that the model reads."""
+    shown = whole[:limit].decode("utf-8", "ignore")
+    left = len(whole) - len(shown.encode())
+    return f"{shown}\n[{left} more bytes left out; the whole result is artifact {artifact}]"
+
+
+def _guessed(ask: Ask, message: Message) -> Usage:
+    """For a provider that does not count: what was reserved for the input, and the answer by its length."""
+    said = message.text + "".join(f"{call.tool}{call.arguments}" for call in message.calls)
+    return Usage(tokens_in=ask.reserved_tokens - ask.max_output, tokens_out=estimated_tokens(said))
+
+
+def _with_sound_ids(message: Message, turn: int) -> Message:
+    """Providers leave call ids empty or double them; sent back like that, they refuse the conversation."""
+    ids = [call.id for call in message.calls]
+    if all(ids) and len(set(ids)) == len(ids):
+        return message
+    renamed = (
+        replace(call, id=f"call_{turn}_{position}") for position, call in enumerate(message.calls, start=1)
+    )
+    return replace(message, calls=tuple(renamed))

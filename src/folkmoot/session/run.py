@@ -1,0 +1,197 @@
+"""Perform a session's steps and record what happened, until it ends.
+
+Nothing is done before its intent is durable: `settle` stands before every model request and every tool call.
+Only orchestration may start a session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, assert_never, cast
+
+from msgspec.structs import replace
+
+from folkmoot.domain.budget import Allowance
+from folkmoot.domain.events import (
+    BudgetExceeded,
+    Event,
+    SessionCompleted,
+    SessionFailed,
+    ToolFailed,
+    ToolFinished,
+    ToolInDoubt,
+)
+from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.report import Outcome
+from folkmoot.domain.text import estimated_tokens, storable
+from folkmoot.errors import ModelFailed, OperationFailed
+from folkmoot.ports import Clock, Hear, Models, Site, Tools
+from folkmoot.session import record
+from folkmoot.session.ask import fits
+from folkmoot.session.decide import decide
+from folkmoot.session.exits import Refusal
+from folkmoot.session.parked import Parked
+from folkmoot.session.state import Brief, State, evolve
+from folkmoot.session.steps import Ask, Call, Doubt, Exceed, Finish, Refuse
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class World:
+    """Everything one session touches, bound to its place in the run."""
+
+    models: Models
+    tools: Tools
+    clock: Clock
+    note: Callable[[Event], None]
+    """Put an event into the run's journal; durable after the next `settle`."""
+    settle: Callable[[], Awaitable[None]]
+    keep: Callable[[bytes], str]
+    allowance: Callable[[], Allowance]
+    turnstile: asyncio.Semaphore
+    hear: Hear | None = None
+
+
+class Session:
+    """The state changes only in `happen`, one event at a time, in the order of the journal."""
+
+    def __init__(self, brief: Brief, past: Sequence[Event], world: World) -> None:
+        self._world = world
+        self._state = State(brief)
+        self._rested = False
+        for event in past:
+            self._state = evolve(self._state, event)
+
+    def happen(self, event: Event) -> None:
+        """Record and fold as one step that nothing can come between: live order is replay order."""
+        self._world.note(event)
+        self._state = evolve(self._state, event)
+
+    async def run(self) -> Outcome:
+        while True:
+            match decide(self._state, self._world.allowance()):
+                case Finish(outcome):
+                    if not self._state.outcome:
+                        self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
+                    return outcome
+                case Ask() as ask:
+                    await self._ask_or_rest(ask)
+                case Call(calls):
+                    await self._call_all(calls)
+                case Refuse(refusals):
+                    self._refuse(refusals)
+                case Exceed(limit):
+                    self.happen(BudgetExceeded(limit))
+                case Doubt(calls):
+                    self._doubt(calls)
+                case unknown:
+                    assert_never(unknown)
+
+    async def _ask_or_rest(self, ask: Ask) -> None:
+        """After a pause the decision is taken anew, because others may have spent meanwhile."""
+        if ask.delay and not self._rested:
+            await self._world.clock.sleep(ask.delay)
+            self._rested = True
+        else:
+            self._rested = False
+            await self._ask(ask)
+
+    async def _ask(self, ask: Ask) -> None:
+        world = self._world
+        if not self._state.asking:
+            self.happen(record.asked(ask))
+        await world.settle()
+        began = world.clock.monotonic()
+        try:
+            answer = await self._answer(ask)
+        except ModelFailed as error:
+            self.happen(record.unanswered(ask, error, self._since(began)))
+        except TimeoutError:
+            late = ModelFailed("the model did not answer in time", retryable=True)
+            self.happen(record.unanswered(ask, late, self._since(began)))
+        except Exception as error:
+            broken = ModelFailed(f"{type(error).__name__}: {error}", retryable=False)
+            self.happen(record.unanswered(ask, broken, self._since(began)))
+        else:
+            self.happen(record.answered(ask, answer, self._since(began)))
+
+    async def _answer(self, ask: Ask) -> Answer:
+        world = self._world
+        model = world.models.choose(ask.choice)
+        limit = self._limit(self._state.brief.agent.tuning.llm_timeout)
+        async with world.turnstile:
+            return await world.clock.within(limit, model.answer(record.request(self._state, ask), world.hear))
+
+    async def _call_all(self, calls: tuple[tuple[int, ToolCall, ToolSpec], ...]) -> None:
+        for position, call, spec in calls:
+            if position not in self._state.started:
+                self.happen(record.let_through(self._state, self._site(position), call, spec))
+        await self._world.settle()
+        if len(calls) == 1:
+            await self._call(*calls[0])
+        else:
+            await all_of(self._call(*one) for one in calls)
+
+    async def _call(self, position: int, call: ToolCall, spec: ToolSpec) -> None:
+        world, site = self._world, self._site(position)
+        limit = self._limit(0.0 if spec.patient else self._state.brief.agent.tuning.tool_timeout)
+        began = world.clock.monotonic()
+        try:
+            result = await world.clock.within(limit, world.tools.call(call, site))
+        except TimeoutError:
+            result = ToolResult(text="timeout", failed=True)
+        except (Parked, OperationFailed):
+            raise
+        except Exception as error:
+            result = ToolResult(text=f"{type(error).__name__}: {error}", failed=True)
+        self.happen(replace(self._outcome(site, call, result), latency_ms=self._since(began)))
+
+    def _outcome(self, site: Site, call: ToolCall, result: ToolResult) -> ToolFinished | ToolFailed:
+        if result.failed:
+            return record.failed(site, call, result.text)
+        text, artifact = storable(result.text), ""
+        limit = self._state.brief.agent.tuning.tool_response_max_bytes
+        if len(text) > limit // 4 and len(whole := text.encode()) > limit:
+            artifact = self._world.keep(whole)
+            text = record.cut(whole, limit, artifact)
+        if not fits(self._state, estimated_tokens(text)):
+            refused = record.failed(site, call, "context window budget exceeded")
+            return replace(refused, overflow=True)
+        return record.finished(self._state, site, call, text, artifact)
+
+    def _refuse(self, refusals: tuple[tuple[int, ToolCall, Refusal], ...]) -> None:
+        for position, call, refusal in refusals:
+            refused = record.failed(self._site(position), call, refusal.reason)
+            self.happen(replace(refused, broke_schema=refusal.schema))
+
+    def _doubt(self, calls: tuple[tuple[int, ToolCall], ...]) -> None:
+        for position, call in calls:
+            if position not in self._state.in_doubt:
+                self.happen(ToolInDoubt(turn=self._state.turn, call=position, tool=call.tool))
+        raise Parked(tuple(self._site(position).key for position, _ in calls))
+
+    def _site(self, position: int) -> Site:
+        brief = self._state.brief
+        return Site(
+            run=brief.run, session=brief.session, span=brief.span, turn=self._state.turn, call=position
+        )
+
+    def _limit(self, own: float) -> float:
+        """Seconds until a timeout: its own, or what the budgets around leave."""
+        left = self._world.allowance().seconds.left
+        return min(own or left, left)
+
+    def _since(self, began: float) -> int:
+        return round((self._world.clock.monotonic() - began) * 1000)
+
+
+async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:
+    """Let every one come to its end before the first failure is passed on: nothing runs unattended."""
+    ended = await asyncio.gather(*works, return_exceptions=True)
+    for end in ended:
+        if isinstance(end, BaseException):
+            raise end
+    return cast(list[T], ended)

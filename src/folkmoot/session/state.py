@@ -1,0 +1,152 @@
+"""What a session knows, folded from its events. Folding the journal again rebuilds it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.events import (
+    BudgetExceeded,
+    Event,
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    SessionCompleted,
+    SessionFailed,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolInDoubt,
+    ToolStarted,
+)
+from folkmoot.domain.message import Message, ToolCall, ToolSpec
+from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.text import estimated_tokens
+from folkmoot.domain.value import Value
+from folkmoot.session.exits import Refusal, judge_text
+
+
+class Brief(Value):
+    """What a session is given and never changes."""
+
+    agent: Agent
+    exits: tuple[ToolSpec, ...]
+    """Tools whose call ends the session; orchestration gives them their meaning."""
+    tools: tuple[ToolSpec, ...]
+    """The other tools; on the last turn they are not offered."""
+    offered: tuple[ToolSpec, ...]
+    """`tools` and `exits` together, the same object every turn."""
+    schema_tokens: int
+    """What the description of all tools takes of the context."""
+    run: str
+    session: str
+    span: str
+    seed: str
+
+
+class State(Value):
+    brief: Brief
+    messages: tuple[Message, ...] = ()
+    turn: int = 0
+    """The turn under way; 0 before the first."""
+    asking: LlmRequest | None = None
+    """Asked and neither answered nor failed."""
+    failures: tuple[LlmFailed, ...] = ()
+    """Attempts of this turn that gave no answer."""
+    calls: tuple[ToolCall, ...] = ()
+    """What the last answer wants done; empty again when every call has its result."""
+    started: frozenset[int] = frozenset()
+    """Calls that were let through, by position."""
+    in_doubt: frozenset[int] = frozenset()
+    results: dict[int, str] = {}
+    """What the model will read for each call, by position: parallel results cannot swap."""
+    context: int = 0
+    """Tokens of the conversation, as the provider counted them last."""
+    added: int = 0
+    """An upper guess of the tokens added since."""
+    overflow: bool = False
+    """A result did not fit; the next turn is the last."""
+    last: bool = False
+    """The last answer was given to a final request; no other follows."""
+    report: Report | None = None
+    """Plain text, adopted as the report."""
+    broke_schema: bool = False
+    exceeded: str = ""
+    """The limit that stopped this session."""
+    outcome: Outcome | None = None
+
+
+def evolve(state: State, event: Event) -> State:
+    match event:
+        case SessionStarted():
+            return _opened(state, event)
+        case LlmRequest():
+            return replace(state, asking=event, turn=event.turn)
+        case LlmFailed():
+            return replace(state, asking=None, failures=(*state.failures, event))
+        case LlmResponse():
+            return _answered(state, event)
+        case ToolStarted():
+            return replace(state, started=state.started | {event.call})
+        case ToolInDoubt():
+            return replace(state, in_doubt=state.in_doubt | {event.call})
+        case ToolFinished() | ToolFailed():
+            return _result(state, event)
+        case BudgetExceeded():
+            return replace(state, exceeded=event.limit)
+        case SessionCompleted() | SessionFailed():
+            return replace(state, outcome=event.outcome)
+        case _:
+            return state
+
+
+def _opened(state: State, event: SessionStarted) -> State:
+    prompt = state.brief.agent.prompt
+    system = (Message(role="system", text=prompt),) if prompt else ()
+    opening = (*system, Message(role="user", text=event.request))
+    added = estimated_tokens(prompt) + estimated_tokens(event.request) + state.brief.schema_tokens
+    return replace(state, messages=opening, added=added)
+
+
+def _answered(state: State, event: LlmResponse) -> State:
+    assert state.asking is not None, "an answer follows a request"
+    usage, message = event.usage, event.message
+    messages = (*state.messages, message)
+    report, added, broke = None, 0, False
+    if not message.calls:
+        judged = judge_text(state.brief.agent, message.text)
+        if isinstance(judged, Refusal):
+            messages = (*messages, Message(role="user", text=judged.reason))
+            added, broke = estimated_tokens(judged.reason), judged.schema
+        else:
+            report = judged
+    counted = usage.tokens_in + usage.tokens_out
+    return replace(
+        state,
+        messages=messages,
+        asking=None,
+        failures=(),
+        calls=message.calls,
+        started=frozenset(),
+        results={},
+        context=counted or state.context + state.added + estimated_tokens(message.text),
+        added=added,
+        last=state.asking.final,
+        report=report,
+        broke_schema=broke,
+    )
+
+
+def _result(state: State, event: ToolFinished | ToolFailed) -> State:
+    results = {**state.results, event.call: event.text}
+    added = state.added + estimated_tokens(event.text)
+    overflow = state.overflow or (isinstance(event, ToolFailed) and event.overflow)
+    broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
+    state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke)
+    if len(results) < len(state.calls):
+        return state
+    answers = tuple(
+        Message(role="tool", text=results[position], answers=call.id)
+        for position, call in enumerate(state.calls, start=1)
+    )
+    return replace(state, messages=state.messages + answers, calls=(), results={}, in_doubt=frozenset())

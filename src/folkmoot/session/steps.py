@@ -1,0 +1,54 @@
+"""What a session can do next, as values."""
+
+from __future__ import annotations
+
+from folkmoot.domain.agent import ModelChoice
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.report import Outcome
+from folkmoot.domain.value import Value
+from folkmoot.session.exits import Refusal
+
+
+class Ask(Value):
+    """Ask a model: one attempt."""
+
+    choice: ModelChoice
+    turn: int
+    attempt: int
+    tools: tuple[ToolSpec, ...]
+    max_output: int
+    reserved_tokens: int
+    reserved_usd: float
+    final: bool
+    delay: float = 0.0
+
+
+class Call(Value):
+    """Make these calls, by position, all at once."""
+
+    calls: tuple[tuple[int, ToolCall, ToolSpec], ...]
+
+
+class Refuse(Value):
+    """Tell the model why these calls are not made."""
+
+    refusals: tuple[tuple[int, ToolCall, Refusal], ...]
+
+
+class Doubt(Value):
+    """These calls may or may not have happened; only a person can say."""
+
+    calls: tuple[tuple[int, ToolCall], ...]
+
+
+class Exceed(Value):
+    """A budget does not allow the next request."""
+
+    limit: str
+
+
+class Finish(Value):
+    outcome: Outcome
+
+
+Step = Ask | Call | Refuse | Doubt | Exceed | Finish

@@ -1,0 +1,1 @@
+"""What agents can do: Python functions as tools, and the registry that knows them by name."""

@@ -1,0 +1,129 @@
+"""A plain Python function as a tool: its name, its schema from the signature, its effect and access."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from typing import Any, get_type_hints, overload
+
+import msgspec
+
+from folkmoot.domain.message import Access, Effect, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import wire_name
+from folkmoot.ports import Site
+
+KEY = "idempotency_key"
+"""A parameter of this name is not offered to the model; it gets the key of the call."""
+
+
+class FunctionTool:
+    """A function that agents may call. Sync functions run in a thread, so that they block nobody."""
+
+    def __init__(self, function: Callable[..., Any], effect: Effect, access: Access) -> None:
+        self.name = function.__name__
+        self.function = function
+        self.effect = effect
+        self.access = access
+        self._is_async = inspect.iscoroutinefunction(function)
+        self._wants_key = KEY in inspect.signature(function).parameters
+        self._arguments = _arguments(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def spec(self, name: str) -> ToolSpec:
+        (schema,), components = msgspec.json.schema_components(
+            [self._arguments], ref_template="#/$defs/{name}"
+        )
+        parameters = components.pop(schema["$ref"].rpartition("/")[2])
+        parameters.pop("title", None)
+        if components:
+            parameters["$defs"] = components
+        return ToolSpec(
+            name=wire_name(name),
+            description=inspect.getdoc(self.function) or name,
+            parameters=parameters,
+            effect=self.effect,
+            access=self.access,
+        )
+
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        if call.malformed:
+            return ToolResult(text="the arguments are not a JSON object", failed=True)
+        try:
+            arguments = msgspec.structs.asdict(msgspec.convert(call.arguments, self._arguments))
+        except msgspec.ValidationError as error:
+            return ToolResult(text=str(error), failed=True)
+        if self._wants_key:
+            arguments[KEY] = site.key
+        if self._is_async:
+            result = await self.function(**arguments)
+        else:
+            result = await _in_thread(partial(self.function, **arguments))
+        return ToolResult(text=result if isinstance(result, str) else msgspec.json.encode(result).decode())
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+
+
+@overload
+def tool(
+    *, effect: Effect = "once", access: Access = "exec"
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None, /, *, effect: Effect = "once", access: Access = "exec"
+) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
+    """Make a function a tool.
+
+    Say `effect="pure"` if repeating it does no harm, `"keyed"` if it honours `idempotency_key`; `"once"`, the
+    default, is never repeated without a person's word. `access` is the most it does: read, egress, write, exec.
+    """
+    if function is not None:
+        return FunctionTool(function, effect, access)
+    return lambda function: FunctionTool(function, effect, access)
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    """In a daemon thread: a call that hangs must not keep the process alive when its run has ended."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if not done.done():
+            done.set_exception(error) if error else done.set_result(result)
+
+    def perform() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except BaseException as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=copy_context().run, args=(perform,), daemon=True).start()
+    return await done
+
+
+def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:
+    """The parameters as a struct: what a call is checked against and its schema is made from."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: list[Any] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == KEY:
+            continue
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"{function.__name__}: a tool takes named parameters only, not *{name}")
+        if name not in hints:
+            raise TypeError(f"{function.__name__}: parameter {name!r} needs a type; its schema comes from it")
+        required = parameter.default is parameter.empty
+        fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
+    return msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)

@@ -1,0 +1,66 @@
+"""All tools of a project by the names that agent files use."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import wire_name
+from folkmoot.errors import DeclarationError, Problem
+from folkmoot.ports import Site
+from folkmoot.tools.functions import FunctionTool
+
+
+class Registry:
+    """`look` is one tool; `psp` stands for all tools of the source `psp`, `psp.refund` for one of them."""
+
+    def __init__(self, tools: Iterable[FunctionTool] = ()) -> None:
+        self._tools: dict[str, FunctionTool] = {tool.name: tool for tool in tools}
+        self._on_wire: dict[str, FunctionTool] = {wire_name(name): tool for name, tool in self._tools.items()}
+        self._specs: dict[str, ToolSpec] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    def add_source(self, source: str, tools: Iterable[FunctionTool]) -> None:
+        for tool in tools:
+            name = f"{source}.{tool.name}"
+            self._tools[name] = tool
+            self._on_wire[wire_name(name)] = tool
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        return tuple(self._spec(known) for name in names for known in self._meant(name))
+
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        return await self._on_wire[call.tool].call(call, site)
+
+    def _meant(self, name: str) -> list[str]:
+        if name in self._tools:
+            return [name]
+        return [known for known in self._tools if known.startswith(f"{name}.")]
+
+    def _spec(self, name: str) -> ToolSpec:
+        if name not in self._specs:
+            self._specs[name] = self._tools[name].spec(name)
+        return self._specs[name]
+
+
+def load_module(file: Path, shown: str) -> list[FunctionTool]:
+    """Run a trusted Python file of a project and collect the tools that it makes."""
+    spec = importlib.util.spec_from_file_location(f"folkmoot_tools_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        message = f"this Python module cannot be loaded: {type(error).__name__}: {error}"
+        raise DeclarationError([Problem(file=shown, message=message)]) from error
+    tools = [value for value in vars(module).values() if isinstance(value, FunctionTool)]
+    if not tools:
+        message = "this Python module makes no tools; put @tool from folkmoot on its functions"
+        raise DeclarationError([Problem(file=shown, message=message)])
+    return tools

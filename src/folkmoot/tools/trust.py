@@ -1,0 +1,95 @@
+"""What a project wants this machine to do beyond asking well-known providers, and what its user has allowed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.settings import Provider, Settings
+from folkmoot.domain.value import Value
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Wish(Value):
+    """Something that is used only after `folkmoot trust`."""
+
+    text: str
+    """For people: what would happen."""
+    mark: str
+    """Changes whenever the thing itself changes, so that a changed one asks again."""
+
+
+def wishes(folder: Path, settings: Settings) -> list[Wish]:
+    modules = [_module(folder, tool.module) for tool in settings.tools.values() if tool.module]
+    addresses = [
+        _address(name, provider) for name, provider in settings.providers.items() if _foreign(provider)
+    ]
+    return modules + addresses
+
+
+class TrustStore:
+    """Kept per user, outside every project: project folder -> marks of what was allowed there."""
+
+    def __init__(self, env: Mapping[str, str] = os.environ) -> None:
+        base = env.get("XDG_CONFIG_HOME") or Path(env.get("HOME") or Path.home()) / ".config"
+        self.file = Path(base) / "folkmoot" / "trust.json"
+
+    def missing(self, folder: Path, wanted: Iterable[Wish]) -> list[Wish]:
+        allowed = set(self._read().get(_name(folder), ()))
+        return [wish for wish in wanted if wish.mark not in allowed]
+
+    def allow(self, folder: Path, wanted: Iterable[Wish]) -> None:
+        known = self._read()
+        known[_name(folder)] = sorted({*known.get(_name(folder), ()), *(wish.mark for wish in wanted)})
+        self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = self.file.with_suffix(".new")
+        fresh.write_text(json.dumps(known, indent=1))
+        fresh.chmod(0o600)
+        fresh.replace(self.file)
+
+    def _read(self) -> dict[str, list[str]]:
+        """A store that cannot be read allows nothing."""
+        try:
+            known = json.loads(self.file.read_text())
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+def _name(folder: Path) -> str:
+    return str(folder.resolve())
+
+
+def _module(folder: Path, module: str) -> Wish:
+    try:
+        content = (folder / module).read_bytes()
+    except OSError:
+        content = b""
+    return Wish(f"run the Python module {module}", f"python {module} {sha256(content).hexdigest()}")
+
+
+def _address(name: str, provider: Provider) -> Wish:
+    key = f" with the key in ${provider.api_key_env}" if provider.api_key_env else ""
+    text = f"send requests of provider {name!r} to {_base(provider)}{key}"
+    return Wish(text, f"provider {_base(provider)} {provider.api_key_env or ''}")
+
+
+def _foreign(provider: Provider) -> bool:
+    base = _base(provider)
+    if not base or urlsplit(base).hostname in _LOOPBACK:
+        return False
+    known = {(_base(other), other.api_key_env) for other in BUILT_IN.values()}
+    return (base, provider.api_key_env) not in known and (provider.base_url, provider.api_key_env) != (
+        None,
+        None,
+    )
+
+
+def _base(provider: Provider) -> str:
+    return (provider.base_url or OWN_ADDRESS.get(provider.kind, "")).rstrip("/")

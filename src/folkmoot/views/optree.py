@@ -1,0 +1,158 @@
+"""The tree of a run: sessions, their turns, what was done in each, and the sessions that came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    SessionCancelled,
+    SessionCompleted,
+    SessionFailed,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolStarted,
+)
+from folkmoot.views.accounting import Spent, Totals, account, total
+
+
+class Op(msgspec.Struct, rename="camel"):
+    kind: Literal["llm", "tool", "session"]
+    name: str
+    op_id: str = ""
+    """`turn-op`, with the ops above it before: `1-2.3-1`."""
+    status: Literal["open", "ok", "failed"] = "open"
+    request: Any = None
+    response: Any = None
+    child_session: SessionNode | None = None
+
+
+class Turn(msgspec.Struct, rename="camel"):
+    index: int
+    """From 1; 0 holds what ran around the session: advisors, route, handoff."""
+    ops: list[Op] = []
+
+
+class SessionNode(msgspec.Struct, rename="camel"):
+    id: str
+    agent_id: str
+    call_path: str
+    cause: str = ""
+    session_title: str = ""
+    started_at: str | None = None
+    ended_at: str | None = None
+    success: bool | None = None
+    error: str | None = None
+    totals: Totals = Totals()
+    """Of this session and everything below it."""
+    turns: list[Turn] = []
+
+    def turn(self, index: int) -> Turn:
+        for turn in self.turns:
+            if turn.index == index:
+                return turn
+        self.turns.append(Turn(index))
+        return self.turns[-1]
+
+
+def op_tree(drafts: Iterable[Draft]) -> SessionNode | None:
+    every = [draft for draft in drafts if draft.session_id]
+    if not every:
+        return None
+    grown = _Growth()
+    for draft in every:
+        grown.take(draft)
+    root = next(iter(grown.nodes.values()))
+    _number(root, "")
+    _sum(root, account(every))
+    return root
+
+
+class _Growth:
+    """The tree while it grows, event by event."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, SessionNode] = {}
+        self._open: dict[tuple[str, int, int], Op] = {}
+        """Calls by session, turn and position; model requests at position 0."""
+
+    def take(self, draft: Draft) -> None:
+        node = self.nodes.get(draft.session_id)
+        if node is None:
+            node = SessionNode(draft.session_id, draft.agent_id, draft.span)
+            self.nodes[node.id] = node
+        match draft.event:
+            case SessionStarted() as event:
+                node.started_at, node.cause, node.session_title = draft.ts, event.cause, event.title
+                self._attach(node, event.parent)
+            case LlmRequest() as event:
+                self._begin(node, event.turn, 0, Op("llm", event.model, request=event))
+            case LlmResponse() | LlmFailed() as event:
+                self._end(node, event.turn, 0, event, failed=isinstance(event, LlmFailed))
+            case ToolStarted() as event:
+                self._begin(node, event.turn, event.call, Op("tool", event.tool, request=event.arguments))
+            case ToolFinished() | ToolFailed() as event:
+                if (node.id, event.turn, event.call) not in self._open:
+                    self._begin(node, event.turn, event.call, Op("tool", event.tool))
+                self._end(node, event.turn, event.call, event.text, failed=isinstance(event, ToolFailed))
+            case SessionCompleted() | SessionFailed() as event:
+                node.ended_at, node.success = draft.ts, not event.outcome.failed
+                node.error = event.outcome.error or None
+            case SessionCancelled() as event:
+                node.ended_at, node.success, node.error = draft.ts, False, event.reason
+
+    def _begin(self, node: SessionNode, turn: int, position: int, op: Op) -> None:
+        node.turn(turn).ops.append(op)
+        self._open[node.id, turn, position] = op
+
+    def _end(self, node: SessionNode, turn: int, position: int, response: Any, *, failed: bool) -> None:
+        op = self._open[node.id, turn, position]
+        op.response, op.status = response, "failed" if failed else "ok"
+
+    def _attach(self, node: SessionNode, parent_id: str) -> None:
+        parent = self.nodes.get(parent_id)
+        if parent is None:
+            return
+        *_, turn, call = node.call_path.split("/")[-2:]
+        if turn.startswith("turn:") and call.startswith("call:"):
+            place = (parent.id, int(turn.removeprefix("turn:")), int(call.removeprefix("call:")))
+            self._open[place].child_session = node
+        else:
+            parent.turn(0).ops.append(Op("session", node.agent_id, child_session=node))
+
+
+def sessions(node: SessionNode) -> Iterator[SessionNode]:
+    """A node and all below it, depth first."""
+    yield node
+    for child in _children(node):
+        yield from sessions(child)
+
+
+def _children(node: SessionNode) -> Iterator[SessionNode]:
+    for turn in node.turns:
+        for op in turn.ops:
+            if op.child_session:
+                yield op.child_session
+
+
+def _number(node: SessionNode, above: str) -> None:
+    node.turns.sort(key=lambda turn: turn.index)
+    for turn in node.turns:
+        for position, op in enumerate(turn.ops, start=1):
+            op.op_id = f"{above}{turn.index}-{position}"
+            if child := op.child_session:
+                op.status = "open" if child.success is None else "ok" if child.success else "failed"
+                _number(child, f"{op.op_id}.")
+
+
+def _sum(root: SessionNode, spent: list[Spent]) -> None:
+    for node in sessions(root):
+        below = {inner.id for inner in sessions(node)}
+        node.totals = total((entry for entry in spent if entry.session_id in below), len(below))

@@ -1,0 +1,77 @@
+"""The op tree of a run as lines of text: who asked whom, turn by turn, with tools, failures and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.events import LlmFailed, LlmResponse
+from folkmoot.views.optree import Op, SessionNode
+
+
+class Line(msgspec.Struct, frozen=True):
+    depth: int
+    text: str
+    status: str = ""
+    """`completed`, `failed` or `running`; empty for what is not worth stressing."""
+
+
+def outline(node: SessionNode, depth: int = 0) -> Iterator[Line]:
+    """Advisors stand before the turns of the agent that consults them; route and handoff after."""
+    around = [op for turn in node.turns if turn.index == 0 for op in turn.ops if op.child_session]
+    yield _session(node, depth)
+    for op in around:
+        if op.child_session and op.child_session.cause == "advisor":
+            yield from outline(op.child_session, depth + 1)
+    for turn in node.turns:
+        for op in turn.ops if turn.index else ():
+            yield from _op(op, turn.index, depth + 1)
+    for op in around:
+        if op.child_session and op.child_session.cause != "advisor":
+            yield from outline(op.child_session, depth + 1)
+
+
+def _session(node: SessionNode, depth: int) -> Line:
+    status = "running" if node.success is None else "completed" if node.success else "failed"
+    cause = f" ({node.cause})" if node.cause else ""
+    error = f": {node.error}" if node.error else ""
+    return Line(depth, f"{node.agent_id}{cause} {status}{error}", status)
+
+
+def _op(op: Op, turn: int, depth: int) -> Iterator[Line]:
+    status = "" if op.status == "ok" else "running" if op.status == "open" else "failed"
+    said = _model(op) if op.kind == "llm" else _tool(op)
+    yield Line(depth, f"turn {turn}: {said}", status)
+    if op.child_session:
+        yield from outline(op.child_session, depth + 1)
+
+
+def _model(op: Op) -> str:
+    match op.response:
+        case LlmResponse(usage=usage, cost_usd=cost, latency_ms=took):
+            bill = f", ${cost:.4f}" if cost else ""
+            return f"{op.name}, {usage.tokens_in} tokens in, {usage.tokens_out} out{bill}, {took} ms"
+        case LlmFailed(error=error):
+            return f"{op.name} gave no answer: {error}"
+        case _:
+            return f"{op.name}, no answer yet"
+
+
+def _tool(op: Op) -> str:
+    return f"{op.name}({_arguments(op.request)}){_answer(op.response)}"
+
+
+def _arguments(given: Any) -> str:
+    items = given.items() if isinstance(given, dict) else ()
+    return ", ".join(f"{key}={_short(msgspec.json.encode(value).decode())}" for key, value in items)
+
+
+def _answer(text: Any) -> str:
+    return f": {_short(text)}" if isinstance(text, str) else ""
+
+
+def _short(text: str, width: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"

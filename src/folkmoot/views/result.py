@@ -1,0 +1,176 @@
+"""The result of a run, as programs read it: everything in it is folded from the run's events when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import (
+    LlmResponse,
+    RouterSelected,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunParked,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+)
+from folkmoot.domain.report import Outcome, Report, Selection
+from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.optree import SessionNode, op_tree
+
+
+class Result:
+    def __init__(self, run_id: str, drafts: Sequence[Draft], *, live: bool = False) -> None:
+        self.run_id = run_id
+        self._drafts = drafts
+        self._live = live
+        """Whether somebody is running it now; without that, a run with no end was interrupted."""
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.run_id}: {self.status}>"
+
+    @cached_property
+    def _end(self) -> RunCompleted | RunFailed | RunCancelled | RunParked | None:
+        last = self._drafts[-1].event if self._drafts else None
+        return last if isinstance(last, RunCompleted | RunFailed | RunCancelled | RunParked) else None
+
+    @cached_property
+    def _outcome(self) -> Outcome | None:
+        return self._end.outcome if isinstance(self._end, RunCompleted | RunFailed) else None
+
+    @property
+    def status(self) -> str:
+        match self._end:
+            case RunCompleted():
+                return "completed"
+            case RunFailed():
+                return "failed"
+            case RunCancelled():
+                return "cancelled"
+            case RunParked():
+                return "waiting"
+            case _:
+                return "running" if self._live else "interrupted"
+
+    @property
+    def success(self) -> bool:
+        return isinstance(self._end, RunCompleted)
+
+    @property
+    def error(self) -> str | None:
+        match self._end:
+            case RunFailed(error=error):
+                return error
+            case RunCancelled(reason=reason):
+                return reason
+            case _:
+                return None
+
+    @property
+    def stop_reason(self) -> str | None:
+        match self._end:
+            case RunCompleted():
+                return "OBJECTIVE_ACHIEVED"
+            case RunFailed(stop_reason=reason):
+                return reason
+            case RunCancelled():
+                return "CANCELLED"
+            case _:
+                return None
+
+    @property
+    def waiting(self) -> list[str]:
+        return list(self._end.waiting) if isinstance(self._end, RunParked) else []
+
+    @property
+    def final_agent_id(self) -> str | None:
+        return self._outcome.agent if self._outcome else None
+
+    @property
+    def final_report(self) -> Report | None:
+        return self._outcome.report if self._outcome else None
+
+    @cached_property
+    def router_selection(self) -> Selection | None:
+        """What the root agent chose, if it routed."""
+        for draft in self._drafts:
+            if isinstance(draft.event, RouterSelected) and draft.session_id == self.run_id:
+                return Selection(agent=draft.event.agent, message=draft.event.message)
+        return None
+
+    @cached_property
+    def conversation(self) -> list[dict[str, Any]]:
+        """The root agent's own conversation."""
+        said: list[dict[str, Any]] = []
+        for draft in self._drafts:
+            if draft.session_id != self.run_id:
+                continue
+            match draft.event:
+                case SessionStarted(request=request):
+                    said.append({"role": "user", "text": request})
+                case LlmResponse(message=message):
+                    said.append(msgspec.to_builtins(message))
+                case ToolFinished() | ToolFailed() as event:
+                    said.append({"role": "tool", "tool": event.tool, "call": event.call, "text": event.text})
+        return said
+
+    @cached_property
+    def accounting(self) -> list[Spent]:
+        return account(self._drafts)
+
+    @cached_property
+    def totals(self) -> Totals:
+        started = sum(isinstance(draft.event, SessionStarted) for draft in self._drafts)
+        return total(self.accounting, started)
+
+    @cached_property
+    def op_tree(self) -> SessionNode | None:
+        return op_tree(self._drafts)
+
+    @cached_property
+    def evidence(self) -> list[dict[str, str]]:
+        """Every tool result of the run by the id that the runtime gave it."""
+        return [
+            {"id": draft.event.evidence, "tool": draft.event.tool, "sessionId": draft.session_id}
+            for draft in self._drafts
+            if isinstance(draft.event, ToolFinished)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that `--json` prints."""
+        report = self.final_report
+        parts = {
+            "runId": self.run_id,
+            "status": self.status,
+            "success": self.success,
+            "error": self.error,
+            "stopReason": self.stop_reason,
+            "waiting": self.waiting,
+            "finalAgentId": self.final_agent_id,
+            "finalReport": report and _report(report),
+            "routerSelection": self.router_selection,
+            "conversation": self.conversation,
+            "accounting": self.accounting,
+            "totals": self.totals,
+            "opTree": self.op_tree,
+            "evidence": self.evidence,
+        }
+        shown = msgspec.to_builtins(parts)
+        assert isinstance(shown, dict)
+        return shown
+
+
+def _report(report: Report) -> dict[str, Any]:
+    return {
+        "format": report.format,
+        "content": report.content,
+        "contentJson": report.content_json,
+        "claims": msgspec.to_builtins(report.claims),
+        "metadata": report.metadata,
+    }

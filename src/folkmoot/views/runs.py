@@ -1,0 +1,48 @@
+"""The list of runs: one row each, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import RunCancelled, RunCompleted, RunFailed, RunParked, RunStarted
+from folkmoot.domain.value import Value
+
+
+class RunRow(Value, omit_defaults=False):
+    run_id: str
+    agent: str
+    """The root agent's file."""
+    status: str
+    started_at: str
+    request: str
+    ended_at: str | None = None
+    error: str | None = None
+
+
+def run_rows(entries: Iterable[Entry], live: Collection[str]) -> list[RunRow]:
+    """`live` names the runs that somebody holds; another one without an end was interrupted."""
+    rows: dict[str, RunRow] = {}
+    for entry in entries:
+        draft = entry.draft
+        match draft.event:
+            case RunStarted() as event:
+                status = "running" if entry.stream in live else "interrupted"
+                row = RunRow(entry.stream, event.agent, status, draft.ts, event.request)
+                rows[entry.stream] = row
+            case RunCompleted():
+                _end(rows, entry, "completed")
+            case RunFailed(error=error):
+                _end(rows, entry, "failed", error)
+            case RunCancelled(reason=reason):
+                _end(rows, entry, "cancelled", reason)
+            case RunParked():
+                _end(rows, entry, "waiting")
+    return list(reversed(rows.values()))
+
+
+def _end(rows: dict[str, RunRow], entry: Entry, status: str, error: str | None = None) -> None:
+    if row := rows.get(entry.stream):
+        rows[entry.stream] = RunRow(
+            row.run_id, row.agent, status, row.started_at, row.request, entry.draft.ts, error
+        )

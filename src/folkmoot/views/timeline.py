@@ -1,0 +1,85 @@
+"""What happened in a run, in order: one line each, indented by who caused whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import (
+    BudgetExceeded,
+    CancelRequested,
+    Event,
+    HandoffRequested,
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    RouterSelected,
+    SessionCancelled,
+    SessionCompleted,
+    SessionFailed,
+    SessionStarted,
+    SystemError,
+    ToolFailed,
+    ToolFinished,
+    ToolInDoubt,
+    ToolStarted,
+)
+from folkmoot.domain.report import ROUTE
+
+LINES: Mapping[type[Event], str] = {
+    SessionCompleted: "{agent} is done",
+    SessionFailed: "{agent} failed: {event.outcome.error}",
+    SessionCancelled: "{agent} is cancelled: {event.reason}",
+    RouterSelected: "{agent} routes to {event.agent}",
+    ToolStarted: "{agent} calls {event.tool}",
+    ToolFailed: "{agent} called {event.tool}: {event.text}",
+    ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
+    LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
+    BudgetExceeded: "{agent} stops at a limit: {event.limit}",
+    CancelRequested: "the run is being cancelled: {event.reason}",
+    SystemError: "something broke: {event.error}",
+}
+DETAILS: Mapping[type[Event], str] = {
+    LlmRequest: "{agent} asks {event.model}, turn {event.turn}",
+    LlmResponse: "{agent} has an answer: {event.usage.tokens_in} tokens in, {event.usage.tokens_out} out",
+    ToolFinished: "{agent} has the result of {event.tool}",
+}
+"""What only those see who ask for it."""
+_STARTS = {
+    "": "{agent} starts",
+    "advisor": "{agent} starts as an advisor",
+    "route": "{agent} starts, chosen by the router",
+    "handoff": "{agent} starts, to answer after the others",
+    "sub": "{agent} starts, called as a tool",
+}
+
+
+def timeline(drafts: Iterable[Draft], *, detailed: bool = False) -> Iterator[str]:
+    for draft in drafts:
+        if line := line_of(draft, detailed=detailed):
+            yield line
+
+
+def line_of(draft: Draft, *, detailed: bool = False) -> str:
+    """One line for people; empty for what they need not see."""
+    said = _form(draft.event) or (DETAILS.get(type(draft.event), "") if detailed else "")
+    return said and "  " * _depth(draft.span) + said.format(agent=draft.agent_id, event=draft.event)
+
+
+def _form(event: Event) -> str:
+    match event:
+        case SessionStarted(cause=cause):
+            return _STARTS[cause]
+        case SessionCompleted(outcome=outcome) if outcome.exit == ROUTE:
+            return ""
+        case HandoffRequested(kind="chain"):
+            return "{event.sender} hands over to {event.receiver}"
+        case LlmRequest(attempt=attempt) if attempt > 1:
+            return "{agent} asks again: {event.model}, attempt {event.attempt}"
+        case _:
+            return LINES.get(type(event), "")
+
+
+def _depth(span: str) -> int:
+    """How many agents stand above; `turn:3/call:2` is one step down, not two."""
+    return sum(not step.startswith("turn:") for step in span.split("/")[1:])

@@ -1,0 +1,51 @@
+"""What the fake server reads from a request without parsing it."""
+
+import json
+
+import pytest
+
+from bench import server
+
+
+def called(model, *messages):
+    body = json.dumps({"model": model, "messages": list(messages)}).encode()
+    message = json.loads(server.completion(model, body))["choices"][0]["message"]
+    return message["tool_calls"][0]["function"]["name"]
+
+
+@pytest.mark.parametrize("body", [b'{"model":"tool-1@50","x":1}', b'{"x": {}, "model" : "tool-1@50"}'])
+def test_the_model_is_found_however_the_body_is_spaced(body):
+    assert server.model_of(body) == "tool-1@50"
+
+
+def test_a_tool_is_asked_for_until_enough_results_are_there():
+    result = {"role": "tool", "content": "x"}
+
+    assert called("tool-2", result) == "look"
+    assert called("tool-2", result, result) == "agent__final_report"
+
+
+def test_a_router_routes_and_any_other_model_reports():
+    assert called("route") == "router__handoff-to"
+    assert called("final") == "agent__final_report"
+
+
+class Written:
+    def __init__(self):
+        self.data = b""
+
+    def write(self, data):
+        self.data += data
+
+
+def test_requests_that_arrive_in_pieces_or_together_are_answered_in_order():
+    protocol = server.ChatServer()
+    protocol.transport, protocol.buffer = Written(), bytearray()
+    body = b'{"model":"final"}'
+    request = b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+
+    protocol.data_received(request[:30])
+    assert protocol.transport.data == b""
+    protocol.data_received(request[30:] + request)
+
+    assert protocol.transport.data.count(b"HTTP/1.1 200 OK") == 2

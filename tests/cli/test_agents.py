@@ -1,0 +1,67 @@
+FILES = {
+    "desk": "description: The desk.\nadvisors: [risk.ai]\nrouter: {destinations: [billing.ai]}\nmaxTurns: 2",
+    "risk": "description: Risks.\nmaxTurns: 1",
+    "billing": "description: Money.\nsplit: auto",
+}
+
+
+def test_the_list_tells_who_works_with_whom(folkmoot):
+    folkmoot.write(FILES, {})
+
+    rows = folkmoot("agents", "list", "--json").json
+    assert rows == [
+        {
+            "id": "billing",
+            "status": "unfinished",
+            "file": "billing.ai",
+            "description": "Money.",
+            "terminal": True,
+        },
+        {
+            "id": "desk",
+            "status": "unfinished",
+            "file": "desk.ai",
+            "description": "The desk.",
+            "terminal": False,
+        },
+        {"id": "risk", "status": "ready", "file": "risk.ai", "description": "Risks.", "terminal": True},
+    ]
+    assert "advisor risk, route billing" in folkmoot("agents", "list").out
+
+
+def test_one_agent_is_shown_with_its_references_models_and_worst_case(folkmoot):
+    folkmoot.write(FILES, {})
+
+    shown = folkmoot("agents", "show", "desk", "--json").json
+    assert shown["terminal"] is False
+    assert (shown["advisors"], shown["destinations"], shown["handoff"]) == (["risk.ai"], ["billing.ai"], None)
+    assert shown["models"] == ["s/demo"]
+    assert shown["worstCaseModelRequests"] == 2 * 3 + 1 * 3 + 10 * 3
+    assert folkmoot("agents", "show", "risk.ai", "--json").json["referredToBy"] == ["desk.ai"]
+    text = folkmoot("agents", "show", "desk").out
+    assert "terminal: no\n" in text
+    assert "advisors: risk.ai\n" in text
+
+
+def test_an_unknown_agent_is_wrong_use_with_a_suggestion(folkmoot):
+    folkmoot.write(FILES, {})
+
+    done = folkmoot("agents", "show", "dsek.ai")
+
+    assert done.code == 2
+    assert "did you mean 'desk.ai'?" in done.err
+
+
+def test_a_folder_without_agents_says_how_to_begin(folkmoot):
+    assert "folkmoot init" in folkmoot("agents", "list").err
+
+
+def test_the_template_has_every_key_and_is_itself_an_agent(folkmoot):
+    """A-18: handoff, router, advisors, team and chat are described."""
+    folkmoot.write({}, {})
+    template = folkmoot("agents", "template").out
+
+    for key in ("handoff", "router", "advisors", "team", "chat"):
+        assert f"# {key}: " in template
+    (folkmoot.folder / "new.ai").write_text(template)
+    assert folkmoot("check").code == 0

@@ -1,0 +1,39 @@
+import pytest
+
+from folkmoot import Result
+from folkmoot.cli.ending import exit_code, finish
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RunCancelled, RunCompleted, RunFailed, RunParked, RunStarted
+from folkmoot.domain.report import Outcome, Report
+
+BROKE_SCHEMA = Outcome(agent="a", span="0", report=Report(metadata={"reason": "schema_violated"}), error="no")
+OWN_WORDS = Outcome(agent="a", span="0", report=Report(metadata={"reason": "schema_violated"}))
+
+
+def result(end):
+    events = [RunStarted(agent="a.ai", request="x", graph="g", seed="s"), *([end] if end else [])]
+    return Result("run-1", [Draft("2026-01-01T00:00:00.000Z", event, "run-1", "0", "a") for event in events])
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        (RunCompleted(outcome=Outcome(agent="a", span="0")), 0),
+        (RunCompleted(outcome=OWN_WORDS), 0),
+        (RunFailed(error="no", stop_reason="SYSTEM_ERROR"), 1),
+        (RunFailed(error="no", stop_reason="MAX_TURNS", outcome=BROKE_SCHEMA), 5),
+        (RunParked(waiting=("an approval",)), 6),
+        (RunCancelled(reason="enough"), 130),
+        (None, 1),
+    ],
+)
+def test_the_exit_code_tells_how_it_went(end, code):
+    assert exit_code(result(end)) == code
+
+
+def test_a_run_that_waits_says_for_what_and_how_to_go_on(capsys):
+    assert finish(result(RunParked(waiting=("the approval of a refund",))), as_json=False) == 6
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "waits for the approval of a refund\nto go on: folkmoot runs resume run-1\n" in said.err

@@ -1,0 +1,78 @@
+"""What README.md and the example project promise."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+from checks.files import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_first_steps_lead_to_a_letter(folkmoot, monkeypatch):
+    (steps,) = re.findall(r"```\n(folkmoot init.*?)```", README, re.DOTALL)
+    commands = [shlex.split(line, comments=True) for line in steps.splitlines()]
+
+    for program, *arguments in commands:
+        if program == "cd":
+            monkeypatch.chdir(folkmoot.folder / arguments[0])
+            continue
+        done = folkmoot(*arguments)
+        assert done.code == 0, arguments
+    assert {"init", "check", "run", "graph"} == {words[1] for words in commands if words[0] == "folkmoot"}
+
+
+def test_the_python_example_runs(folkmoot):
+    folkmoot("init", "desk")
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    agent = folkmoot.folder / "desk" / "front-desk.ai"
+    agent.write_text(agent.read_text().replace("advisors:", "tools: [order_status]\nadvisors:"))
+
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folkmoot.folder, env=env, capture_output=True, text=True
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("completed Thank you")
+
+
+def test_the_example_project_is_sound_and_its_letters_come_from_the_desk_that_fits(folkmoot):
+    shutil.copytree(ROOT / "examples" / "front-desk", folkmoot.folder, dirs_exist_ok=True)
+    script = folkmoot.folder / "script.yaml"
+    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+
+    assert folkmoot("check").err == "9 agents, no problems, no warnings\n"
+    for request, word in (
+        ("I was charged twice for order 1042. Can I have a refund?", "billing desk"),
+        ("Where is my parcel?", "shipping desk"),
+        ("My lawyer says you owe me a new one.", "neither of us needs a court"),
+        ("Hello?", "within a day"),
+    ):
+        assert word in folkmoot("run", "front-desk.ai", request, "-q").out
+
+
+def test_the_tree_in_the_readme_of_the_example_is_its_graph(folkmoot):
+    folder = ROOT / "examples" / "front-desk"
+    shown = re.findall(r"```\n(front-desk\.ai .*?)```", (folder / "README.md").read_text(), re.DOTALL)[0]
+
+    drawn = folkmoot("--project", str(folder), "graph").out
+    assert [line.partition(".ai")[0] for line in shown.splitlines()] == [
+        line.partition(".ai")[0] for line in drawn.splitlines()
+    ]
+
+
+def test_the_session_in_the_readme_has_the_agents_of_the_example():
+    (session,) = re.findall(r"\$ folkmoot run (.*?)```", README, re.DOTALL)
+
+    assert re.findall(r"✔ ([\w-]+)", session) == [
+        "front-desk",
+        "fraud",
+        "mood",
+        "billing",
+        "ledger",
+        "editor",
+    ]

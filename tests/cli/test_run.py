@@ -1,0 +1,300 @@
+import json
+import signal
+
+import pytest
+
+from tests.cli.conftest import FOREVER, ended, interrupted, wait_for
+
+CHAIN = {"a": "handoff: b.ai", "b": "handoff: c.ai", "c": "description: c"}
+LOUD = """
+@tool(effect="pure", access="read")
+def loud() -> str:
+    print("LOUD")
+    return "x"
+"""
+HANG = """
+import threading
+
+@tool
+def hang() -> str:
+    threading.Event().wait()
+"""
+STUBBORN = """
+import asyncio
+
+@tool
+async def stubborn() -> str:
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+"""
+EVIL = "\x1b[31mred\x1b]0;title\x07 [bold]b[/bold] \x9bm \u202egnp"
+
+
+def test_the_report_stands_alone_on_stdout_and_the_rest_on_stderr(folkmoot):
+    """B-59: one line per step of each child, with who started it; A-106."""
+    folkmoot.write(
+        {
+            "desk": "advisors: [risk.ai]\nrouter: {destinations: [billing.ai]}",
+            "risk": "maxTurns: 2",
+            "billing": "maxTurns: 2",
+        },
+        {"desk": [{"route": "billing"}], "risk": ["none"], "billing": [{"report": "Refunded.\nSoon."}]},
+    )
+
+    done = folkmoot("run", "desk.ai", "money back")
+
+    assert (done.code, done.out) == (0, "Refunded.\nSoon.\n")
+    assert done.err.splitlines()[:6] == [
+        "  risk starts as an advisor",
+        "  risk is done",
+        "desk starts",
+        "desk routes to billing",
+        "  billing starts, chosen by the router",
+        "  billing is done",
+    ]
+    assert done.err.splitlines()[6].startswith("completed · 3 agents · 3 model requests · ")
+    assert done.err.splitlines()[7].startswith("folkmoot runs show 20")
+
+
+def test_json_is_the_whole_result_in_one_document(folkmoot):
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine\u2028\x9b"}]})
+
+    done = folkmoot("run", "a.ai", "x", "--json", "--quiet")
+
+    assert (done.code, done.err, done.out.count("\n")) == (0, "", 1)
+    assert "\u2028" not in done.out
+    assert "\x9b" not in done.out
+    assert list(done.json) == [
+        "runId", "status", "success", "error", "stopReason", "waiting", "finalAgentId", "finalReport",
+        "routerSelection", "conversation", "accounting", "totals", "opTree", "evidence",
+    ]  # fmt: skip
+    assert done.json["finalReport"]["content"] == "fine\u2028\x9b"
+
+
+def test_a_failed_run_names_its_stage_and_exits_1(folkmoot):
+    """A-44: the stage that failed is named, the next one never starts."""
+    folkmoot.write(
+        CHAIN, {"a": ["one"], "b": [{"error": {"message": "down", "retryable": False}}], "c": ["three"]}
+    )
+
+    done = folkmoot("run", "a.ai", "x")
+    assert (done.code, done.out) == (1, "")
+    assert "failed: handoff to 'b' failed (stage 2 of a -> b)" in done.err
+    assert "c starts" not in done.err
+
+    failed = folkmoot("run", "a.ai", "x", "--json")
+    assert failed.code == 1
+    assert (failed.json["status"], failed.json["success"]) == ("failed", False)
+    assert "down" in failed.json["error"]
+
+
+def test_an_answer_that_breaks_its_schema_exits_5(folkmoot):
+    schema = "output: {format: json, schema: {type: object, required: [n]}}\nmaxTurns: 1"
+    folkmoot.write({"a": schema}, {"a": [{"report": {"m": 1}}]})
+
+    assert folkmoot("run", "a.ai", "x").code == 5
+
+
+def test_a_wrong_file_exits_4_and_nothing_runs(folkmoot):
+    folkmoot.write({"a": "handoff: gone.ai"}, {})
+
+    done = folkmoot("run", "a.ai", "x")
+    assert (done.code, done.out) == (4, "")
+    assert "a.ai:2:" in done.err
+    assert "1 problem; nothing was run" in done.err
+
+    done = folkmoot("run", "a.ai", "x", "--json")
+    assert done.code == 4
+    assert done.json["problems"][0]["file"] == "a.ai"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [(("dsek.ai", "x"), b""), (("desk.ai",), b""), (("desk.ai", "-"), b"\xff"), (("desk.ai", "  "), b"")],
+    ids=["unknown agent", "nothing asked", "no text", "blank"],
+)
+def test_wrong_use_exits_2_also_as_json(folkmoot, arguments, stdin):
+    folkmoot.write({"desk": "description: d"}, {})
+
+    done = folkmoot("run", *arguments, "--json", stdin=stdin)
+
+    assert done.code == 2
+    assert done.json["error"]
+    assert not list((folkmoot.folder / ".folkmoot").glob("*.db-wal"))
+
+
+@pytest.mark.parametrize("arguments", [("run", "a.ai"), ("run", "a.ai", "-")])
+def test_the_request_may_come_on_stdin(folkmoot, arguments):
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
+
+    assert folkmoot(*arguments, stdin="grüße\n".encode()).code == 0
+    assert folkmoot("runs", "list", "--json").json[0]["request"] == "grüße"
+
+
+def test_an_agent_is_found_by_id_by_file_and_by_path_from_anywhere(folkmoot, monkeypatch, tmp_path):
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
+
+    for name in ("a", "a.ai", "./a.ai", str(tmp_path / "a.ai")):
+        assert folkmoot("run", name, "x", "-q").out == "fine\n"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert folkmoot("run", "../a.ai", "x", "-q").out == "fine\n"
+    assert folkmoot("run", "a.ai", "x", "-q", "--project", "..").out == "fine\n"
+
+
+def test_a_file_without_a_project_runs_with_its_own_folder(folkmoot, tmp_path):
+    lone = tmp_path / "lone"
+    lone.mkdir()
+    (lone / "one.ai").write_text("---\nmodels: [ollama/none]\nmaxRetries: 1\n---\nx\n")
+    (lone / "broken.ai").write_text("---\nnonsense: 1\n---\nx\n")
+
+    done = folkmoot("run", "lone/one.ai", "x", "--set", "models=ollama/none", "--json")
+
+    assert done.code in (1, 4)
+    assert "nonsense" not in done.out
+    assert not (tmp_path / ".folkmoot").exists()
+
+
+def test_settings_by_flag_stand_above_the_files(folkmoot):
+    folkmoot.write({"a": "maxTurns: 9"}, {"a": {"default": {"calls": [{"tool": "none"}]}}})
+
+    done = folkmoot("run", "a.ai", "x", "--set", "maxTurns=2", "--json")
+
+    assert done.json["stopReason"] == "MAX_TURNS"
+    assert done.json["totals"]["modelRequests"] == 2
+
+
+def test_control_characters_and_markup_of_a_model_never_reach_the_screen(folkmoot):
+    folkmoot.write(
+        {"a": "advisors: [b.ai]", "b": "maxRetries: 1"},
+        {"a": [{"calls": [{"tool": EVIL}]}, {"report": EVIL}], "b": [{"error": EVIL}]},
+    )
+
+    done = folkmoot("run", "a.ai", "x")
+
+    safe = "\\u001b[31mred\\u001b]0;title\\u0007 [bold]b[/bold] \\u009bm \\u202egnp"
+    assert done.out == safe + "\n"
+    assert f"b got no answer from s/demo: {safe}" in done.err
+    for command in (("runs", "show", "last"), ("sessions", "list"), ("runs", "list")):
+        shown = folkmoot(*command)
+        assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(shown.out + shown.err + done.out + done.err)
+
+
+def test_what_tools_print_does_not_mix_with_the_report(folkmoot):
+    folkmoot.write_with_tool("loud", LOUD)
+
+    done = folkmoot("run", "a.ai", "x")
+
+    assert done.out == "fine\n"
+    assert "LOUD" in done.err
+
+
+def test_verbose_shows_every_request(folkmoot):
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
+
+    assert "a asks s/demo, turn 1" in folkmoot("run", "a.ai", "x", "-v").err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_ctrl_c_cancels_the_whole_chain_and_loses_nothing(folkmoot, number):
+    """A-45: the running stage is stopped, the next one never starts, the run is recorded as cancelled."""
+    folkmoot.write(CHAIN, {"a": ["one"], "b": [FOREVER], "c": ["three"]})
+    process = folkmoot.started("run", "a.ai", "x", "--json")
+    wait_for(process.stderr, "  b starts")
+
+    done = interrupted(process, number)
+
+    assert done.code == 130
+    assert "cancelled: interrupted" in done.err
+    assert done.json["status"] == "cancelled"
+    statuses = {row["agentId"]: row["status"] for row in folkmoot("sessions", "list", "--json").json}
+    assert statuses == {"a": "completed", "b": "cancelled"}
+
+
+def test_the_second_ctrl_c_leaves_at_once_and_the_run_is_interrupted(folkmoot):
+    folkmoot.write_with_tool("stubborn", STUBBORN)
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "a calls t__stubborn")
+    process.send_signal(signal.SIGINT)
+    wait_for(process.stderr, "cancelling")
+
+    assert interrupted(process).code == 130
+    assert folkmoot("runs", "list", "--json").json[0]["status"] == "interrupted"
+
+
+def test_a_tool_that_never_returns_does_not_keep_a_cancelled_run_alive(folkmoot):
+    """A-45: the process is gone, although the thread of the tool could not be stopped."""
+    folkmoot.write_with_tool("hang", HANG)
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "a calls t__hang")
+
+    assert interrupted(process).code == 130
+    assert folkmoot("runs", "list", "--json").json[0]["status"] == "cancelled"
+
+
+def test_a_second_process_sees_and_stops_a_run(folkmoot):
+    """A-45: `runs cancel` from elsewhere stops the whole tree."""
+    folkmoot.write({"a": "advisors: [b.ai]", "b": "description: b"}, {"a": ["never"], "b": [FOREVER]})
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "  b starts")
+
+    (row,) = folkmoot("runs", "list", "--json").json
+    assert row["status"] == "running"
+    assert f"process {process.pid} on " in folkmoot("runs", "show", "last").out
+    held = folkmoot("runs", "resume", "last", "--json")
+    assert held.code == 1
+    assert f"process {process.pid} on " in held.json["error"]
+
+    stopped = folkmoot("runs", "cancel", row["runId"][:17], "--reason", "wrong customer", "--json")
+    assert stopped.json == {"runId": row["runId"], "status": "cancelled"}
+    done = ended(process)
+    assert (done.code, done.out) == (130, "")
+    assert "cancelled: wrong customer" in done.err
+    (row,) = folkmoot("runs", "list", "--json").json
+    assert (row["status"], row["error"]) == ("cancelled", "wrong customer")
+
+
+def test_two_runs_at_once_in_one_project_do_not_disturb_each_other(folkmoot):
+    folkmoot.write(
+        {"a": "description: a", "b": "description: b"}, {"a": [FOREVER], "b": [{"report": "fine"}]}
+    )
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "a starts")
+
+    done = folkmoot("run", "b.ai", "x")
+
+    assert (done.code, done.out) == (0, "fine\n")
+    assert "a starts" not in done.err
+    assert [row["status"] for row in folkmoot("runs", "list", "--json").json] == ["completed", "running"]
+    assert interrupted(process).code == 130
+
+
+def test_a_killed_run_is_interrupted_and_goes_on_where_it_stood(folkmoot):
+    folkmoot.write({"a": "handoff: b.ai", "b": "description: b"}, {"a": ["one"], "b": [FOREVER]})
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "  b starts")
+    interrupted(process, signal.SIGKILL)
+    assert folkmoot("runs", "show", "last", "--json").json["status"] == "interrupted"
+
+    folkmoot.write({}, {"b": ["two"]})
+    done = folkmoot("runs", "resume", "last")
+
+    assert (done.code, done.out) == (0, "two\n")
+    assert "a starts" not in done.err
+    again = folkmoot("runs", "resume", "last", "--json", "-q")
+    assert (again.code, again.json["finalReport"]["content"]) == (0, "two")
+
+
+def test_json_on_interruption_before_anything_ran_is_a_document_too(folkmoot, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("folkmoot.cli.perform.perform", interrupt)
+    folkmoot.write({"a": "description: a"}, {})
+
+    done = folkmoot("run", "a.ai", "x", "--json")
+
+    assert (done.code, json.loads(done.out)["error"]) == (130, "interrupted")

@@ -1,0 +1,146 @@
+import sqlite3
+
+import pytest
+
+from folkmoot.cli.records import chosen
+from folkmoot.errors import WrongUse
+from folkmoot.views.runs import RunRow
+
+FILES = {
+    "desk": "advisors: [risk.ai]\nrouter: {destinations: [billing.ai]}",
+    "risk": "maxRetries: 1",
+    "billing": "handoff: editor.ai",
+    "editor": "output: {format: markdown}",
+}
+SCRIPT = {
+    "desk": [{"route": "billing", "usage": {"tokensIn": 1000, "tokensOut": 10}}],
+    "risk": [{"error": "gone"}],
+    "billing": [{"report": "paid"}],
+    "editor": [{"report": "# Paid"}],
+}
+
+
+@pytest.fixture
+def ran(folkmoot):
+    folkmoot.write(FILES, SCRIPT)
+    assert folkmoot("run", "desk.ai", "money\nback", "-q").out == "# Paid\n"
+    return folkmoot
+
+
+def test_before_the_first_run_lists_are_empty_and_nothing_is_made(folkmoot):
+    folkmoot.write(FILES, SCRIPT)
+
+    assert folkmoot("runs", "list", "--json").json == []
+    assert folkmoot("sessions", "list", "--json").json == []
+    assert "nothing has run" in folkmoot("sessions", "list").err
+    assert "nothing has run" in folkmoot("runs", "list").err
+    assert folkmoot("runs", "show", "last").code == 2
+    assert folkmoot("log", "export").code == 2
+    assert not (folkmoot.folder / ".folkmoot").exists()
+
+
+def test_the_list_has_one_row_a_run_newest_first(ran):
+    ran("run", "billing.ai", "again", "-q")
+
+    rows = ran("runs", "list", "--json").json
+    assert [(row["agent"], row["status"], row["request"]) for row in rows] == [
+        ("billing.ai", "completed", "again"),
+        ("desk.ai", "completed", "money\nback"),
+    ]
+    assert all(row["runId"] for row in rows)
+    lines = ran("runs", "list").out.splitlines()
+    assert lines[0].split() == ["RUN", "STATUS", "STARTED", "TOOK", "AGENT", "ASKED"]
+    assert lines[2].endswith("desk.ai     money back")
+
+
+def test_a_run_is_shown_whole(ran):
+    """A-106: who was asked by whom and why, turn by turn, with failures, costs and the report."""
+    shown = ran("runs", "show", "last").out
+
+    for line in (
+        "  asked    desk.ai: money back",
+        " events, hash chain intact",
+        "  desk completed",
+        "    risk (advisor) failed: ",
+        "      turn 1: s/demo gave no answer: gone",
+        "    turn 1: s/demo, 1000 tokens in, 10 out, $0.0010, ",
+        "    billing (route) completed",
+        "      editor (handoff) completed",
+        "\n# Paid\n",
+    ):
+        assert line in shown
+
+
+def test_a_run_as_json_is_its_result_with_the_state_of_its_record(ran):
+    shown = ran("runs", "show", "last", "--json").json
+
+    assert shown["finalAgentId"] == "editor"
+    assert shown["routerSelection"]["agent"] == "billing"
+    assert shown["heldBy"] is None
+    assert shown["journal"]["intact"] is True
+
+
+def test_a_changed_record_is_told(ran):
+    database = sqlite3.connect(ran.folder / ".folkmoot" / "folkmoot.db")
+    with database:
+        database.execute(
+            "UPDATE entry SET text = cast(replace(cast(text AS text), 's/demo', 's/domo') AS blob)"
+        )
+    database.close()
+
+    shown = ran("runs", "show", "last")
+    assert shown.code == 1
+    assert "hash chain broken: entry " in shown.out
+    assert "completed" in shown.out
+    assert ran("runs", "show", "last", "--json").json["journal"]["intact"] is False
+
+
+def test_a_broken_project_does_not_hide_what_ran(ran):
+    (ran.folder / "desk.ai").write_text("---\nnonsense: 1\n---\n")
+
+    assert ran("runs", "list").code == 0
+    assert ran("runs", "show", "last").code == 0
+    assert ran("runs", "resume", "last").out == "# Paid\n"
+
+
+def test_a_run_that_is_over_cannot_be_cancelled(ran):
+    done = ran("runs", "cancel", "last")
+
+    assert (done.code, done.out) == (2, "")
+    assert "is over already: completed" in done.err
+
+
+def test_the_sessions_are_a_tree(ran):
+    """B-23: children stand below their parents, indented."""
+    lines = ran("sessions", "list").out.splitlines()
+
+    assert [line.split("  ")[0] for line in lines[1:]] == ["desk", "├─ risk", "└─ billing", ""]
+    assert "   └─ editor" in lines[4]
+
+    rows = ran("sessions", "list", "last", "--json").json
+    assert [(row["agentId"], row["status"], row["cause"]) for row in rows] == [
+        ("desk", "completed", None),
+        ("risk", "failed", "advisor"),
+        ("billing", "completed", "route"),
+        ("editor", "completed", "handoff"),
+    ]
+    assert rows[3]["parentId"] == rows[2]["id"]
+    assert rows[0]["parentId"] is None
+
+
+ROWS = [RunRow(run_id, "a.ai", "completed", "", "") for run_id in ("20260102-1", "20260101-1", "20260101-11")]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("last", "20260102-1"), ("20260102", "20260102-1"), ("20260101-1", "20260101-1")]
+)
+def test_a_run_is_found_by_its_id_by_a_beginning_or_as_the_last(name, meant):
+    assert chosen(ROWS, name).run_id == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("2027", "no run"), ("", "no run"), ("20260101", "2 runs begin with")]
+)
+def test_a_name_of_no_run_or_of_several_is_wrong_use(name, why):
+    with pytest.raises(WrongUse, match=why):
+        chosen(ROWS, name)

@@ -1,0 +1,175 @@
+"""Plays the examples of a documentation page: top to bottom, in one folder, as a reader would who pastes them.
+
+A fenced block says in a comment on the line before it what becomes of it:
+
+    <!-- file: desk/a.ai -->    it is written to this file
+    <!-- append: desk/a.ai -->  it is put at the end of this file
+    <!-- run -->                console: each `$ command` is run, and prints what is shown; python: it is run
+    <!-- output -->             what the python block before it printed
+    <!-- read by AGENT -->      the first message that AGENT got in the latest run
+    <!-- not run: why -->       it is only shown
+
+Only a `text` block needs no mark. In what is shown, `...` stands for anything, and run ids, hashes and times may differ.
+A command ends with 0 unless `$ echo $?` comes after it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+from folkmoot import Folkmoot
+from folkmoot.app import open_journal
+from folkmoot.cli.main import main
+from folkmoot.domain.events import SessionStarted
+from folkmoot.ports import Query
+
+_FENCE = re.compile(
+    r"^(?:<!-- (?P<mark>.+?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_MASKS = [
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"\d{8}-\d{6}-[0-9a-f]{8}", "RUN"),
+        (r"\b[0-9a-f]{64}\b", "HASH"),
+        (r"(?<=__)[0-9a-f]{12}\b", "NONCE"),
+        (r"(?<=_)[0-9a-f]{8}\b", "SUFFIX"),
+        (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?", "MOMENT"),
+        (r"\b\d+(\.\d+)? ?(ms|s)\b", "TIME"),
+        (r"[ \t]+", " "),
+    )
+]
+_IN_A_SHELL = re.compile(r"[|<>&;$]|^(?!folkmoot )")
+
+
+class Block(NamedTuple):
+    mark: str
+    language: str
+    text: str
+    line: int
+
+
+class Lie(AssertionError):
+    """The page says something that is not so."""
+
+
+def blocks(page: str) -> Iterator[Block]:
+    for fence in _FENCE.finditer(page):
+        yield Block(fence["mark"] or "", fence["language"], fence["text"], page[: fence.start()].count("\n") + 1)
+
+
+def play(page: str) -> int:
+    """Everything on the page, in the current folder, which may be another one afterwards; how much was done."""
+    player = _Player(Path.cwd())
+    return sum(player.take(block) for block in blocks(page))
+
+
+class _Player:
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._printed = ""
+        self._code = 0
+
+    def take(self, block: Block) -> int:
+        word, _, rest = block.mark.partition(": ")
+        match word, block.language:
+            case ("file" | "append"), _:
+                path = self._home / rest
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("a" if word == "append" else "w") as file:
+                    file.write(block.text)
+            case "run", "console":
+                self._run_commands(block)
+            case "run", "python":
+                with _captured() as printed:
+                    exec(compile(block.text, f"line {block.line}", "exec"), {"__name__": "__main__"})
+                self._printed = printed()
+            case "output", _:
+                _compare(block, "the python block", block.text, self._printed)
+            case _, "text" if word.startswith("read by "):
+                _compare(block, word, block.text, _first_message(word.removeprefix("read by ")))
+            case ("not run", _) | ("", "text"):
+                return 0
+            case _:
+                raise Lie(f"line {block.line}: this block has no mark that says what becomes of it: {word!r}")
+        return 1
+
+    def _run_commands(self, block: Block) -> None:
+        steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
+        for position, (command, shown) in enumerate(steps):
+            self._code, printed = self._run(command)
+            _compare(block, f"`{command}`", shown, printed)
+            asked = [next_command for next_command, _ in steps[position + 1 : position + 2]] == ["echo $?"]
+            if self._code and not asked:
+                raise Lie(f"line {block.line}: `{command}` ended with {self._code}:\n{printed}")
+
+    def _run(self, command: str) -> tuple[int, str]:
+        if command == "echo $?":
+            return 0, f"{self._code}\n"
+        if command.startswith("cd "):
+            os.chdir(command.removeprefix("cd "))
+            return 0, ""
+        if not _IN_A_SHELL.search(command):
+            with _captured() as printed:
+                code = main(shlex.split(command)[1:])
+            return code, printed()
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env=os.environ | {"PATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return done.returncode, done.stdout
+
+
+@contextmanager
+def _captured() -> Iterator[Callable[[], str]]:
+    """What is printed in this process, on stdout and stderr together, as a terminal would show it."""
+    written, before = io.BytesIO(), sys.stdin
+    stream = io.TextIOWrapper(written, encoding="utf-8", write_through=True)
+    sys.stdin = io.TextIOWrapper(io.BytesIO())
+    try:
+        with redirect_stdout(stream), redirect_stderr(stream):
+            yield lambda: written.getvalue().decode()
+    finally:
+        sys.stdin = before
+
+
+def _compare(block: Block, what: str, shown: str, real: str) -> None:
+    pattern = re.escape(_masked(shown)).replace(r"\.\.\.", "...")
+    pattern = re.sub(r"^\.\.\.\n", r"(?:.*\\n)*?", pattern, flags=re.MULTILINE).replace("...", ".*?")
+    if not re.fullmatch(pattern, _masked(real)):
+        raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
+
+
+def _masked(text: str) -> str:
+    for pattern, name in _MASKS:
+        text = pattern.sub(name, text)
+    return "\n".join(line.strip() for line in text.strip().splitlines()) + "\n"
+
+
+def _first_message(agent: str) -> str:
+    import asyncio
+
+    async def find() -> str:
+        journal = open_journal(Path.cwd(), readonly=True)
+        try:
+            found = [entry.draft async for entry in journal.read(Query(types=("session.started",)))]
+        finally:
+            await journal.close()
+        latest = [draft.event for draft in found if draft.agent_id == agent][-1]
+        assert isinstance(latest, SessionStarted)
+        return latest.request
+
+    return asyncio.run(find())

@@ -1,0 +1,99 @@
+"""Where kept content lies."""
+
+import pytest
+
+from folkmoot.errors import JournalDamaged
+from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.ports import Epoch
+from tests.journal.contract import ME, Time, draft, said
+
+LARGE = b"x" * (LIMIT + 1)
+
+
+@pytest.fixture
+async def journal(tmp_path):
+    journal = SqliteJournal.open(tmp_path, Time())
+    yield journal
+    await journal.close()
+
+
+@pytest.fixture
+def files(tmp_path):
+    return lambda: sorted(
+        path.relative_to(tmp_path / ".folkmoot")
+        for path in tmp_path.glob(".folkmoot/artifacts/**/*")
+        if path.is_file()
+    )
+
+
+async def test_content_is_durable_with_the_next_append(journal, tmp_path):
+    ids = [journal.keep(content) for content in (b"small", LARGE)]
+    await journal.append("run-1", ME, [draft()])
+
+    another = SqliteJournal.open(tmp_path, Time(), readonly=True)
+
+    assert [await another.artifact(id) for id in ids] == [b"small", LARGE]
+    await another.close()
+
+
+async def test_content_is_durable_even_if_the_append_after_it_is_refused(journal, tmp_path):
+    id = journal.keep(b"small")
+    with pytest.raises(Exception, match="epoch"):
+        await journal.append("run-1", Epoch(1), [draft()])
+
+    another = SqliteJournal.open(tmp_path, Time(), readonly=True)
+
+    assert await another.artifact(id) == b"small"
+    await another.close()
+
+
+async def test_content_that_no_append_followed_is_written_when_the_journal_is_closed(journal, tmp_path):
+    ids = [journal.keep(content) for content in (b"small", LARGE)]
+    await journal.close()
+
+    another = SqliteJournal.open(tmp_path, Time())
+
+    assert [await another.artifact(id) for id in ids] == [b"small", LARGE]
+    await another.close()
+
+
+async def test_only_large_content_has_a_file_and_only_one(journal, files):
+    id = journal.keep(LARGE)
+    journal.keep(LARGE[:-1])
+    await journal.append("run-1", ME, [draft()])
+    journal._durable.clear()
+    journal.keep(LARGE)
+    await journal.append("run-1", Epoch(1), [draft()])
+
+    assert [str(path) for path in files()] == [f"artifacts/{id[:2]}/{id}"]
+
+
+async def test_the_same_small_content_has_one_row(journal):
+    for _ in range(3):
+        journal._durable.clear()
+        journal.keep(b"small")
+        await journal._write(lambda ledger: None)
+
+    count = []
+    await journal._write(
+        lambda ledger: count.append(ledger._connection.execute("SELECT count(*) FROM artifact").fetchone())
+    )
+    assert count == [(1,)]
+
+
+async def test_large_data_of_an_event_lies_in_a_file_and_small_does_not(journal, files):
+    await journal.append("run-1", ME, [said("x" * (LIMIT - 100))])
+    assert files() == []
+
+    await journal.append("run-1", Epoch(1), [said("x" * LIMIT)])
+    assert len(files()) == 1
+
+
+async def test_changed_content_is_damage(journal, tmp_path, files):
+    id = journal.keep(LARGE)
+    await journal.append("run-1", ME, [draft()])
+    (tmp_path / ".folkmoot" / files()[0]).write_bytes(b"other")
+
+    with pytest.raises(JournalDamaged, match=id):
+        await journal.artifact(id)

@@ -1,0 +1,67 @@
+import pytest
+
+from folkmoot.loader.bounds import COUNTLESS, worst_case
+from tests.loader.making import loaded
+
+ONE = "maxTurns: 1\nmaxRetries: 1\n"
+
+
+def bound(folder, files, of="a.ai", settings="models: {default: openai/gpt-5-mini}\n"):
+    return worst_case(loaded(folder, {**files, "folkmoot.yaml": settings}).graph, of)
+
+
+def test_an_agent_alone_makes_its_turns_times_its_attempts(tmp_path):
+    assert bound(tmp_path, {"a.ai": "maxTurns: 4\nmaxRetries: 2"}) == 8
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("advisors: [b.ai, c.ai]", 1 + 10 + 20),
+        ("router: {destinations: [b.ai, c.ai]}", 1 + 20),
+        ("handoff: c.ai", 1 + 20),
+        ("team: {members: [b.ai], supervisor: c.ai}", 1 + 10 + 20),
+        ("advisors: [b.ai]\nrouter: {destinations: [b.ai, c.ai]}\nhandoff: c.ai", 1 + 10 + 20 + 20),
+        ("agents: [b.ai, c.ai]", 1),
+    ],
+)
+def test_each_pattern_adds_what_it_can_start(tmp_path, declared, expected):
+    files = {
+        "a.ai": ONE + declared,
+        "b.ai": "maxTurns: 10\nmaxRetries: 1",
+        "c.ai": "maxTurns: 20\nmaxRetries: 1",
+    }
+
+    assert bound(tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(("children", "expected"), [(20, 3 + 2 * 4 * 5), (6, 3 + 6 * 5)])
+def test_agents_as_tools_are_called_in_every_turn_but_the_last(tmp_path, children, expected):
+    files = {
+        "a.ai": "maxTurns: 3\nmaxRetries: 1\nmaxToolCallsPerTurn: 4\nagents: [b.ai]",
+        "b.ai": "maxTurns: 5\nmaxRetries: 1",
+    }
+    settings = f"models: {{default: openai/gpt-5-mini}}\nlimits: {{childrenPerParent: {children}}}"
+
+    assert bound(tmp_path, files, settings=settings) == expected
+
+
+def test_a_budget_of_requests_caps_what_is_below_it(tmp_path):
+    files = {"a.ai": ONE + "handoff: b.ai", "b.ai": "maxTurns: 100\nbudget: {requests: 7}"}
+
+    assert bound(tmp_path, files) == 8
+    assert bound(tmp_path, files, settings="models: {default: openai/gpt-5-mini}\nbudget: {requests: 5}") == 5
+
+
+def test_counting_stops_somewhere(tmp_path):
+    files = {f"a{n}.ai": f"agents: [a{n + 1}.ai]\nmaxTurns: 100" for n in range(40)} | {"a40.ai": ONE}
+
+    assert bound(tmp_path, files, of="a0.ai") == COUNTLESS
+
+
+def test_many_ways_to_one_agent_are_counted_once_each_and_quickly(tmp_path):
+    files = {f"a{n}.ai": ONE + f"advisors: [a{n + 1}.ai]\nhandoff: a{n + 1}.ai" for n in range(20)} | {
+        "a20.ai": ONE
+    }
+
+    assert bound(tmp_path, files, of="a0.ai") == 2**21 - 1

@@ -1,0 +1,113 @@
+import pytest
+
+from folkmoot.domain.naming import agent_tool, wire_name
+from tests.loader.making import SETTINGS, error, errors, loaded
+
+PSP = SETTINGS + "tools: {psp: {kind: python, module: tools/psp.py}}\n"
+
+
+def files(declared, settings=PSP, **more):
+    return {"a.ai": declared, "folkmoot.yaml": settings, "tools/psp.py": "", **more}
+
+
+def test_tools_come_from_a_source_of_the_project_or_from_python(tmp_path):
+    found = loaded(tmp_path, files("tools: [psp, clock, files.read]"), tools=["clock", "files.read"])
+
+    assert found.graph.agents["a.ai"].tools == ("psp", "clock", "files.read")
+
+
+@pytest.mark.parametrize("name", ["psp.refund", "files"])
+def test_one_tool_of_a_source_or_all_of_them_may_be_named(tmp_path, name):
+    found = loaded(tmp_path, files(f"tools: {name}"), tools=["files.read", "files.write"])
+
+    assert found.graph.agents["a.ai"].tools == (name,)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("pspp", "did you mean 'psp'?"), ("clok", "did you mean 'clock'?"), ("zzz", "declare it under `tools`")],
+)
+def test_a_tool_that_nobody_declares_is_an_error_with_a_hint(tmp_path, name, hint):
+    message = error(tmp_path, files(f"tools: [psp, {name}]"), tools=["clock"])
+
+    assert message.startswith(f"a.ai:2:14: there is no tool {name!r}")
+    assert hint in message
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("time: {kind: mcp, command: [x]}", "MCP servers are not supported by this release"),
+        ("psp: {kind: python}", "'psp' needs `module`, a file of the project"),
+        ("psp: {kind: python, module: nowhere.py}", "the module 'nowhere.py' does not exist"),
+        ("psp: {kind: python, module: /etc/x.py}", "must be a path relative to this file"),
+        ("a.b: {kind: python, module: tools/psp.py}", "a source of tools cannot be called 'a.b'"),
+        ("agent: {kind: python, module: tools/psp.py}", "a source of tools cannot be called 'agent'"),
+    ],
+)
+def test_a_source_of_tools_is_checked_where_it_is_declared(tmp_path, source, message):
+    found = error(tmp_path, files("description: x", f"{SETTINGS}tools:\n  {source}\n"))
+
+    assert found.startswith("folkmoot.yaml:3:")
+    assert message in found
+
+
+def test_a_source_that_is_wrong_is_not_missed_by_the_agents(tmp_path):
+    found = errors(tmp_path, files("tools: [psp.refund]", f"{SETTINGS}tools: {{psp: {{kind: pyton}}}}\n"))
+
+    assert [line.split(":")[0] for line in found] == ["folkmoot.yaml"]
+
+
+def test_two_tools_of_one_name_on_the_wire_are_refused(tmp_path):
+    """O-39."""
+    message = error(tmp_path, files("tools: [files.read, files__read]"), tools=["files.read", "files__read"])
+
+    assert message.startswith(
+        "a.ai:2:21: the tool 'files__read' is called 'files__read' by the model, and so is the tool"
+    )
+
+
+def test_two_agents_of_one_name_on_the_wire_are_refused(tmp_path):
+    """O-39, A-114."""
+    more = {"x/b.ai": "description: x", "y/c.ai": "toolName: b"}
+
+    message = error(tmp_path, files("agents: [x/b.ai, y/c.ai]", **more))
+
+    assert message.startswith(
+        "a.ai:2:18: the agent 'y/c.ai' is called 'agent__b' by the model, and so is the agent 'x/b.ai'"
+    )
+
+
+@pytest.mark.parametrize("name", ["final_report", "batch", "ask_clarification"])
+def test_an_agent_cannot_be_called_like_a_tool_of_the_runtime(tmp_path, name):
+    """O-39."""
+    assert "by the model, and so is the" in error(
+        tmp_path, files("agents: [b.ai]", **{"b.ai": f"toolName: {name}"})
+    )
+
+
+def test_a_tool_and_an_agent_cannot_have_one_name(tmp_path):
+    """O-39."""
+    found = error(
+        tmp_path, files("agents: [b.ai]\ntools: [agent.b]", **{"b.ai": "description: b"}), tools=["agent.b"]
+    )
+
+    assert "the agent 'b.ai' is called 'agent__b' by the model, and so is the tool 'agent.b'" in found
+
+
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [("files.read", "files__read"), ("a b/ä", "a_b__"), ("up-to_8", "up-to_8"), ("x" * 64, "x" * 64)],
+)
+def test_names_on_the_wire_hold_what_every_provider_takes(name, wire):
+    """O-39."""
+    assert wire_name(name) == wire
+
+
+def test_a_long_name_is_cut_and_stays_its_own(tmp_path):
+    """O-39."""
+    first, second = wire_name("x" * 65), wire_name("x" * 66)
+
+    assert len(first) == len(second) == 64
+    assert first != second
+    assert agent_tool("legal.counsel") == "agent__legal__counsel"

@@ -1,0 +1,154 @@
+"""The front desk: what a project may do, and what is refused before anything runs."""
+
+import pytest
+
+from folkmoot import DeclarationError, Folkmoot, ScriptedModel, Surroundings, Untrusted, WrongUse
+from folkmoot.app import load_project
+from folkmoot.tools.trust import TrustStore, wishes
+from tests.desk import SETTINGS, write
+
+PSP = '''
+from folkmoot import tool
+
+
+@tool(effect="pure", access="read")
+async def balance(account: str) -> str:
+    """The balance of an account."""
+    return f"{account} has 7"
+
+
+@tool(effect="keyed", access="write")
+def refund(order: int, idempotency_key: str) -> str:
+    """Pay back."""
+    return idempotency_key
+'''
+WITH_TOOLS = SETTINGS + "tools: {psp: {kind: python, module: tools/psp.py}}\n"
+
+
+@pytest.fixture
+def around(tmp_path):
+    return Surroundings(env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    (folder / "tools").mkdir(parents=True)
+    (folder / "tools" / "psp.py").write_text(PSP)
+    return folder
+
+
+def allow(folder, around):
+    wanted = wishes(folder, load_project(folder).graph.settings)
+    TrustStore(around.env).allow(folder, wanted)
+
+
+async def test_functions_of_a_python_module_are_tools_after_trust(project, around):
+    """DESIGN 8: Python tools; a source stands for all its tools, a dotted name for one."""
+    write(project, {"a": "tools: [psp]", "b": "tools: [psp.refund]"}, WITH_TOOLS)
+    call = {"calls": [{"tool": "psp.balance", "arguments": {"account": "x"}}]}
+    model = ScriptedModel({"a": [call, "ok"], "b": ["ok"]})
+    with pytest.raises(Untrusted, match=r"run the Python module tools/psp.py\nallow it with: folkmoot trust"):
+        async with Folkmoot.open(project, around=around):
+            pass
+    allow(project, around)
+    async with Folkmoot.open(project, models={"scripted": model}, around=around) as moot:
+        await moot.run("a.ai", "hi")
+        await moot.run("b.ai", "hi")
+
+    assert [spec.name for spec in model.heard_from("a")[0].tools][:2] == ["psp__balance", "psp__refund"]
+    assert [spec.name for spec in model.heard_from("b")[0].tools][:1] == ["psp__refund"]
+    assert model.heard_from("a")[1].messages[-1].text == "x has 7"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [("import nothing_like_this", "cannot be loaded: ModuleNotFoundError"), ("x = 1", "makes no tools")],
+)
+async def test_a_python_module_that_gives_no_tools_is_a_problem_of_its_file(project, around, code, message):
+    (project / "tools" / "psp.py").write_text(code)
+    write(project, {"a": "tools: [psp]"}, WITH_TOOLS)
+    allow(project, around)
+
+    with pytest.raises(DeclarationError, match=message) as caught:
+        async with Folkmoot.open(project, around=around):
+            pass
+    assert caught.value.problems[0].file == "tools/psp.py"
+
+
+async def test_a_tool_that_its_module_does_not_make_is_named(project, around):
+    write(project, {"a": "tools: [psp.steal]"}, WITH_TOOLS)
+    allow(project, around)
+
+    with pytest.raises(
+        DeclarationError, match=r"'psp.steal' does not exist; known are psp.balance, psp.refund"
+    ):
+        async with Folkmoot.open(project, around=around):
+            pass
+
+
+async def test_an_unknown_agent_is_answered_with_the_nearest_one(desk):
+    async with desk({"front-desk": ""}, {}).open() as moot:
+        with pytest.raises(WrongUse, match=r"no agent 'frontdesk.ai'; did you mean 'front-desk.ai'"):
+            await moot.run("frontdesk.ai", "hi")
+
+
+async def test_an_empty_request_is_refused(desk):
+    async with desk({"a": ""}, {}).open() as moot:
+        with pytest.raises(WrongUse, match="nothing to ask"):
+            await moot.run("a", "  ")
+
+
+@pytest.mark.parametrize(("request_", "message"), [("hi", "takes JSON"), ('{"n": "x"}', r"\$\.n")])
+async def test_a_request_must_be_what_the_agent_takes(desk, request_, message):
+    schema = "input: {format: json, schema: {type: object, properties: {n: {type: integer}}}}"
+    at = desk({"a": schema}, {"a": ["ok"]})
+    async with at.open() as moot:
+        with pytest.raises(WrongUse, match=message):
+            await moot.run("a", request_)
+        assert (await moot.run("a", '{"n": 1}')).success
+
+
+@pytest.mark.parametrize("key", ["team: {members: [b.ai]}", "split: always"])
+async def test_what_is_checked_but_not_run_yet_is_refused_before_anything_runs(desk, key):
+    at = desk({"root": "advisors: [a.ai]", "a": key, "b": ""}, {})
+    async with at.open() as moot:
+        with pytest.raises(DeclarationError, match="checked but not run by this release"):
+            await moot.run("root", "hi")
+    assert at.model.heard == []
+
+
+async def test_a_fault_of_our_own_ends_the_run_and_is_recorded(desk):
+    at = desk({"a": "output: {format: json, schema: {}}"}, {"a": ["x"]})
+    async with at.open() as moot:
+        moot._project.kits._kits["a.ai"] = None
+        result = await moot.run("a", "hi")
+
+    assert (result.status, result.stop_reason) == ("failed", "SYSTEM_ERROR")
+    assert (await at.played(result)).types[-2:] == ["system.error", "run.failed"]
+
+
+async def test_descendants_beyond_the_budget_are_not_begun_and_say_so(desk):
+    files = {"a": "advisors: [b.ai, c.ai]\nbudget: {descendants: 1}", "b": "", "c": ""}
+    played = await desk(files, {"a": ["ok"], "b": ["advice"], "c": ["more"]}).run("a")
+
+    assert played.started() == ["b", "a"]
+    assert "1 descendants of 'a'" in played.prompt("a")
+    assert [event.limit for event in played.events("budget.exceeded")] == ["1 descendants of 'a'"]
+
+
+async def test_runs_are_listed_newest_first_and_survive_reopening(tmp_path, around):
+    write(tmp_path, {"a": ""})
+    model = ScriptedModel({"a": ["ok"]})
+    async with Folkmoot.open(tmp_path, models={"scripted": model}, around=around) as moot:
+        first = await moot.run("a", "one")
+    async with Folkmoot.open(tmp_path, models={"scripted": model}, around=around) as moot:
+        second = await moot.run("a", "two")
+        rows = await moot.runs()
+        again = await moot.result(first.run_id)
+
+    assert [(row.run_id, row.status, row.request) for row in rows] == [
+        (second.run_id, "completed", "two"),
+        (first.run_id, "completed", "one"),
+    ]
+    assert again.to_json() == first.to_json()

@@ -1,0 +1,191 @@
+"""`./dev` on machines that are not like this one: the script is real, the Python beside it is a stand-in."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# Notes every use in `calls`, makes a `.venv` of itself, and fails to install when `broken` exists.
+STAND_IN = """#!/bin/sh
+case ${0##*/} in ruff | mypy | lint-imports) echo "${0##*/} $1" >>calls; [ ! -e "no ${0##*/}" ]; exit ;; esac
+case "$1 $2" in
+"-c "*) [ $# -lt 3 ] || cksum <"$3" ;;
+"-m venv") echo venv >>calls; mkdir -p "$3/bin"
+    for name in python ruff mypy lint-imports; do cp "$0" "$3/bin/$name"; done ;;
+"-m pip") echo "pip $*" | sed 's/.*install --no-warn-script-location/install/' >>calls
+    [ ! -e broken ] || { echo "no matching distribution"; exit 1; } ;;
+"-m checks."*) echo "$2" >>calls ;;
+"-m pytest") shift 2; echo "pytest $*" >>calls ;;
+*) echo "Python 3.99" ;;
+esac
+"""
+
+
+class Clone:
+    """A folder with `dev`, the files it reads, and a PATH on which only `bin` is found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.bin = folder / "a clone", folder / "bin"
+        self.folder.mkdir()
+        self.bin.mkdir()
+        shutil.copy(ROOT / "dev", self.folder)
+        (self.folder / "requirements.lock").write_text("one==1\n")
+        (self.folder / "pyproject.toml").write_text("[project]\n")
+        for name in ("sh", "cat", "cksum", "cp", "date", "dirname", "mkdir", "rm", "sed"):
+            (self.bin / name).symlink_to(shutil.which(name))
+
+    def has_python(self, script: str = STAND_IN, name: str = "python3") -> None:
+        path = self.bin / name
+        path.write_text(script)
+        path.chmod(0o755)
+
+    def dev(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """From another folder, with an empty environment and no stdin."""
+        command = ["sh", str(self.folder / "dev"), *arguments]
+        return subprocess.run(
+            command,
+            cwd="/",
+            env={"PATH": str(self.bin)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+
+    def calls(self) -> list[str]:
+        """What the stand-in was used for since the last time."""
+        path = self.folder / "calls"
+        lines = path.read_text().splitlines() if path.exists() else []
+        path.unlink(missing_ok=True)
+        return lines
+
+
+SET_UP = [
+    "venv",
+    "install --require-hashes -r requirements.lock",
+    "install --no-deps --no-build-isolation --editable .",
+]
+
+
+@pytest.fixture
+def clone(tmp_path):
+    return Clone(tmp_path)
+
+
+def test_without_a_command_every_command_is_listed(clone):
+    done = clone.dev()
+
+    commands = re.findall(r"^    (\w+)\)", (ROOT / "dev").read_text(), re.MULTILINE)
+    assert done.returncode == 0
+    assert {"demo", "test", "check", "docs", "bench", "clean"} == set(commands)
+    assert all(f"\n  {command} " in done.stdout for command in commands)
+
+
+def test_a_command_that_does_not_exist_is_wrong_use(clone):
+    done = clone.dev("tset")
+
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "dev: there is no command 'tset'")
+
+
+def test_the_first_run_sets_up_and_the_second_is_at_once(clone):
+    clone.has_python()
+
+    assert clone.dev("test", "-k", "one").returncode == 0
+    assert clone.calls() == [*SET_UP, "pytest -k one"]
+    assert clone.dev("test").stderr == ""
+    assert clone.calls() == ["pytest "]
+
+
+def test_a_new_lock_rebuilds_and_new_metadata_only_reinstalls_the_project(clone):
+    clone.has_python()
+    clone.dev("test")
+    clone.calls()
+
+    (clone.folder / "requirements.lock").write_text("one==2\n")
+    clone.dev("test")
+    assert clone.calls() == [*SET_UP, "pytest "]
+    (clone.folder / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    clone.dev("test")
+    assert clone.calls() == [SET_UP[-1], "pytest "]
+
+
+@pytest.mark.parametrize("leftover", ["a file", "an empty folder", "one without Python", "a dead link"])
+def test_whatever_lies_where_the_environment_goes_is_replaced(clone, leftover):
+    clone.has_python()
+    place = clone.folder / ".venv"
+    match leftover:
+        case "a file":
+            place.write_text("")
+        case "an empty folder":
+            place.mkdir()
+        case "one without Python":
+            place.mkdir()
+            (place / ".installed-packages").write_text("")
+        case "a dead link":
+            place.symlink_to(clone.folder / "nowhere")
+
+    assert clone.dev("test").returncode == 0
+    assert clone.calls() == [*SET_UP, "pytest "]
+
+
+def test_a_failed_installation_shows_what_pip_said_and_is_begun_anew_the_next_time(clone):
+    clone.has_python()
+    (clone.folder / "broken").touch()
+
+    done = clone.dev("test")
+    assert done.returncode == 1
+    assert "no matching distribution" in done.stderr
+    clone.calls()
+
+    (clone.folder / "broken").unlink()
+    assert clone.dev("test").returncode == 0
+    assert clone.calls() == [*SET_UP, "pytest "]
+
+
+def test_a_python_that_is_too_old_is_passed_over_for_a_newer_one(clone):
+    clone.has_python("#!/bin/sh\nexit 1\n")
+    clone.has_python(name="python3.12")
+
+    assert clone.dev("test").returncode == 0
+
+
+def test_check_runs_every_guard_in_order_and_the_tests_last(clone):
+    """A-109: one command says whether format, lint, types, import rules, documents and tests are clean."""
+    clone.has_python()
+
+    done = clone.dev("check")
+
+    assert done.returncode == 0
+    assert clone.calls()[len(SET_UP) :] == [
+        "ruff format",
+        "ruff check",
+        "mypy ",
+        "lint-imports ",
+        "checks.requirements",
+        "checks.lines",
+        "checks.hygiene",
+        "checks.docs",
+        "pytest ",
+    ]
+
+
+def test_check_stops_at_the_first_failure_and_says_which(clone):
+    clone.has_python()
+    (clone.folder / "no mypy").touch()
+
+    done = clone.dev("check")
+
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "dev: check stopped at: mypy")
+    assert clone.calls()[len(SET_UP) :] == ["ruff format", "ruff check", "mypy "]
+
+
+def test_without_a_python_the_message_says_what_is_needed(clone):
+    clone.has_python("#!/bin/sh\nexit 1\n")
+
+    done = clone.dev("test")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("dev: needs Python 3.11 or newer")

@@ -1,0 +1,40 @@
+from folkmoot.views.outline import Line, outline
+from tests.views.test_timeline import FILES, SCRIPT
+
+
+async def test_the_op_tree_is_read_from_top_to_bottom(desk):
+    """A-105, A-106: advisors before the turns of their agent, route and handoff after them."""
+    used = {"usage": {"tokensIn": 7, "tokensOut": 2}}
+    script = {**SCRIPT, "desk": [{"route": "billing", **used}], "clerk": [{"text": "found", **used}]}
+    script["billing"] = [SCRIPT["billing"][0] | used, SCRIPT["billing"][1] | used]
+    script["editor"] = [{"text": "Dear customer", **used}]
+    played = await desk(FILES, script).run("desk.ai")
+
+    answered = "scripted/any, 7 tokens in, 2 out, 0 ms"
+    assert list(outline(played.result.op_tree)) == [
+        Line(0, "desk completed", "completed"),
+        Line(1, "risk (advisor) failed: no model answered after 1 attempt; the last: gone", "failed"),
+        Line(2, "turn 1: scripted/any gave no answer: gone", "failed"),
+        Line(1, f"turn 1: {answered}"),
+        Line(1, "billing (route) completed", "completed"),
+        Line(2, f"turn 1: {answered}"),
+        Line(2, 'turn 1: agent__clerk(prompt="look", reason="r"): found'),
+        Line(3, "clerk (sub) completed", "completed"),
+        Line(4, f"turn 1: {answered}"),
+        Line(2, f"turn 2: {answered}"),
+        Line(2, "editor (handoff) completed", "completed"),
+        Line(3, f"turn 1: {answered}"),
+    ]
+
+
+async def test_a_long_result_is_cut_and_a_request_without_answer_is_open(desk):
+    script = {"a": [{"calls": [{"tool": "nothing", "arguments": {"text": "word " * 50}}]}, "done"]}
+    played = await desk({"a": "description: a"}, script).run("a.ai")
+    tree = played.result.op_tree
+    tree.turns[0].ops[0].response, tree.turns[0].ops[0].status = None, "open"
+
+    lines = list(outline(tree))
+
+    assert lines[1] == Line(1, "turn 1: scripted/any, no answer yet", "running")
+    assert lines[2].text.endswith("…")
+    assert len(lines[2].text) < 150
