@@ -25,12 +25,12 @@ class Scene(NamedTuple):
 
 
 SCENES = {
-    "S1": Scene("one agent, one tool, two requests", 3.0, runs=40, rounds=7),
-    "S2": Scene("eight advisors in parallel and the answer", 3.0, runs=10, rounds=7),
-    "S3": Scene("a chain of three", 3.0, runs=20, rounds=7),
-    "S4": Scene("a router of three", 3.0, runs=30, rounds=7),
-    "S5": Scene("200 × S1 at once, 50 ms latency", 0.4, runs=1, rounds=5),
-    "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=5),
+    "S1": Scene("one agent, one tool, two requests", 3.0, runs=20, rounds=41),
+    "S2": Scene("eight advisors in parallel and the answer", 3.0, runs=5, rounds=41),
+    "S3": Scene("a chain of three", 3.0, runs=10, rounds=41),
+    "S4": Scene("a router of three", 3.0, runs=15, rounds=41),
+    "S5": Scene("200 × S1 at once, 50 ms latency", 0.4, runs=1, rounds=9),
+    "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=9),
 }
 STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2}
 

@@ -6,16 +6,21 @@
         result = await moot.run("front-desk.ai", "I want my money back")
         print(result.final_report.content)
 
-These names are promised; everything else may be imported from its room, and may move.
+The names of `__all__` are promised, and loaded when they are first used. Everything else may be imported from its
+room, and may move.
 """
 
-from folkmoot.app import Folkmoot, Surroundings
-from folkmoot.engine.clock import FakeClock
-from folkmoot.errors import DeclarationError, FolkmootError, Untrusted, WrongUse
-from folkmoot.journal.memory import MemoryJournal
-from folkmoot.models.scripted import ScriptedModel
-from folkmoot.tools.functions import tool
-from folkmoot.views.result import Result
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from folkmoot.app import Folkmoot, Surroundings
+    from folkmoot.engine.clock import FakeClock
+    from folkmoot.errors import DeclarationError, FolkmootError, Untrusted, WrongUse
+    from folkmoot.journal.memory import MemoryJournal
+    from folkmoot.models.scripted import ScriptedModel
+    from folkmoot.tools.functions import tool
+    from folkmoot.views.result import Result
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,3 +36,22 @@ __all__ = [
     "WrongUse",
     "tool",
 ]
+_ROOMS = {
+    "DeclarationError": "errors",
+    "FakeClock": "engine.clock",
+    "Folkmoot": "app",
+    "FolkmootError": "errors",
+    "MemoryJournal": "journal.memory",
+    "Result": "views.result",
+    "ScriptedModel": "models.scripted",
+    "Surroundings": "app",
+    "Untrusted": "errors",
+    "WrongUse": "errors",
+    "tool": "tools.functions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'folkmoot' has no attribute {name!r}")
+    return getattr(import_module(f"folkmoot.{_ROOMS[name]}"), name)

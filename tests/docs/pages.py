@@ -15,6 +15,7 @@ A command ends with 0 unless `$ echo $?` comes after it.
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
@@ -22,16 +23,16 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from folkmoot import Folkmoot
 from folkmoot.app import open_journal
 from folkmoot.cli.main import main
 from folkmoot.domain.events import SessionStarted
 from folkmoot.ports import Query
 
+T = TypeVar("T")
 _FENCE = re.compile(
     r"^(?:<!-- (?P<mark>.+?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -63,7 +64,9 @@ class Lie(AssertionError):
 
 def blocks(page: str) -> Iterator[Block]:
     for fence in _FENCE.finditer(page):
-        yield Block(fence["mark"] or "", fence["language"], fence["text"], page[: fence.start()].count("\n") + 1)
+        yield Block(
+            fence["mark"] or "", fence["language"], fence["text"], page[: fence.start()].count("\n") + 1
+        )
 
 
 def play(page: str) -> int:
@@ -81,7 +84,7 @@ class _Player:
     def take(self, block: Block) -> int:
         word, _, rest = block.mark.partition(": ")
         match word, block.language:
-            case ("file" | "append"), _:
+            case (("file" | "append"), _):
                 path = self._home / rest
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("a" if word == "append" else "w") as file:
@@ -89,9 +92,8 @@ class _Player:
             case "run", "console":
                 self._run_commands(block)
             case "run", "python":
-                with _captured() as printed:
-                    exec(compile(block.text, f"line {block.line}", "exec"), {"__name__": "__main__"})
-                self._printed = printed()
+                code = compile(block.text, f"line {block.line}", "exec")
+                _, self._printed = _captured(lambda: exec(code, {"__name__": "__main__"}))
             case "output", _:
                 _compare(block, "the python block", block.text, self._printed)
             case _, "text" if word.startswith("read by "):
@@ -118,9 +120,7 @@ class _Player:
             os.chdir(command.removeprefix("cd "))
             return 0, ""
         if not _IN_A_SHELL.search(command):
-            with _captured() as printed:
-                code = main(shlex.split(command)[1:])
-            return code, printed()
+            return _captured(lambda: main(shlex.split(command)[1:]))
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         done = subprocess.run(
             ["bash", "-c", command],
@@ -133,22 +133,24 @@ class _Player:
         return done.returncode, done.stdout
 
 
-@contextmanager
-def _captured() -> Iterator[Callable[[], str]]:
-    """What is printed in this process, on stdout and stderr together, as a terminal would show it."""
+def _captured(work: Callable[[], T]) -> tuple[T, str]:
+    """What it returns and what it prints, on stdout and stderr together, as a terminal would show it."""
     written, before = io.BytesIO(), sys.stdin
     stream = io.TextIOWrapper(written, encoding="utf-8", write_through=True)
     sys.stdin = io.TextIOWrapper(io.BytesIO())
     try:
         with redirect_stdout(stream), redirect_stderr(stream):
-            yield lambda: written.getvalue().decode()
+            returned = work()
+        return returned, written.getvalue().decode()
     finally:
         sys.stdin = before
 
 
 def _compare(block: Block, what: str, shown: str, real: str) -> None:
-    pattern = re.escape(_masked(shown)).replace(r"\.\.\.", "...")
-    pattern = re.sub(r"^\.\.\.\n", r"(?:.*\\n)*?", pattern, flags=re.MULTILINE).replace("...", ".*?")
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*?") + "\n"
+        for line in _masked(shown).splitlines()
+    )
     if not re.fullmatch(pattern, _masked(real)):
         raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
 
@@ -160,8 +162,6 @@ def _masked(text: str) -> str:
 
 
 def _first_message(agent: str) -> str:
-    import asyncio
-
     async def find() -> str:
         journal = open_journal(Path.cwd(), readonly=True)
         try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.journal import writer
+from folkmoot.journal import reader, writer
 from folkmoot.journal.sqlite import SqliteJournal
 from tests.journal.contract import JournalContract
 
@@ -21,3 +21,13 @@ class TestSqliteJournalOnASlowDisk(TestSqliteJournal):
     @pytest.fixture(autouse=True)
     def slow(self, monkeypatch):
         monkeypatch.setattr(writer, "_QUICK", 0.0)
+
+
+class TestSqliteJournalInSmallPages(TestSqliteJournal):
+    """No read fits into one page."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch):
+        monkeypatch.setattr(reader, "_PAGE", 3)
+        monkeypatch.setattr(reader, "_SCANNED", 5)
+        monkeypatch.setattr(reader, "_BYTES", 100)

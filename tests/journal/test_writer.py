@@ -63,7 +63,16 @@ async def test_after_a_slow_commit_the_thread_does_the_next(journal, monkeypatch
     assert threads() == []
 
 
-async def test_what_is_submitted_in_one_turn_is_one_transaction(journal):
+async def test_after_a_lull_an_append_is_durable_before_the_call_returns(journal, monkeypatch):
+    monkeypatch.setattr(writer, "_CROWDED", -1.0)
+    monkeypatch.setattr(writer, "_QUICK", 60.0)
+    journal._writer._quick = True
+
+    assert journal.append("run-1", Epoch(1), [draft(ASKED)]).done()
+
+
+async def test_what_many_submit_in_one_turn_is_one_transaction(journal, monkeypatch):
+    monkeypatch.setattr(writer, "_CROWDED", 60.0)
     commits = []
     await journal._write(lambda ledger: ledger._connection.set_trace_callback(commits.append))
 

@@ -26,18 +26,28 @@ class SlowJournal(MemoryJournal):
         return durable
 
 
+async def until_written(journal, type):
+    """Ends only if an event of this type becomes durable; the run itself is stuck by then."""
+    async with asyncio.timeout(5):
+        async for entry in journal.follow():
+            if entry.event.type == type:
+                assert entry.stream == "run-1"
+                return
+
+
 def log_on(journal, expected=NewRun("me", 30.0)):
     return RunLog(journal, FakeClock(), "run-1", expected)
 
 
-async def test_what_is_noted_in_one_tick_is_written_together():
+async def test_what_is_noted_is_written_together_by_the_next_flush():
     journal = SlowJournal()
     log = log_on(journal, Epoch(1))
     log.note(HERE, AdvisorStarted("a"))
     log.note(HERE, AdvisorStarted("b"))
-    await asyncio.sleep(0)
+    log.flush()
+    log.flush()
     log.note(HERE, AdvisorStarted("c"))
-    await asyncio.sleep(0)
+    log.flush()
 
     assert [[event.advisor for event in events] for events, _ in journal.batches] == [["a", "b"], ["c"]]
 
@@ -145,3 +155,39 @@ async def test_no_model_is_asked_and_no_tool_called_before_the_intent_is_durable
         (["tool.finished", "llm.request"], 1, 1),
         (["llm.response", "session.completed", "run.completed"], 2, 1),
     ]
+
+
+async def test_what_one_branch_noted_is_written_while_another_goes_on(desk):
+    """Nothing that happened lies about unwritten: a crash now would lose neither answer nor result."""
+    slow = {"delay": "1h", "text": "late"}
+    at = desk({"a": "advisors: [b.ai, c.ai]", "b": "", "c": ""}, {"a": ["ok"], "b": ["quick"], "c": [slow]})
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("a", "hi"))
+        await until_written(at.journal, "advisor.completed")
+        running.cancel()
+
+
+async def test_a_failed_attempt_is_written_before_the_pause_that_follows_it(desk):
+    script = {"a": [{"attempts": [{"error": {"message": "busy", "retryAfter": "20s"}}, "hi"]}]}
+    at = desk({"a": ""}, script)
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("a", "hi"))
+        await until_written(at.journal, "llm.failed")
+        running.cancel()
+
+
+async def test_the_result_of_one_call_is_written_while_another_is_under_way(desk):
+    at = desk({"a": "tools: [quick, slow]"}, {"a": [{"calls": [{"tool": "quick"}, {"tool": "slow"}]}, "ok"]})
+
+    async def quick() -> str:
+        return "done"
+
+    async def slow() -> str:
+        await at.clock.sleep(3600)
+        return "late"
+
+    at.tools = [quick, slow]
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("a", "hi"))
+        await until_written(at.journal, "tool.finished")
+        running.cancel()

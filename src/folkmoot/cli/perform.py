@@ -91,7 +91,7 @@ class _Performance:
     async def _followed(self, moot: Folkmoot) -> AsyncIterator[None]:
         """Show what the journal says, as it says it."""
         after = await moot.position()
-        following = asyncio.create_task(self._follow(moot, after))
+        following = asyncio.create_task(self._follow(moot, after, resumed=self._run_id))
         beating = asyncio.create_task(self._beat())
         try:
             yield
@@ -103,9 +103,9 @@ class _Performance:
                     await task
             self._progress.close()
 
-    async def _follow(self, moot: Folkmoot, after: int) -> None:
-        if self._run_id:
-            async for entry in moot.events(self._run_id):
+    async def _follow(self, moot: Folkmoot, after: int, resumed: str) -> None:
+        if resumed:
+            async for entry in moot.events(resumed):
                 self._progress.recall(entry.draft)
                 after = entry.seq
         async for entry in moot.events(follow=True, after=after):

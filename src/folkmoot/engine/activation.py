@@ -45,36 +45,39 @@ class Activation:
         self._began = began
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
         self._stopping = ""
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._over: asyncio.Future[None] | None = None
 
     async def to_its_end(self) -> None:
         """Return when the run has ended or parked, durably. Cancelling the caller cancels the run first."""
-        self._task = asyncio.get_running_loop().create_task(self._perform())
+        self._task = asyncio.current_task()
         try:
-            await asyncio.wait({self._task})
-        except asyncio.CancelledError:
-            self.stop("interrupted")
-            await asyncio.wait({self._task})
-            raise
-        self._task.result()
+            if self._fresh:
+                self._note(self._started)
+            end = await self._end()
+            self._task = None  # nothing can be stopped any more
+            self._note(end)
+            await self.run.log.settle()
+        finally:
+            self._task = None
+            if self._over:
+                self._over.set_result(None)
+        if isinstance(end, RunCancelled) and not self._stopping:
+            raise asyncio.CancelledError
 
     def stop(self, reason: str) -> None:
         """Acknowledge a stop: from here on nothing new begins."""
-        if self._task is None or self._task.done() or self._stopping:
+        if self._task is None or self._stopping:
             return
         self._stopping = reason
         self._note(CancelRequested(reason=reason))
+        self.run.log.flush()
         self._task.cancel()
 
     async def ended(self) -> None:
         if self._task:
-            await asyncio.wait({self._task})
-
-    async def _perform(self) -> None:
-        if self._fresh:
-            self._note(self._started)
-        self._note(await self._end())
-        await self.run.log.settle()
+            self._over = asyncio.get_running_loop().create_future()
+            await self._over
 
     async def _end(self) -> Event:
         try:
@@ -82,7 +85,7 @@ class Activation:
         except Parked as parked:
             return RunParked(waiting=parked.waiting)
         except asyncio.CancelledError:
-            return RunCancelled(reason=self._stopping or "interrupted")
+            return self._cancelled()
         except OperationFailed:
             raise
         except Exception as error:
@@ -92,6 +95,14 @@ class Activation:
         if outcome.failed:
             return RunFailed(error=outcome.error, stop_reason=outcome.stop_reason, outcome=outcome)
         return RunCompleted(outcome=outcome)
+
+    def _cancelled(self) -> RunCancelled:
+        """By `stop`, which is no affair of the caller's task; or with the caller, which then goes on unwinding."""
+        if self._stopping and self._task:
+            self._task.uncancel()
+        else:
+            self._note(CancelRequested(reason="interrupted"))
+        return RunCancelled(reason=self._stopping or "interrupted")
 
     def _note(self, event: Event) -> None:
         self.run.log.note(self._place, event)

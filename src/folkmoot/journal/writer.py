@@ -28,6 +28,8 @@ from folkmoot.journal.database import PATIENCE, begin, connect, explain, is_busy
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.migrations import check_version
 
+_CROWDED = 0.0005
+"""Seconds; who writes within this time after another is one of many, and many are written together."""
 _QUICK = 0.002
 """Seconds that a commit may hold up the event loop."""
 _CHECKPOINT = 1_000_000
@@ -74,6 +76,8 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="folkmoot-journal", daemon=True)
         self._done: deque[tuple[list[Job], int, float]] = deque()
         self._handed = 0
+        self._last = 0.0
+        """When the last commit in the event loop ended."""
         self._quick = True
         """So was the last commit."""
         self._owed: dict[str, bytes] = {}
@@ -82,8 +86,10 @@ class Writer:
         self._broken: FolkmootError | None = None
 
     def submit(self, job: Job) -> None:
-        """Write it together with whatever else is submitted in this turn of the event loop."""
+        """Write it at once if nobody else has written for a moment, otherwise with whatever else comes meanwhile."""
         if not self._waiting:
+            if time.monotonic() - self._last > _CROWDED and self._write_here([job]):
+                return
             asyncio.get_running_loop().call_soon(self._begin)
         self._waiting.append(job)
 
@@ -99,16 +105,21 @@ class Writer:
 
     def _begin(self) -> None:
         jobs, self._waiting = self._waiting, []
-        if not jobs:
-            return
-        if self._quick and not self._handed and not any(map(_is_large, jobs)):
-            started = time.monotonic()
-            if self._perform(jobs, patience=0.0):
-                self._quick = time.monotonic() - started < _QUICK
-                self._settled(jobs)
-                self._checkpoint()
-                return
-        self._hand_over(jobs)
+        if jobs and not self._write_here(jobs):
+            self._hand_over(jobs)
+
+    def _write_here(self, jobs: list[Job]) -> bool:
+        """In the event loop, if that will not hold it up for long; False if it is a matter for the thread."""
+        if not self._quick or self._handed or any(map(_is_large, jobs)):
+            return False
+        started = time.monotonic()
+        if not self._perform(jobs, patience=0.0):
+            return False
+        self._last = time.monotonic()
+        self._quick = self._last - started < _QUICK
+        self._settled(jobs)
+        self._checkpoint()
+        return True
 
     def _hand_over(self, jobs: list[Job]) -> None:
         self._bell.listen()

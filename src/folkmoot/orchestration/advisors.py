@@ -16,7 +16,7 @@ async def consult(run: Run, inv: Invocation, start: Start) -> Invocation:
     if not inv.agent.advisors:
         return inv
     advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
-    advisories = await all_of(_advice(run, advisor, start) for advisor in advisors)
+    advisories = await all_of((_advice(run, advisor, start) for advisor in advisors), run.log.write_soon)
     return replace(inv, blocks=(*inv.blocks, *advisories))
 
 

@@ -1,6 +1,7 @@
 """The one writer of a run's events.
 
-What is noted in one tick of the loop is written together; `settle` waits until all of it is durable.
+What is noted is written together: by `settle`, which waits until it is durable and stands before every act, or by
+`write_soon`, which stands before every other wait, so that nothing that happened lies about unwritten.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import Event
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
+
+SOON = 0.005
+"""Seconds."""
 
 
 class Place(Value):
@@ -38,6 +42,7 @@ class RunLog:
         self._expected = expected
         self._pending: list[Draft] = []
         self._written: asyncio.Future[Sequence[Entry]] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._creating = False
         self._failed: BaseException | None = None
         self._past: defaultdict[str, list[Event]] = defaultdict(list)
@@ -53,8 +58,6 @@ class RunLog:
         return self._past.get(span, ())
 
     def note(self, place: Place, event: Event) -> None:
-        if not self._pending:
-            asyncio.get_running_loop().call_soon(self._write)
         draft = Draft(
             ts=self._clock.now(),
             event=event,
@@ -74,10 +77,10 @@ class RunLog:
 
     async def settle(self) -> None:
         """Return when everything noted so far is durable. Whoever acts on it waits for this first."""
-        self._write()
+        self.flush()
         if self._pending:  # held back until the run exists
             await self._durable()
-            self._write()
+            self.flush()
         await self._durable()
 
     async def _durable(self) -> None:
@@ -88,14 +91,25 @@ class RunLog:
         if self._failed:
             raise self._failed
 
-    def _write(self) -> None:
+    def write_soon(self) -> None:
+        """Nobody waits for it, so what comes in the next moment may be written along with it."""
+        if self._pending and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SOON, self.flush)
+
+    def flush(self) -> None:
         """Hand over what is pending; while the run is being created, nothing may overtake a refusal."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
         if not self._pending or self._creating or self._failed:
             return
         drafts, self._pending = self._pending, []
         self._creating = isinstance(self._expected, NewRun)
         self._written = self._journal.append(self._run, self._expected, drafts)
-        self._written.add_done_callback(self._acknowledged)
+        if self._written.done():
+            self._acknowledged(self._written)
+        else:
+            self._written.add_done_callback(self._acknowledged)
 
     def _acknowledged(self, written: asyncio.Future[Sequence[Entry]]) -> None:
         """Learn how an append ended, from whoever comes first: one that waits, or the future itself."""
@@ -103,4 +117,4 @@ class RunLog:
             self._failed = self._failed or error
         elif self._creating:
             self._creating, self._expected = False, Epoch(number=1)
-            self._write()
+            self.flush()

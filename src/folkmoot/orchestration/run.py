@@ -59,6 +59,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
         clock=run.clock,
         note=partial(log.note, place),
         settle=log.settle,
+        write_soon=log.write_soon,
         keep=run.keep,
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,

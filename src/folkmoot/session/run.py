@@ -1,7 +1,7 @@
 """Perform a session's steps and record what happened, until it ends.
 
-Nothing is done before its intent is durable: `settle` stands before every model request and every tool call.
-Only orchestration may start a session.
+Nothing is done before its intent is durable: `settle` stands before every model request and every tool call that is
+not declared pure. Only orchestration may start a session.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class World:
     note: Callable[[Event], None]
     """Put an event into the run's journal; durable after the next `settle`."""
     settle: Callable[[], Awaitable[None]]
+    write_soon: Callable[[], None]
+    """Have what was noted written, without waiting: before any wait that no `settle` stands before."""
     keep: Callable[[bytes], str]
     allowance: Callable[[], Allowance]
     turnstile: asyncio.Semaphore
@@ -93,6 +95,7 @@ class Session:
     async def _ask_or_rest(self, ask: Ask) -> None:
         """After a pause the decision is taken anew, because others may have spent meanwhile."""
         if ask.delay and not self._rested:
+            self._world.write_soon()
             await self._world.clock.sleep(ask.delay)
             self._rested = True
         else:
@@ -129,11 +132,15 @@ class Session:
         for position, call, spec in calls:
             if position not in self._state.started:
                 self.happen(record.let_through(self._state, self._site(position), call, spec))
-        await self._world.settle()
+        if all(spec.effect == "pure" for _, _, spec in calls):
+            # A repetition does no harm, so nobody waits for the record of it.
+            self._world.write_soon()
+        else:
+            await self._world.settle()
         if len(calls) == 1:
             await self._call(*calls[0])
         else:
-            await all_of(self._call(*one) for one in calls)
+            await all_of((self._call(*one) for one in calls), self._world.write_soon)
 
     async def _call(self, position: int, call: ToolCall, spec: ToolSpec) -> None:
         world, site = self._world, self._site(position)
@@ -188,9 +195,19 @@ class Session:
         return round((self._world.clock.monotonic() - began) * 1000)
 
 
-async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:
-    """Let every one come to its end before the first failure is passed on: nothing runs unattended."""
-    ended = await asyncio.gather(*works, return_exceptions=True)
+async def all_of(works: Iterable[Awaitable[T]], write_soon: Callable[[], None]) -> list[T]:
+    """Let every one come to its end before the first failure is passed on: nothing runs unattended.
+
+    What one of them noted at its end is written while the others go on.
+    """
+
+    async def written(work: Awaitable[T]) -> T:
+        try:
+            return await work
+        finally:
+            write_soon()
+
+    ended = await asyncio.gather(*map(written, works), return_exceptions=True)
     for end in ended:
         if isinstance(end, BaseException):
             raise end

@@ -1,0 +1,141 @@
+"""The documentation is true: its examples run and give what they show, and it leaves out nothing there is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import msgspec
+import pytest
+
+import folkmoot
+from checks.files import ROOT
+from checks.structs import all_rows
+from folkmoot.domain.agent import Frontmatter
+from folkmoot.domain.settings import Settings
+from folkmoot.models import script
+from folkmoot.views.accounting import Totals
+from tests.docs.pages import Lie, play
+
+DOCS = ROOT / "docs"
+PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))}
+REFERENCE = "".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
+
+
+@pytest.fixture
+def desktop(tmp_path, monkeypatch):
+    """An empty folder, and nothing of this machine's user around it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a page shows pytest as it comes
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize("name", PAGES)
+def test_the_examples_of_a_page_give_what_it_shows(name):
+    """A-110: behaviour cannot change without the pages that show it."""
+    played = play(PAGES[name])
+
+    assert played or name in ("README.md", "concepts.md")
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize(
+    ("page", "lie"),
+    [
+        ("<!-- run -->\n```console\n$ folkmoot --version\nfolkmoot 99.0\n```\n", "but gives"),
+        ("<!-- run -->\n```console\n$ folkmoot run nobody hello\n...\n```\n", "ended with 2"),
+        ("<!-- run -->\n```console\n$ folkmoot run nobody hello\n...\n$ echo $?\n0\n```\n", "but gives"),
+        ("<!-- run -->\n```console\n$ true | false\n```\n", "ended with 1"),
+        ("<!-- run -->\n```python\nprint(1)\n```\n<!-- output -->\n```text\n2\n```\n", "but gives"),
+        ("```python\nprint(1)\n```\n", "no mark"),
+        ("<!-- rum -->\n```console\n$ folkmoot --version\n```\n", "no mark"),
+    ],
+)
+def test_a_page_that_lies_is_found_out(page, lie):
+    with pytest.raises(Lie, match=lie):
+        play(page)
+
+
+@pytest.mark.usefixtures("desktop")
+def test_what_a_file_on_a_page_says_is_what_runs():
+    page = "<!-- file: a.ai -->\n```markdown\n---\nmodles: x\n---\nHello.\n```\n"
+
+    with pytest.raises(Lie, match="unknown key 'modles'"):
+        play(page + "<!-- run -->\n```console\n$ folkmoot check\n```\n")
+
+
+@pytest.mark.usefixtures("desktop")
+def test_python_on_a_page_that_fails_fails_the_page():
+    with pytest.raises(ZeroDivisionError):
+        play("<!-- run -->\n```python\n1 / 0\n```\n")
+
+
+def unmentioned(names, *pages):
+    """Which of these no page has in code, alone or as a part of something."""
+    code = " ".join(re.findall(r"```.*?```|`[^`\n]+`", "".join(pages), re.DOTALL))
+    return [name for name in names if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", code)]
+
+
+def keys(*structs):
+    return [field.encode_name for struct in structs for field in msgspec.structs.fields(struct)]
+
+
+def public(kind):
+    return [name for name in vars(kind) if not name.startswith("_")]
+
+
+def test_every_key_of_an_agent_file_is_explained_outside_the_reference_too():
+    """A-110."""
+    assert unmentioned(keys(Frontmatter), *PAGES.values()) == []
+
+
+@pytest.mark.parametrize("struct", [Frontmatter, Settings])
+def test_every_key_of_a_file_is_in_the_reference(struct):
+    """A-110."""
+    assert unmentioned([row.key for row in all_rows(struct)], REFERENCE) == []
+
+
+def test_every_key_of_a_script_is_explained_with_an_example():
+    parts = (script.Part, script.Rule, script.Reply, script.Call, script.Route, script.Fault)
+    example = PAGES["testing.md"].partition("desk/script.yaml -->")[2].partition("<!--")[0]
+
+    names = {*keys(*parts, script.Counted, script.Claim), "attempts"} - {"then"}
+    assert unmentioned(sorted(names), example) == []
+    assert unmentioned(keys(script.Barrier), PAGES["testing.md"]) == []
+
+
+def test_every_promised_name_and_what_it_has_is_on_the_page_about_python():
+    kinds = (
+        folkmoot.Folkmoot,
+        folkmoot.Result,
+        folkmoot.Surroundings,
+        folkmoot.ScriptedModel,
+        folkmoot.FakeClock,
+    )
+    arguments = inspect.signature(folkmoot.Folkmoot.open).parameters
+
+    names = [*folkmoot.__all__, *(name for kind in kinds for name in public(kind)), *arguments]
+    assert unmentioned(names, PAGES["python.md"]) == []
+
+
+def test_every_field_of_the_result_is_on_the_page_about_running():
+    fields = [*folkmoot.Result("run", []).to_json(), *keys(Totals)]
+
+    assert unmentioned(fields, PAGES["running.md"]) == []
+
+
+def test_several_handoffs_are_described_as_a_pipeline_and_never_as_a_fan_out():
+    """A-4: only the statement; that a list is refused, the loader's own test shows."""
+    said = " ".join(PAGES["agents.md"].split())
+
+    assert "they will mean a sequential pipeline, one after the other, never a fan-out" in said
+
+
+def test_every_page_is_in_the_table_of_contents():
+    pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if path.name != "README.md"]
+
+    assert [page for page in pages if f"({page})" not in PAGES["README.md"]] == []
