@@ -32,7 +32,7 @@ SCENES = {
     "S5": Scene("200 × S1 at once, 50 ms latency", 0.4, runs=1, rounds=9),
     "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=9),
 }
-STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2}
+STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2, "from folkmoot import Folkmoot": 0.2}
 
 
 class Row(NamedTuple):

@@ -8,9 +8,10 @@ from pathlib import Path
 
 REPEATS = 7
 
-COMMANDS = {  # `import folkmoot` alone loads next to nothing; what counts is the name everybody uses
+COMMANDS = {
     "folkmoot --help": [str(Path(sys.executable).parent / "folkmoot"), "--help"],
-    "import folkmoot": [sys.executable, "-c", "from folkmoot import Folkmoot"],
+    "import folkmoot": [sys.executable, "-c", "import folkmoot"],
+    "from folkmoot import Folkmoot": [sys.executable, "-c", "from folkmoot import Folkmoot"],
 }
 
 

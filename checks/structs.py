@@ -1,9 +1,6 @@
 """Describes a struct in words: its keys as written outside, what each takes, and the line beneath it."""
 
-import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -11,6 +8,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import msgspec
 from msgspec import NODEFAULT, Struct, UnsetType
 from msgspec.structs import FieldInfo
+
+from folkmoot.domain.duration import written
+from folkmoot.loader.template import field_lines
 
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`", Any: "anything"}
 _WRITTEN = {"names": "names", "duration": "duration", "schema": "JSON Schema"}
@@ -56,21 +56,6 @@ def inner_structs(hint: Any) -> Iterator[type[Struct]]:
         yield from inner_structs(part)
 
 
-def field_lines(struct: type[Struct]) -> dict[str, str]:
-    """The string literal beneath each field; Python throws it away, so it is read from the source."""
-    lines: dict[str, str] = {}
-    for base in reversed(struct.__mro__):
-        if base.__module__.startswith(("msgspec", "builtins")):
-            continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for field, beneath in zip(body.body, body.body[1:], strict=False):
-            match field, beneath:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(line))):
-                    lines[name] = " ".join(line.split())
-    return lines
-
-
 def words(hint: Any) -> str:
     """A type as an author would say it; whether a key may be left out is not a part of it."""
     if get_origin(hint) is Annotated:
@@ -113,12 +98,5 @@ def _default(field: FieldInfo, value: str) -> str:
     if default is NODEFAULT or not isinstance(default, str | int | float) or default == "":
         return ""
     if value == "duration":
-        return _duration(default)
+        return written(float(default))
     return str(default).lower() if isinstance(default, bool) else str(default)
-
-
-def _duration(seconds: Any) -> str:
-    for unit, size in (("h", 3600), ("m", 60), ("s", 1)):
-        if seconds and seconds % size == 0:
-            return f"{seconds / size:g}{unit}"
-    return "off"

@@ -152,3 +152,72 @@ async def test_runs_are_listed_newest_first_and_survive_reopening(tmp_path, arou
         (first.run_id, "completed", "one"),
     ]
     assert again.to_json() == first.to_json()
+
+
+async def test_settings_of_a_tool_source_hold_for_all_its_tools(project, around):
+    write(
+        project, {"a": "tools: [psp]"}, WITH_TOOLS.replace("psp.py}", "psp.py, effect: once, access: exec}")
+    )
+    allow(project, around)
+    model = ScriptedModel({"a": ["ok"]})
+    async with Folkmoot.open(project, models={"scripted": model}, around=around) as moot:
+        await moot.run("a", "hi")
+
+    assert {(spec.effect, spec.access) for spec in model.heard[0].tools[:2]} == {("once", "exec")}
+
+
+async def test_a_run_is_resumed_with_the_project_it_was_started_with_even_if_the_files_are_broken_now(
+    tmp_path, around
+):
+    """DESIGN 4: never what lies on the disk by then."""
+    write(tmp_path, {"a": ""})
+    model = ScriptedModel({"a": ["ok"]})
+    async with Folkmoot.open(tmp_path, models={"scripted": model}, around=around) as moot:
+        run_id = (await moot.run("a", "hi")).run_id
+    (tmp_path / "a.ai").write_text("---\nmodles: x\n---\n")
+    (tmp_path / "folkmoot.yaml").write_text("nonsense: true")
+    async with Folkmoot.reopen(tmp_path, run_id, models={"scripted": model}, around=around) as moot:
+        assert (await moot.resume(run_id)).success
+        assert (await moot.run("a", "again")).success
+
+    with pytest.raises(WrongUse, match="there is no run 'nope'"):
+        async with Folkmoot.reopen(tmp_path, "nope", around=around):
+            pass
+
+
+async def test_a_faulty_script_is_a_problem_of_its_file_before_anything_runs(tmp_path, around):
+    write(tmp_path, {"a": ""})
+    (tmp_path / "script.yaml").write_text("agents: {a: [{reprot: hi}]}")
+
+    with pytest.raises(DeclarationError, match=r"script.yaml:1:\d+: unknown key 'reprot'"):
+        async with Folkmoot.open(tmp_path, around=around):
+            pass
+    assert not (tmp_path / ".folkmoot").exists()
+
+
+async def test_an_agent_whose_models_all_lack_their_key_is_refused_before_anything_runs(tmp_path, around):
+    write(tmp_path, {"a": "advisors: [b.ai]\nmodels: scripted/x", "b": "models: openai/gpt-5-mini"})
+    async with Folkmoot.open(tmp_path, around=around) as moot:
+        with pytest.raises(DeclarationError, match=r"b.ai.*set the environment variable OPENAI_API_KEY"):
+            await moot.run("a", "hi")
+        assert await moot.runs() == []
+
+
+async def test_following_one_run_shows_that_run_alone(desk):
+    at = desk({"a": ""}, {"a": ["ok"]})
+    async with at.open() as moot:
+        await moot.run("a", "one")
+        at.identity = type(at.identity)("run-2", "seed")
+        await moot.run("a", "two")
+        followed = moot.events("run-2", follow=True)
+        seen = [(await anext(followed)).stream for _ in range(6)]
+
+    assert seen == ["run-2"] * 6
+
+
+async def test_calls_that_were_refused_are_no_tool_calls(desk):
+    wrong = {"calls": [{"tool": "nothing"}], "report": ""}
+    played = await desk({"a": ""}, {"a": [wrong, "ok"]}).run("a")
+
+    assert len(played.events("tool.failed")) == 2
+    assert played.result.totals.tool_calls == 0

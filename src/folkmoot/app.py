@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +13,15 @@ import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import RunStarted
 from folkmoot.engine.activation import Project
+from folkmoot.engine.admission import admit
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import Identity, LocalEngine, drawn, encoded
 from folkmoot.errors import DeclarationError, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.orchestration.kit import Kits
-from folkmoot.ports import Clock, Journal, Model, Models, Query, Tools
-from folkmoot.session.schema import violation
+from folkmoot.ports import Clock, Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module
 from folkmoot.views.result import Result
@@ -29,6 +29,7 @@ from folkmoot.views.runs import RunRow, run_rows
 
 if TYPE_CHECKING:
     from folkmoot.loader.load import Loaded
+    from folkmoot.models.choose import ProviderModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +72,14 @@ def load_project(
 class Folkmoot:
     """A project that is open: loaded once, with its journal, ready to run agents."""
 
-    def __init__(self, folder: Path, loaded: Loaded, project: Project, journal: Journal, engine: LocalEngine):
-        self.folder = folder
+    def __init__(self, loaded: Loaded, journal: Journal, workshop: _Workshop) -> None:
+        self.folder = workshop.folder
         self.graph = loaded.graph
         self.warnings = loaded.warnings
-        self._project = project
         self._journal = journal
-        self._engine = engine
+        self._engine = workshop.engine(journal)
+        self._workshop = workshop
+        self._project = workshop.project(loaded.graph, journal.keep(encoded(loaded.graph)))
 
     @classmethod
     @asynccontextmanager
@@ -97,43 +99,45 @@ class Folkmoot:
         `overrides` are options above those of the files, such as `{"maxTurns": "3"}`. With `only`, an agent
         file, it and what it refers to are read, not the whole folder.
         """
-        from folkmoot.models.choose import ProviderModels
+        around = around or Surroundings()
+        async with AsyncExitStack() as stack:
+            workshop = _Workshop(Path(folder), _as_tools(tools), models or {}, around)
+            loaded = load_project(
+                folder, tools=workshop.tools, overrides=overrides, env=around.env, only=only
+            )
+            workshop.check(loaded.graph)
+            yield cls(loaded, workshop.open_journal(stack), workshop)
 
-        around, folder = around or Surroundings(), Path(folder)
-        functions = _as_tools(tools)
-        loaded = load_project(folder, tools=functions, overrides=overrides, env=around.env, only=only)
-        registry = _registry(folder, loaded.graph, functions, around.env)
-        journal = around.journal or open_journal(folder)
-        adapters = ProviderModels(
-            loaded.graph.settings.providers,
-            around.env,
-            folder,
-            extra=models or {},
-            sleep=around.clock.sleep,
-        )
-        engine = LocalEngine(journal, around.clock, around.identify)
-        try:
-            project = _project(loaded.graph, journal.keep(encoded(loaded.graph)), adapters, registry)
-            yield cls(folder, loaded, project, journal, engine)
-        finally:
-            await engine.close()
-            await adapters.aclose()
-            if around.journal is None:
-                await journal.close()
+    @classmethod
+    @asynccontextmanager
+    async def reopen(
+        cls,
+        folder: Path | str,
+        run_id: str,
+        *,
+        tools: Iterable[FunctionTool | Callable[..., object]] = (),
+        models: Mapping[str, Model] | None = None,
+        around: Surroundings | None = None,
+    ) -> AsyncIterator[Folkmoot]:
+        """Open a project as a run was started with it, whatever its files say by now: to resume the run."""
+        async with AsyncExitStack() as stack:
+            workshop = _Workshop(Path(folder), _as_tools(tools), models or {}, around or Surroundings())
+            journal = workshop.open_journal(stack)
+            yield cls(await _pinned(journal, run_id), journal, workshop)
 
     async def run(self, agent: str, request: str, *, hear: HearSpan | None = None) -> Result:
         """Run an agent to its end. A run that fails is a result too; cancelling this call cancels the run."""
         chosen = self.agent(agent)
-        refuse_unsupported(self.graph, chosen)
-        _check_input(chosen, request)
+        admit(self.graph, chosen, request, self._workshop.missing_key)
         return await self._engine.start(self._project, chosen.file, request, hear)
 
     async def resume(self, run_id: str, *, hear: HearSpan | None = None) -> Result:
         """Continue an interrupted run from its journal, with the files it was started with."""
 
         def pinned(graph: bytes, graph_id: str) -> Project:
-            decoded = msgspec.json.decode(graph, type=Graph)
-            return _project(decoded, graph_id, self._project.models, self._project.tools)
+            if graph_id == self._project.graph_id:
+                return self._project
+            return self._workshop.project(msgspec.json.decode(graph, type=Graph), graph_id)
 
         return await self._engine.resume(run_id, pinned, hear)
 
@@ -154,7 +158,7 @@ class Folkmoot:
     def events(self, run_id: str = "", *, follow: bool = False, after: int = 0) -> AsyncIterator[Entry]:
         """The journal, of one run or of all, as it stands; with `follow`, what comes after too."""
         if follow:
-            return self._journal.follow(after)
+            return _of_run(run_id, self._journal.follow(after))
         return self._journal.read(Query(stream=run_id, after=after))
 
     async def position(self) -> int:
@@ -198,8 +202,79 @@ async def run_list(journal: Journal) -> list[RunRow]:
     return run_rows(entries, live)
 
 
-def _project(graph: Graph, graph_id: str, models: Models, tools: Tools) -> Project:
-    return Project(graph=graph, graph_id=graph_id, kits=Kits(graph, tools), models=models, tools=tools)
+class _Workshop:
+    """Builds what a graph needs to run, from what this opening was given, and closes it at the end."""
+
+    def __init__(
+        self, folder: Path, tools: list[FunctionTool], models: Mapping[str, Model], around: Surroundings
+    ) -> None:
+        self.folder = folder
+        self.tools = tools
+        self._models = models
+        self._around = around
+        self._adapters: list[ProviderModels] = []
+        self._engines: list[LocalEngine] = []
+
+    def project(self, graph: Graph, graph_id: str) -> Project:
+        registry = _registry(self.folder, graph, self.tools, self._around.env)
+        adapters = self._speak_to(graph)
+        return Project(
+            graph=graph, graph_id=graph_id, kits=Kits(graph, registry), models=adapters, tools=registry
+        )
+
+    def check(self, graph: Graph) -> None:
+        """Raises before anything is opened: for tools and for scripts that are wrong."""
+        _registry(self.folder, graph, self.tools, self._around.env)
+        if problems := list(self._speak_to(graph).problems()):
+            raise DeclarationError(problems)
+
+    def missing_key(self, provider: str) -> str:
+        return self._adapters[-1].missing_key(provider)
+
+    def open_journal(self, stack: AsyncExitStack) -> Journal:
+        """At the end everything else is closed first: a run that is stopped still writes."""
+        journal = self._around.journal or open_journal(self.folder)
+        if self._around.journal is None:
+            stack.push_async_callback(journal.close)
+        stack.push_async_callback(self._close)
+        return journal
+
+    def engine(self, journal: Journal) -> LocalEngine:
+        engine = LocalEngine(journal, self._around.clock, self._around.identify)
+        self._engines.append(engine)
+        return engine
+
+    async def _close(self) -> None:
+        for engine in self._engines:
+            await engine.close()
+        for adapters in self._adapters:
+            await adapters.aclose()
+
+    def _speak_to(self, graph: Graph) -> ProviderModels:
+        from folkmoot.models.choose import ProviderModels
+
+        around, providers = self._around, graph.settings.providers
+        speaking = ProviderModels(
+            providers, around.env, self.folder, extra=self._models, sleep=around.clock.sleep
+        )
+        self._adapters.append(speaking)
+        return speaking
+
+
+async def _pinned(journal: Journal, run_id: str) -> Loaded:
+    from folkmoot.loader.load import Loaded
+
+    async for entry in journal.read(Query(stream=run_id, limit=1)):
+        if isinstance(entry.event, RunStarted):
+            graph = msgspec.json.decode(await journal.artifact(entry.event.graph), type=Graph)
+            return Loaded(graph=graph, warnings=(), settings=())
+    raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
+
+
+async def _of_run(run_id: str, entries: AsyncIterator[Entry]) -> AsyncIterator[Entry]:
+    async for entry in entries:
+        if run_id in ("", entry.stream):
+            yield entry
 
 
 def _as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:
@@ -216,7 +291,7 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     registry = Registry(given)
     for name, source in graph.settings.tools.items():
         if source.module:
-            registry.add_source(name, load_module(folder / source.module, source.module))
+            registry.add_source(name, source, load_module(folder / source.module, source.module))
     unknown = [
         Problem(
             file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
@@ -228,32 +303,3 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     if unknown:
         raise DeclarationError(unknown)
     return registry
-
-
-def refuse_unsupported(graph: Graph, root: Agent) -> None:
-    """Raises `DeclarationError` if the agent needs what is checked but not run yet."""
-    seen, queue = set(), [root.file]
-    while queue:
-        agent = graph.agents[queue.pop()]
-        if agent.file in seen:
-            continue
-        seen.add(agent.file)
-        for key, used in (("team", agent.team is not None), ("split", agent.split != "never")):
-            if used:
-                message = f"`{key}` is checked but not run by this release; take it out to run this agent"
-                raise DeclarationError([Problem(file=agent.file, message=message)])
-        handoff = (agent.handoff,) if agent.handoff else ()
-        queue += [*agent.advisors, *agent.destinations, *agent.agents, *handoff]
-
-
-def _check_input(agent: Agent, request: str) -> None:
-    if not request.strip():
-        raise WrongUse(f"there is nothing to ask {agent.file}; give it a text")
-    if agent.input.format != "json":
-        return
-    try:
-        value = json.loads(request)
-    except ValueError as error:
-        raise WrongUse(f"{agent.file} takes JSON, and the request is none: {error}") from None
-    if agent.input.schema and (wrong := violation(value, agent.input.schema)):
-        raise WrongUse(f"the request does not fit the input schema of {agent.file}: {wrong}")

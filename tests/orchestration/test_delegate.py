@@ -91,7 +91,7 @@ async def test_twenty_calls_under_five_requests_make_five_requests(desk):
     assert played.offered("desk", 1) == ["agent__final_report"]
     results = [m.text for m in played.model.heard_from("desk")[1].messages if m.role == "tool"]
     assert results.count("3") == 3
-    assert sum("5 requests of 'folkmoot.yaml'" in text for text in results) == 17
+    assert sum("5 requests of the run" in text for text in results) == 17
 
 
 async def test_calls_deeper_than_the_limit_are_refused(desk):

@@ -30,7 +30,7 @@ def test_without_a_budget_everything_is_allowed(ledger):
 
 
 def test_a_request_counts_with_its_worst_case_until_its_answer_is_recorded(ledger):
-    ledger.open("0", Budget(tokens=3000, usd=2.0), "desk")
+    ledger.open("0", Budget(tokens=3000, usd=2.0), "'desk'")
     ledger.fold("0", REQUEST)
 
     allowance = ledger.allowance("0")
@@ -41,7 +41,7 @@ def test_a_request_counts_with_its_worst_case_until_its_answer_is_recorded(ledge
 
 
 def test_a_failed_attempt_counts_as_a_request_and_gives_its_reservation_back(ledger):
-    ledger.open("0", Budget(tokens=3000, requests=2), "desk")
+    ledger.open("0", Budget(tokens=3000, requests=2), "'desk'")
     ledger.fold("0", REQUEST)
     ledger.fold("0", LlmFailed(1, 1, "p/m", "no", True))
 
@@ -51,7 +51,7 @@ def test_a_failed_attempt_counts_as_a_request_and_gives_its_reservation_back(led
 
 def test_children_leave_the_last_request_to_the_root_and_those_in_its_place_do_not(ledger):
     """O-33."""
-    ledger.open("0", Budget(requests=5), "desk")
+    ledger.open("0", Budget(requests=5), "'desk'")
     ledger.fold("0", REQUEST)
 
     assert ledger.allowance("0").requests.left == 4
@@ -61,8 +61,8 @@ def test_children_leave_the_last_request_to_the_root_and_those_in_its_place_do_n
 
 
 def test_a_childs_budget_is_a_part_of_its_parents_and_the_narrower_one_is_named(ledger):
-    ledger.open("0", Budget(tokens=3000), "desk")
-    ledger.open("0/advisor:law", Budget(tokens=5000), "law")
+    ledger.open("0", Budget(tokens=3000), "'desk'")
+    ledger.open("0/advisor:law", Budget(tokens=5000), "'law'")
     ledger.fold("0/advisor:law", REQUEST)
 
     room = ledger.allowance("0/advisor:law").tokens
@@ -71,14 +71,14 @@ def test_a_childs_budget_is_a_part_of_its_parents_and_the_narrower_one_is_named(
 
 
 def test_what_a_sibling_spends_is_not_charged_to_a_childs_own_budget(ledger):
-    ledger.open("0/advisor:law", Budget(tokens=5000), "law")
+    ledger.open("0/advisor:law", Budget(tokens=5000), "'law'")
     ledger.fold("0/advisor:tax", REQUEST)
 
     assert ledger.allowance("0/advisor:law").tokens.left == 5000
 
 
 async def test_wall_time_runs_from_the_start_also_over_a_restart(ledger, clock):
-    ledger.open("0", Budget(wall=60.0), "desk", since="2025-12-31T23:59:50.000Z")
+    ledger.open("0", Budget(wall=60.0), "'desk'", since="2025-12-31T23:59:50.000Z")
     await clock.advance(20)
 
     assert ledger.allowance("0").seconds.left == 30.0
@@ -92,7 +92,7 @@ def test_calls_are_bounded_in_depth_and_number(ledger):
 
 
 def test_descendants_are_counted_once_however_often_a_span_is_taken_up(ledger):
-    ledger.open("0", Budget(descendants=1), "desk")
+    ledger.open("0", Budget(descendants=1), "'desk'")
     ledger.fold("0/advisor:law", SessionStarted("law.ai", "hi", parent="r"))
 
     assert ledger.admit("0/advisor:law") == ""

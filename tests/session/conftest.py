@@ -22,6 +22,10 @@ def begun():
         agent = Agent("ann", "ann.ai", "You are Ann.", output=output, models=models, tuning=Tuning(**tuning))
         exits = (final_report(agent), *((route((("bob", "Bob."),)),) if router else ()))
         tools = (LOOK, SEND)
-        return State(Brief(agent, exits, tools, (*tools, *exits), 50, "run", "run", "0", "seed"))
+        return State(
+            Brief(
+                agent, exits, tools, (*tools, *exits), 50, "run", "run", "0", "seed", agent.tuning.max_turns
+            )
+        )
 
     return begun

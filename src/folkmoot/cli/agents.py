@@ -101,14 +101,9 @@ def _graph(call: Call, target: Target) -> Graph:
 
 def _status(graph: Graph, agent: Agent) -> str:
     """`ready`, or `unfinished` if it needs what this release does not run yet."""
-    from folkmoot.app import refuse_unsupported
-    from folkmoot.errors import DeclarationError
+    from folkmoot.engine.admission import unsupported
 
-    try:
-        refuse_unsupported(graph, agent)
-    except DeclarationError:
-        return "unfinished"
-    return "ready"
+    return "unfinished" if any(unsupported(graph, agent)) else "ready"
 
 
 def _summary(graph: Graph, agent: Agent) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from folkmoot.cli.amounts import counted, dollars, seconds
 from folkmoot.cli.interrupt import INTERRUPTED
 from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
 from folkmoot.domain.report import Report
 from folkmoot.views.accounting import Totals
-from folkmoot.views.result import Result
+from folkmoot.views.result import Doubt, Result
 
 
 def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | None = None) -> int:
@@ -53,6 +54,24 @@ def summary(status: str, total: Totals, took: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def what_it_needs(result: Result) -> Iterator[str]:
+    """What a run waits for that is not over, and the command that goes on with it or ends it."""
+    if result.status not in ("waiting", "interrupted"):
+        return
+    doubts = {doubt.key: doubt for doubt in result.in_doubt}
+    for key in result.waiting:
+        yield _in_doubt(doubts[key]) if key in doubts else f"waits for {key}"
+    if doubts.keys() & set(result.waiting):
+        yield f"this release cannot be told what became of it; to end the run: folkmoot runs cancel {result.run_id}"
+    else:
+        yield f"to go on: folkmoot runs resume {result.run_id}"
+
+
+def _in_doubt(doubt: Doubt) -> str:
+    call = f"{doubt.tool} (agent {doubt.agent_id}, turn {doubt.turn}, call {doubt.call})"
+    return f"{call} may or may not have happened; only a person can tell"
+
+
 def write_report(report: Report) -> None:
     if report.format == "markdown" and sys.stdout.isatty():
         write_markdown(report.content)
@@ -64,7 +83,5 @@ def _say_what_is_wrong(result: Result) -> None:
     style = STYLES.get(result.status, "")
     if result.error:
         say(f"{result.status}: {result.error}", style)
-    for waiting in result.waiting:
-        say(f"waits for {waiting}", style)
-    if result.status in ("waiting", "interrupted"):
-        say(f"to go on: folkmoot runs resume {result.run_id}")
+    for line in what_it_needs(result):
+        say(line, style)

@@ -57,7 +57,7 @@ def _sqlite() -> Finding:
 def _terminal() -> Finding:
     target = console(stderr=True)
     if not target.is_terminal:
-        return Finding("terminal", "ok", "stderr is none: progress comes line by line")
+        return Finding("terminal", "ok", "stderr is no terminal: progress comes line by line")
     colours = "no colours" if target.no_color else f"{target.color_system or 'no'} colours"
     return Finding("terminal", "ok", f"{target.width}×{target.height}, {target.encoding}, {colours}")
 

@@ -14,6 +14,7 @@ from folkmoot.cli.amounts import between, dollars, tokens
 from folkmoot.cli.output import STYLES
 from folkmoot.cli.shown import in_one_line, shown
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import pattern
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
@@ -92,7 +93,7 @@ class LiveDisplay:
             bill = (tokens(branch.tokens), dollars(branch.cost_usd)) if branch.tokens else ("", "")
             amounts = (*(bill if billed else ()), self._elapsed(branch))
             cells = [Text(amount, "dim") for amount in amounts]
-            grid.add_row(text, Text(branch.cause, "dim"), self._state(branch), *cells)
+            grid.add_row(text, Text(pattern(branch.cause), "dim"), self._state(branch), *cells)
         return grid
 
     def _name(self, row: Row) -> Text:

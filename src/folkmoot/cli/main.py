@@ -14,6 +14,7 @@ from folkmoot import __version__
 from folkmoot.cli import agents, check, config, doctor, graph, init, log, run, runs, sessions, trust
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.failure import report_failure
+from folkmoot.errors import WrongUse
 
 HELP = """Run teams of AI agents that are declared as plain files; every step is recorded.
 
@@ -145,6 +146,8 @@ def _options(  # noqa: PLR0913  # because every global option is a parameter
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
+    if project and not project.is_dir():
+        raise WrongUse(f"there is no folder {str(project)!r}; name the folder of a project")
     if log_file:
         _log_to(log_file)
     if env_file:
@@ -155,8 +158,6 @@ def _options(  # noqa: PLR0913  # because every global option is a parameter
 
 def _log_to(path: Path) -> None:
     import logging
-
-    from folkmoot.errors import WrongUse
 
     try:
         handler = logging.FileHandler(path, encoding="utf-8")

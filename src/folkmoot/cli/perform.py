@@ -74,10 +74,15 @@ class _Performance:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Folkmoot]:
+        around = Surroundings(identify=self._identify)
+        if self._run_id:
+            async with Folkmoot.reopen(self._target.folder, self._run_id, around=around) as moot:
+                yield moot
+            return
         async with Folkmoot.open(
             self._target.folder,
             overrides=self._call.overrides,
-            around=Surroundings(identify=self._identify),
+            around=around,
             only=self._target.agent if self._target.alone else None,
         ) as moot:
             yield moot

@@ -72,6 +72,11 @@ class Record(msgspec.Struct, frozen=True):
     damage: str = ""
     """What is wrong with its record; empty if all of it hangs together."""
 
+    @property
+    def unended(self) -> str:
+        """What a session of this run is that has no end."""
+        return self.row.status if self.row.status in ("running", "waiting") else "interrupted"
+
 
 async def read_record(folder: Path, name: str) -> Record:
     """Reads the whole stream of a run, which checks each hash and each link of its chain."""

@@ -46,7 +46,14 @@ def run(
     target = call.target(agent)
     request = _request(text, agent)
     began = time.monotonic()
-    result = perform(call, target, lambda moot, hear: moot.run(target.agent, request, hear=hear), quiet=quiet)
+
+
+    def begin(moot: Folkmoot, hear: HearSpan | None) -> Awaitable[Result]:
+        for warning in () if quiet else moot.warnings:
+            say(str(warning), STYLES["warning"])
+        return moot.run(target.agent, request, hear=hear)
+
+    result = perform(call, target, begin, quiet=quiet)
     return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
 

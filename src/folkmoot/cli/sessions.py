@@ -46,24 +46,25 @@ def list_sessions(
         write_json([]) if as_json else say(f"nothing has run in {folder} yet")
         return
     record = finished(read_record(folder, run))
-    root, live = live_tree(record.drafts).root, bool(record.owner)
+    root = live_tree(record.drafts).root
     assert root is not None, "a run begins with its root"
     if as_json:
-        write_json([_document(branch, parent, live) for branch, parent in _with_parents(root)])
+        write_json([_document(branch, parent, record.unended) for branch, parent in _with_parents(root)])
         return
     head = ("agent", "status", "cause", "turns", "tokens", "took", "session")
-    write_table(head, (_cells(row, live) for row in rows(root)))
+    write_table(head, (_cells(row, record.unended) for row in rows(root)))
 
 
-def _cells(row: Row, live: bool) -> tuple[Cell, ...]:
+def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     from folkmoot.cli.amounts import between
     from folkmoot.cli.output import STYLES
+    from folkmoot.domain.events import pattern
 
-    branch, status = row.branch, _status(row.branch, live)
+    branch, status = row.branch, _status(row.branch, unended)
     return (
         row.guide + branch.agent,
         (status, STYLES.get(status, "")),
-        branch.cause,
+        pattern(branch.cause),
         str(branch.turn),
         f"{branch.tokens:,}",
         between(branch.started_at, branch.ended_at),
@@ -71,8 +72,8 @@ def _cells(row: Row, live: bool) -> tuple[Cell, ...]:
     )
 
 
-def _status(branch: Branch, live: bool) -> str:
-    return branch.status if branch.ended_at or live else "interrupted"
+def _status(branch: Branch, unended: str) -> str:
+    return branch.status if branch.ended_at or unended == "running" else unended
 
 
 def _with_parents(branch: Branch, parent: str | None = None) -> Iterator[tuple[Branch, str | None]]:
@@ -81,10 +82,10 @@ def _with_parents(branch: Branch, parent: str | None = None) -> Iterator[tuple[B
         yield from _with_parents(child, branch.id)
 
 
-def _document(branch: Branch, parent: str | None, live: bool) -> dict[str, Any]:
+def _document(branch: Branch, parent: str | None, unended: str) -> dict[str, Any]:
     return {
         "id": branch.id,
-        "status": _status(branch, live),
+        "status": _status(branch, unended),
         "agentId": branch.agent,
         "parentId": parent,
         "cause": branch.cause or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from folkmoot.cli.amounts import between, counted, moment
-from folkmoot.cli.ending import summary, write_report
+from folkmoot.cli.ending import summary, what_it_needs, write_report
 from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
@@ -40,10 +40,13 @@ def write_record(record: Record) -> None:
         write(f"  held by  {called(record.owner)}")
     elif row.status == "interrupted":
         write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
+    elif row.status == "waiting":
+        for number, line in enumerate(what_it_needs(result)):
+            write(f"  {'' if number else 'waits':9}{line}", style)
     chain = f"hash chain broken: {record.damage}" if record.damage else "hash chain intact"
     write(f"  journal  {counted(len(record.drafts), 'event')}, {chain}", "bold red" if record.damage else "")
     write()
-    for line in outline(result.op_tree) if result.op_tree else ():
+    for line in outline(result.op_tree, unended=record.unended) if result.op_tree else ():
         write("  " * (line.depth + 1) + in_one_line(line.text), _style(line.status))
     write()
     if row.error:
@@ -53,4 +56,4 @@ def write_record(record: Record) -> None:
 
 
 def _style(status: str) -> str:
-    return {"failed": "red", "running": "cyan"}.get(status, "")
+    return {"failed": "red", "completed": ""}.get(status, STYLES.get(status, ""))

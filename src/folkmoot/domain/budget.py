@@ -11,7 +11,7 @@ from folkmoot.domain.message import Usage
 from folkmoot.domain.value import Value
 
 Duration = Annotated[float, Meta(ge=0, extra={"written": "duration"})]
-"""Seconds. Written `5s`, `2m`, `1h`, `1500` (milliseconds) or `off`, which is 0 and means without end."""
+"""Seconds. Written as `domain.duration` reads it; `off` is 0 and means without end."""
 
 LEAST_OUTPUT = 256
 """A model is never asked for fewer output tokens than this: it could not say anything useful."""

@@ -16,6 +16,11 @@ Cause = Literal["", "advisor", "route", "handoff", "sub"]
 """Why a session runs: empty for the root, otherwise the pattern that started it."""
 
 
+def pattern(cause: str) -> str:
+    """A cause as people read it, in the words of the agent files."""
+    return "agent" if cause == "sub" else cause
+
+
 class Event(Value):
     """Base of all events."""
 

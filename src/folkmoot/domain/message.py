@@ -41,6 +41,8 @@ class ToolSpec(Value):
     """JSON Schema of the arguments."""
     effect: Effect = "once"
     access: Access = "exec"
+    asks: Literal["", "low", "medium", "high"] = ""
+    """The risk of a call that needs a person's word before it is made; empty: it needs none."""
     patient: bool = False
     """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
 

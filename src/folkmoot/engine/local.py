@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -44,7 +44,7 @@ def drawn(clock: Clock) -> Identity:
     """A run's name and the seed of everything random in it: the only true chance there is."""
     day, _, rest = clock.now().partition("T")
     time = rest[:8].replace(":", "")
-    return Identity(f"{day.replace('-', '')}-{time}-{secrets.token_hex(4)}", secrets.token_hex(16))
+    return Identity(f"{day.replace('-', '')}-{time}-{os.urandom(4).hex()}", os.urandom(16).hex())
 
 
 class LocalEngine:

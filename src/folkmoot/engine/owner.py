@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 from pathlib import Path
 
 
 def this_process() -> str:
-    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{secrets.token_hex(4)}"
+    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{os.urandom(4).hex()}"
 
 
 def is_gone(owner: str) -> bool:

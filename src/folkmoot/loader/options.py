@@ -69,7 +69,8 @@ def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Find
         if key in _settable():
             found |= _read(key, key, text, Place(FLAG), FLAG, findings)
         else:
-            findings.error(Place(FLAG), f"there is no setting {short(key)}{near(key, _settable())}")
+            remedy = near(key, _settable()) or f"; there are {', '.join(sorted(_settable()))}"
+            findings.error(Place(FLAG), f"there is no setting {short(key)}{remedy}")
     return found
 
 

@@ -8,15 +8,15 @@ from typing import Any, cast
 
 from msgspec import inspect
 
+from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.hints import near, short
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar
-from folkmoot.loader.scalars import duration
 
 WRONG: Any = object()
 """Instead of a value, after its fault was reported."""
 
-_DURATION = "a duration such as 5s, 2m, 1h, 1500 (milliseconds) or off"
+_DURATION = f"a duration such as {EXAMPLES}"
 _BOUNDS = {
     "gt": (operator.gt, "greater than"),
     "ge": (operator.ge, "at least"),
@@ -55,10 +55,8 @@ def word(node: Node, wanted: inspect.LiteralType, key: str, findings: Findings) 
 
 
 def time_span(node: Node, key: str, findings: Findings) -> Any:
-    try:
-        return duration(node.value if isinstance(node, Scalar) else None)
-    except ValueError:
-        return wrong(node, key, _DURATION, findings)
+    span = seconds(node.value) if isinstance(node, Scalar) else None
+    return wrong(node, key, _DURATION, findings) if span is None else span
 
 
 def wrong(node: Node, key: str, wanted: str, findings: Findings, hint: str = "") -> Any:

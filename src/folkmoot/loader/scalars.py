@@ -13,8 +13,6 @@ _WORDS: dict[str, Plain] = {
 }
 _WHOLE = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+", re.ASCII)
 _DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)", re.ASCII)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _GREATEST = 2**63 - 1
 _LONGEST_NUMBER = 40
 
@@ -31,14 +29,3 @@ def meaning(text: str) -> Plain:
     if abs(number) > _GREATEST:
         raise ValueError(f"the number {text} is too large; put it in quotes if it is text")
     return number
-
-
-def duration(value: Plain) -> float:
-    """Seconds. Raises ValueError for what is not a duration."""
-    if value == "off":
-        return 0.0
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return value / 1000
-    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and (spelt := _DURATION.fullmatch(value)):
-        return float(spelt[1]) * _SECONDS[spelt[2]]
-    raise ValueError

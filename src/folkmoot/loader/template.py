@@ -13,11 +13,11 @@ from msgspec import NODEFAULT, Struct, UnsetType, json
 from msgspec.inspect import Field, LiteralType, Metadata, StructType, Type, UnionType
 
 from folkmoot.domain.agent import Frontmatter, Tuning
+from folkmoot.domain.duration import written
 from folkmoot.domain.options import Options
 from folkmoot.loader.walk import definition
 
 _MEANING = 30
-_UNITS = {"h": 3600, "m": 60, "s": 1}
 
 
 def template() -> str:
@@ -69,7 +69,5 @@ def _default(field: Field) -> str:
     if isinstance(value, UnsetType) or value is None:
         return ""
     if isinstance(value, float) and isinstance(field.type, Metadata):
-        return next(
-            (f"{value / size:g}{unit}" for unit, size in _UNITS.items() if value and value % size == 0), "off"
-        )
+        return written(value)
     return json.encode(value).decode()

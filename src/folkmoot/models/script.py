@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.message import Usage
 from folkmoot.domain.report import Claim, Selection
 from folkmoot.domain.value import Value
@@ -127,8 +128,6 @@ def read_script(data: object, *, file: str = "script", places: Places | None = N
 
 
 _PATTERN = re.compile(r"/(.+)/", re.DOTALL)
-_DURATION = re.compile(r"off|(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PLACED = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<position>\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
@@ -205,11 +204,10 @@ class _Reader:
         return self._shaped(path, sound(given), Reply) or Reply()
 
     def _seconds(self, path: Path, written: object) -> float:
-        duration = None if isinstance(written, bool) else _DURATION.fullmatch(str(written))
-        if not duration:
-            self._wrong(path, f"{written!r} is no duration; write 200ms, 5s, 2m, 1h or off")
-            return 0.0
-        return float(duration["number"] or 0) * _SECONDS[duration["unit"] or "ms"]
+        span = seconds(written)
+        if span is None:
+            self._wrong(path, f"{written!r} is no duration; write {EXAMPLES}")
+        return span or 0.0
 
     def _mapping(self, path: Path, value: object, keys: set[str] | None = None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):

@@ -96,7 +96,7 @@ class Ledger:
             for scope in self._scopes.get(prefix, ()):
                 limit = scope.budget.descendants
                 if limit is not None and self._tallies[prefix].descendants >= limit:
-                    return f"{limit} descendants of {scope.owner!r}"
+                    return f"{limit} descendants of {scope.owner}"
         self._admit(span)
         return ""
 
@@ -122,15 +122,15 @@ class Ledger:
             # The last request belongs to whoever must say at the end what happened.
             kept = 0 if _in_line(scope.span, span) else 1
             left = budget.requests - spent.requests - kept
-            rooms.append(("requests", Room(left, f"{budget.requests} requests of {scope.owner!r}")))
+            rooms.append(("requests", Room(left, f"{budget.requests} requests of {scope.owner}")))
         if budget.tokens is not None:
             left = budget.tokens - spent.tokens
-            rooms.append(("tokens", Room(left, f"{budget.tokens} tokens of {scope.owner!r}")))
+            rooms.append(("tokens", Room(left, f"{budget.tokens} tokens of {scope.owner}")))
         if budget.usd is not None:
-            rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner!r}")))
+            rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner}")))
         if budget.wall:
             left_s = budget.wall - (self._clock.monotonic() - scope.began)
-            rooms.append(("seconds", Room(left_s, f"{budget.wall:g} s wall time of {scope.owner!r}")))
+            rooms.append(("seconds", Room(left_s, f"{budget.wall:g} s wall time of {scope.owner}")))
         return rooms
 
 

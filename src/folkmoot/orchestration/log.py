@@ -45,17 +45,17 @@ class RunLog:
         self._timer: asyncio.TimerHandle | None = None
         self._creating = False
         self._failed: BaseException | None = None
-        self._past: defaultdict[str, list[Event]] = defaultdict(list)
+        self._spans: defaultdict[str, list[Event]] = defaultdict(list)
         self.drafts: list[Draft] = [*past]
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Callable[[str, Event], None]] = []
         """Folds that live as long as the run, told every event in the order of the journal."""
         for draft in past:
-            self._past[draft.span].append(draft.event)
+            self._spans[draft.span].append(draft.event)
 
-    def past(self, span: str) -> Sequence[Event]:
-        """What an earlier activation of this run recorded in a span."""
-        return self._past.get(span, ())
+    def of(self, span: str) -> Sequence[Event]:
+        """What happened in a span so far, in this and in earlier activations of the run."""
+        return tuple(self._spans.get(span, ()))
 
     def note(self, place: Place, event: Event) -> None:
         draft = Draft(
@@ -66,13 +66,14 @@ class RunLog:
             agent_id=place.agent,
         )
         self._pending.append(draft)
+        self._spans[place.span].append(event)
         self.drafts.append(draft)
         for watcher in self.watchers:
             watcher(place.span, event)
 
     def once(self, place: Place, event: Event) -> None:
         """Note what an earlier activation may have noted already."""
-        if event not in self._past.get(place.span, ()):
+        if event not in self._spans.get(place.span, ()):
             self.note(place, event)
 
     async def settle(self) -> None:

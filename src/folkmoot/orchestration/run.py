@@ -27,7 +27,7 @@ ROOT = "0"
 async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
     """The whole run; a failure names the stage it happened in. `began` is when the run was first started."""
     agent = run.graph.agents[file]
-    run.ledger.open(ROOT, run.graph.settings.budget, "folkmoot.yaml", began)
+    run.ledger.open(ROOT, run.graph.settings.budget, "the run", began)
     inv = Invocation(agent=agent, span=ROOT, session=run.id, original=request)
     outcome = await run_agent(run, inv)
     if not outcome.failed:
@@ -40,7 +40,7 @@ async def run_agent(run: Run, inv: Invocation) -> Outcome:
     start = partial(run_agent, run)
     if inv.parent and (limit := run.ledger.admit(inv.span)):
         return _not_begun(run, inv, limit)
-    run.ledger.open(inv.span, inv.agent.budget, inv.agent.id)
+    run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
     outcome = await _converse(run, advised)
     if outcome.exit == ROUTE:
@@ -65,7 +65,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
     )
-    past = log.past(inv.span)
+    past = log.of(inv.span)
     session = Session(_brief(run, inv), past, world)
     if not any(isinstance(event, SessionStarted) for event in past):
         session.happen(
@@ -92,6 +92,7 @@ def _brief(run: Run, inv: Invocation) -> Brief:
         session=inv.session,
         span=inv.span,
         seed=run.seed,
+        max_turns=inv.agent.tuning.max_turns,
     )
 
 

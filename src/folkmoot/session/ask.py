@@ -31,7 +31,7 @@ def ask(state: State, allowance: Allowance) -> Step:
     output, limit = _affordable(needed, output, choice, allowance)
     if limit:
         return Exceed(limit)
-    final = turn >= agent.tuning.max_turns or state.overflow or allowance.requests.left <= 1
+    final = turn >= state.brief.max_turns or state.overflow or allowance.requests.left <= 1
     return Ask(
         choice=choice,
         turn=turn,

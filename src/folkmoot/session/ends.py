@@ -12,11 +12,11 @@ def no_report(state: State) -> Outcome:
     if state.broke_schema:
         text = "the model gave no report that fits its schema"
         return failure(state, "MAX_TURNS", text, reason="schema_violated")
-    if state.turn < state.brief.agent.tuning.max_turns:
+    if state.turn < state.brief.max_turns:
         return failure(
             state, "BUDGET_EXCEEDED", "the model used the last request of its budget without a report"
         )
-    turns = state.brief.agent.tuning.max_turns
+    turns = state.brief.max_turns
     text = f"the model gave no final report within {turns} {'turn' if turns == 1 else 'turns'}"
     return failure(state, "MAX_TURNS", text, reason="max_turns_exhausted")
 

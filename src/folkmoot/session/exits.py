@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, TypeVar
 
 import msgspec
@@ -135,8 +134,8 @@ def judge_route(spec: ToolSpec, call: ToolCall) -> Selection | Refusal:
 
 def _json_report(agent: Agent, text: str, arguments: _ReportArguments) -> Report | Refusal:
     try:
-        content = json.loads(text)
-    except ValueError:
+        content = msgspec.json.decode(text)
+    except msgspec.DecodeError:
         return Refusal(
             reason="the report must be JSON: give it as content_json of agent__final_report", schema=True
         )
@@ -148,7 +147,7 @@ def _checked(agent: Agent, content: Any, arguments: _ReportArguments) -> Report 
         return Refusal(reason=f"content_json does not fit its schema: {wrong}", schema=True)
     return Report(
         format="json",
-        content=json.dumps(content, ensure_ascii=False),
+        content=msgspec.json.encode(content).decode(),
         content_json=content,
         claims=arguments.claims,
         metadata=arguments.metadata,

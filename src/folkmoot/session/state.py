@@ -42,6 +42,9 @@ class Brief(Value):
     session: str
     span: str
     seed: str
+    max_turns: int
+    before: tuple[Message, ...] = ()
+    """The conversation that this session goes on with, if it was one before."""
 
 
 class State(Value):
@@ -101,10 +104,10 @@ def evolve(state: State, event: Event) -> State:
 
 
 def _opened(state: State, event: SessionStarted) -> State:
-    prompt = state.brief.agent.prompt
-    system = (Message(role="system", text=prompt),) if prompt else ()
-    opening = (*system, Message(role="user", text=event.request))
-    added = estimated_tokens(prompt) + estimated_tokens(event.request) + state.brief.schema_tokens
+    brief = state.brief
+    system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
+    opening = (*(brief.before or system), Message(role="user", text=event.request))
+    added = brief.schema_tokens + sum(estimated_tokens(message.text) for message in opening)
     return replace(state, messages=opening, added=added)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
+from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
@@ -25,11 +26,13 @@ class Registry:
     def names(self) -> list[str]:
         return list(self._tools)
 
-    def add_source(self, source: str, tools: Iterable[FunctionTool]) -> None:
+    def add_source(self, name: str, source: ToolSource, tools: Iterable[FunctionTool]) -> None:
+        """What the settings say of a source's effect and access holds for all its tools."""
         for tool in tools:
-            name = f"{source}.{tool.name}"
-            self._tools[name] = tool
-            self._on_wire[wire_name(name)] = tool
+            effect, access = source.effect or tool.effect, source.access or tool.access
+            known = f"{name}.{tool.name}"
+            self._tools[known] = FunctionTool(tool.function, effect, access)
+            self._on_wire[wire_name(known)] = self._tools[known]
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return tuple(self._spec(known) for name in names for known in self._meant(name))

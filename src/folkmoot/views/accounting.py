@@ -8,7 +8,15 @@ from typing import Literal
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import Event, LlmFailed, LlmResponse, SessionStarted, ToolFailed, ToolFinished
+from folkmoot.domain.events import (
+    Event,
+    LlmFailed,
+    LlmResponse,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolStarted,
+)
 from folkmoot.domain.message import Usage
 from folkmoot.domain.value import Value
 
@@ -49,12 +57,19 @@ class Totals(Value, omit_defaults=False):
 
 
 def account(drafts: Iterable[Draft]) -> list[Spent]:
+    """Calls that were refused before they began are no expense and have no entry."""
     causes: dict[str, str] = {}
+    begun: set[tuple[str, int, int]] = set()
     spent = []
     for draft in drafts:
-        if isinstance(draft.event, SessionStarted):
-            causes[draft.session_id] = draft.event.cause
-        elif entry := _spent(draft, draft.event, causes.get(draft.session_id) or None):
+        event = draft.event
+        if isinstance(event, SessionStarted):
+            causes[draft.session_id] = event.cause
+        elif isinstance(event, ToolStarted):
+            begun.add((draft.session_id, event.turn, event.call))
+        elif isinstance(event, ToolFailed) and (draft.session_id, event.turn, event.call) not in begun:
+            continue
+        elif entry := _spent(draft, event, causes.get(draft.session_id) or None):
             spent.append(entry)
     return spent
 

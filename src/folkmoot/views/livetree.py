@@ -28,6 +28,7 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
+    ToolInDoubt,
     ToolStarted,
 )
 
@@ -62,7 +63,7 @@ class Branch(msgspec.Struct):
 
     @property
     def cause(self) -> str:
-        """Why it was asked: advisor, route, handoff or sub; empty for the root."""
+        """Why it was asked: advisor, route, handoff or sub, as in the events; empty for the root."""
         last = self.span.rpartition("/")[2].partition(":")[0]
         return {"0": "", "call": "sub"}.get(last, last)
 
@@ -195,5 +196,8 @@ def _work(branch: Branch, event: Event) -> None:
         case ToolFailed():
             branch.tools.pop(event.call, None)
             branch.note = f"{event.tool}: {event.text}"
+        case ToolInDoubt():
+            branch.tools.pop(event.call, None)
+            branch.note = f"{event.tool} may or may not have happened"
         case RouterSelected():
             branch.note = f"routes to {event.agent}"

@@ -18,6 +18,7 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
+    ToolInDoubt,
     ToolStarted,
 )
 from folkmoot.views.accounting import Spent, Totals, account, total
@@ -28,7 +29,7 @@ class Op(msgspec.Struct, rename="camel"):
     name: str
     op_id: str = ""
     """`turn-op`, with the ops above it before: `1-2.3-1`."""
-    status: Literal["open", "ok", "failed"] = "open"
+    status: Literal["open", "ok", "failed", "in_doubt"] = "open"
     request: Any = None
     response: Any = None
     child_session: SessionNode | None = None
@@ -102,6 +103,8 @@ class _Growth:
                 if (node.id, event.turn, event.call) not in self._open:
                     self._begin(node, event.turn, event.call, Op("tool", event.tool))
                 self._end(node, event.turn, event.call, event.text, failed=isinstance(event, ToolFailed))
+            case ToolInDoubt() as event:
+                self._open[node.id, event.turn, event.call].status = "in_doubt"
             case SessionCompleted() | SessionFailed() as event:
                 node.ended_at, node.success = draft.ts, not event.outcome.failed
                 node.error = event.outcome.error or None

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.events import LlmFailed, LlmResponse
+from folkmoot.domain.events import LlmFailed, LlmResponse, pattern
 from folkmoot.views.optree import Op, SessionNode
 
 
@@ -15,37 +15,40 @@ class Line(msgspec.Struct, frozen=True):
     depth: int
     text: str
     status: str = ""
-    """`completed`, `failed` or `running`; empty for what is not worth stressing."""
+    """`completed`, `failed` or what is not over yet is said to be; empty for what is not worth stressing."""
 
 
-def outline(node: SessionNode, depth: int = 0) -> Iterator[Line]:
-    """Advisors stand before the turns of the agent that consults them; route and handoff after."""
+def outline(node: SessionNode, depth: int = 0, *, unended: str = "running") -> Iterator[Line]:
+    """Advisors stand before the turns of the agent that consults them; route and handoff after.
+
+    `unended` says what a session without an end is: running, waiting or interrupted.
+    """
     around = [op for turn in node.turns if turn.index == 0 for op in turn.ops if op.child_session]
-    yield _session(node, depth)
+    yield _session(node, depth, unended)
     for op in around:
         if op.child_session and op.child_session.cause == "advisor":
-            yield from outline(op.child_session, depth + 1)
+            yield from outline(op.child_session, depth + 1, unended=unended)
     for turn in node.turns:
         for op in turn.ops if turn.index else ():
-            yield from _op(op, turn.index, depth + 1)
+            yield from _op(op, turn.index, depth + 1, unended)
     for op in around:
         if op.child_session and op.child_session.cause != "advisor":
-            yield from outline(op.child_session, depth + 1)
+            yield from outline(op.child_session, depth + 1, unended=unended)
 
 
-def _session(node: SessionNode, depth: int) -> Line:
-    status = "running" if node.success is None else "completed" if node.success else "failed"
-    cause = f" ({node.cause})" if node.cause else ""
+def _session(node: SessionNode, depth: int, unended: str) -> Line:
+    status = unended if node.success is None else "completed" if node.success else "failed"
+    cause = f" ({pattern(node.cause)})" if node.cause else ""
     error = f": {node.error}" if node.error else ""
     return Line(depth, f"{node.agent_id}{cause} {status}{error}", status)
 
 
-def _op(op: Op, turn: int, depth: int) -> Iterator[Line]:
-    status = "" if op.status == "ok" else "running" if op.status == "open" else "failed"
+def _op(op: Op, turn: int, depth: int, unended: str) -> Iterator[Line]:
+    status = {"ok": "", "failed": "failed"}.get(op.status, unended)
     said = _model(op) if op.kind == "llm" else _tool(op)
     yield Line(depth, f"turn {turn}: {said}", status)
     if op.child_session:
-        yield from outline(op.child_session, depth + 1)
+        yield from outline(op.child_session, depth + 1, unended=unended)
 
 
 def _model(op: Op) -> str:
@@ -60,7 +63,8 @@ def _model(op: Op) -> str:
 
 
 def _tool(op: Op) -> str:
-    return f"{op.name}({_arguments(op.request)}){_answer(op.response)}"
+    answer = ": may or may not have happened" if op.status == "in_doubt" else _answer(op.response)
+    return f"{op.name}({_arguments(op.request)}){answer}"
 
 
 def _arguments(given: Any) -> str:

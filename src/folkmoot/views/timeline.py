@@ -63,7 +63,8 @@ def timeline(drafts: Iterable[Draft], *, detailed: bool = False) -> Iterator[str
 def line_of(draft: Draft, *, detailed: bool = False) -> str:
     """One line for people; empty for what they need not see."""
     said = _form(draft.event) or (DETAILS.get(type(draft.event), "") if detailed else "")
-    return said and "  " * _depth(draft.span) + said.format(agent=draft.agent_id, event=draft.event)
+    depth = _depth(draft.span) - isinstance(draft.event, HandoffRequested)
+    return said and "  " * depth + said.format(agent=draft.agent_id, event=draft.event)
 
 
 def _form(event: Event) -> str:

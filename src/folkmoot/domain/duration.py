@@ -1,0 +1,32 @@
+"""How long something takes: as people write it, and in seconds."""
+
+from __future__ import annotations
+
+import re
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+"""Seconds by unit."""
+EXAMPLES = "200ms, 5s, 2m, 1h, 1d, 1500 (milliseconds) or off"
+
+_MOST = 2**63
+_WRITTEN = re.compile(rf"([0-9]{{1,20}}(?:\.[0-9]{{1,20}})?)({'|'.join(UNITS)})?", re.ASCII)
+
+
+def seconds(written: object) -> float | None:
+    """None if that is no duration. A number alone counts milliseconds; `off` is 0."""
+    if written == "off":
+        return 0.0
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        return written / 1000 if 0 <= written <= _MOST else None
+    found = _WRITTEN.fullmatch(written) if isinstance(written, str) else None
+    return float(found[1]) * UNITS[found[2] or "ms"] if found else None
+
+
+def written(seconds: float) -> str:
+    """In the largest unit that gives a whole number."""
+    if not seconds:
+        return "off"
+    for unit, size in reversed(UNITS.items()):
+        if seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds * 1000:g}ms"

@@ -1,0 +1,65 @@
+"""What is refused before a run begins: nothing is recorded and nothing is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from folkmoot.domain.agent import Agent, Graph
+from folkmoot.errors import DeclarationError, Problem, WrongUse
+from folkmoot.session.schema import violation
+
+
+def admit(graph: Graph, root: Agent, request: str, missing_key: Callable[[str], str]) -> None:
+    """Raises `DeclarationError` for what is wrong with the project, `WrongUse` for the request.
+
+    `missing_key` names the environment variable that a provider needs and that is not set.
+    """
+    if problems := [*unsupported(graph, root), *_without_key(graph, root, missing_key)]:
+        raise DeclarationError(problems)
+    _check_input(root, request)
+
+
+def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:
+    """The agent and all that may run because of it."""
+    seen, queue = {root.file}, [root.file]
+    while queue:
+        agent = graph.agents[queue.pop(0)]
+        yield agent
+        for _, file in agent.edges:
+            if file not in seen:
+                seen.add(file)
+                queue.append(file)
+
+
+def unsupported(graph: Graph, root: Agent) -> Iterator[Problem]:
+    """What the agent needs that is checked but not run yet."""
+    for agent in reachable(graph, root):
+        for key, used in (("team", agent.team is not None), ("split", agent.split != "never")):
+            if used:
+                message = f"`{key}` is checked but not run by this release; take it out to run this agent"
+                yield Problem(file=agent.file, message=message)
+
+
+def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> Iterator[Problem]:
+    """An agent is lost only if none of its models can be asked."""
+    for agent in reachable(graph, root):
+        missing = [missing_key(choice.provider) for choice in agent.models]
+        if missing and all(missing):
+            variables = " or ".join(dict.fromkeys(missing))
+            message = f"none of its models can be asked: set the environment variable {variables}"
+            yield Problem(file=agent.file, message=message)
+
+
+def _check_input(agent: Agent, request: str) -> None:
+    if not request.strip():
+        raise WrongUse(f"there is nothing to ask {agent.file}; give it a text")
+    if agent.input.format != "json":
+        return
+    try:
+        value = msgspec.json.decode(request)
+    except msgspec.DecodeError as error:
+        raise WrongUse(f"{agent.file} takes JSON, and the request is none: {error}") from None
+    if agent.input.schema and (wrong := violation(value, agent.input.schema)):
+        raise WrongUse(f"the request does not fit the input schema of {agent.file}: {wrong}")
