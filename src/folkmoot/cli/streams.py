@@ -39,9 +39,10 @@ class _Lasting(io.FileIO):
 
 
 def _lasting(stream: TextIO) -> TextIO:
+    """Without a buffer, because a signal handler may write in the middle of a write."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)
     if not isinstance(raw, io.FileIO):  # no stream of the system
         return stream
-    kept = io.BufferedWriter(_Lasting(raw.fileno(), "w", closefd=False))
-    return io.TextIOWrapper(kept, stream.encoding, "backslashreplace", line_buffering=True)
+    lasting = _Lasting(raw.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(lasting, stream.encoding, "backslashreplace", write_through=True)
