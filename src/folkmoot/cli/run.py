@@ -68,11 +68,17 @@ def _refuse_unknown(call: Call, target: Target) -> None:
 
 
 def _beginning(agent: str, request: str, *, quiet: bool) -> Begin:
+    """Warnings about agents that this run cannot reach are left to `check`."""
     from folkmoot.cli.output import STYLES, say
+    from folkmoot.engine.admission import reachable
 
     def begin(moot: Folkmoot, hear: HearSpan | None) -> Awaitable[Result]:
-        for warning in () if quiet else moot.warnings:
-            say(str(warning), STYLES["warning"])
+        beside = moot.graph.agents.keys() - {
+            reached.file for reached in reachable(moot.graph, moot.agent(agent))
+        }
+        for warning in moot.warnings:
+            if not quiet and warning.file not in beside:
+                say(str(warning), STYLES["warning"])
         return moot.run(agent, request, hear=hear)
 
     return begin
