@@ -32,10 +32,16 @@ def destroy_kept(log: RunLog, chats: Chats, session: str, reason: str) -> None:
     destroy(log, chats, chat, reason)
 
 
-def take_in(run: Run, session: str) -> None:
-    """As another process wishes; it may have been let go meanwhile."""
+def destroy_post(session: str, reason: str) -> str:
+    """The wish to let go of a session, as it lies in the inbox of a run that another process holds."""
+    return f"{session} {reason}"
+
+
+def take_in(run: Run, post: str) -> None:
+    """As another process wishes; the session may have been let go meanwhile."""
+    session, _, reason = post.partition(" ")
     if is_kept(run.log.drafts, session):
-        destroy_kept(run.log, run.chats, session, "destroyed by its user")
+        destroy_kept(run.log, run.chats, session, reason)
         run.log.flush()
 
 

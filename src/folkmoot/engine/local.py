@@ -21,7 +21,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Activation, Project
-from folkmoot.engine.kept import destroy_kept, destroy_unheld, is_kept, require_kept, take_in
+from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept, take_in
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.orchestration.chats import Chats
@@ -111,24 +111,22 @@ class LocalEngine:
     async def destroy(self, session_id: str, reason: str) -> None:
         """Return when a kept session cannot be asked any more, whoever holds its run."""
         run_id = session_id.partition(":")[0]
-        past = await self.past(run_id)
         if run_id in self._live:
             run = self._live[run_id][0].run
             destroy_kept(run.log, run.chats, session_id, reason)
             await run.log.settle()
             return
-        require_kept(past, session_id)
+        require_kept(await self.past(run_id), session_id)
         try:
             claim = await self._claim(run_id)
         except Held:
-            await self._journal.post(run_id, "destroy", session_id)
+            await self._journal.post(run_id, "destroy", destroy_post(session_id, reason))
             while is_kept(await self.past(run_id), session_id):
                 await self._clock.sleep(ATTEND_EVERY)
         else:
             past = await self.past(run_id)
-            await destroy_unheld(
-                RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past), session_id, reason
-            )
+            log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
+            await destroy_unheld(log, session_id, reason)
             await self._journal.release(claim)
 
     async def past(self, run_id: str) -> list[Draft]:
