@@ -414,6 +414,15 @@ async def test_only_the_session_that_caused_a_child_may_ask_it(desk):
     assert len(played.model.heard_from("boy")) == 1
 
 
+async def test_a_child_may_be_named_by_its_agent_while_it_is_the_only_one(desk):
+    """O-26: of two, nobody knows who is meant."""
+    asks = {"calls": [ask("clerk")]}
+    twice = {"calls": CALL["calls"] * 2}
+    for first, told in ((CALL, '"content":"A"'), (twice, "unknown_child")):
+        played = await desk(FILES, {"desk": [first, asks, "ok"], "clerk": ["3", "A"]}).run("desk.ai")
+        assert told in results(played)[-1]
+
+
 async def test_a_child_that_is_asked_may_call_new_children_and_ask_them_later(desk, clerk):
     """A-101: whom it called in one clarification it may ask in the next."""
     files = {"desk": "agents: [clerk.ai]", "clerk": "chat: true\nagents: [boy.ai]", "boy": "chat: true"}

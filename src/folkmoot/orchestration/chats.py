@@ -56,6 +56,17 @@ class Chats:
         """A conversation is named after its first session, in whichever of its sessions it is now."""
         return self._conversations.get(session, session)
 
+    def find(self, asker: str, named: str) -> Chat | None:
+        """Whom a session means: by its own id, or by its agent's while only one of that agent is kept."""
+        holder = self.conversation(asker)
+        own = [chat for chat in self._chats.values() if chat.holder == holder]
+        of_agent = [chat for chat in own if chat.agent == named]
+        live = [chat for chat in of_agent if chat.live]
+        for meant in ([chat for chat in own if chat.session == named], live, of_agent):
+            if len(meant) == 1:
+                return meant[0]
+        return None
+
     def get(self, session: str) -> Chat | None:
         """A chat by its own id, live or not."""
         return self._chats.get(session)

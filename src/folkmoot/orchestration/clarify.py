@@ -58,8 +58,8 @@ async def ask_clarification(
         return ToolResult(text=str(error), failed=True)
     if not asked.question.strip():
         return ToolResult(text="question is empty", failed=True)
-    chat = run.chats.get(asked.child_id)
-    if chat is None or chat.holder != run.chats.conversation(inv.session):
+    chat = run.chats.find(inv.session, asked.child_id)
+    if chat is None:
         return _refused(run, inv, site, asked.child_id, _stranger(run, inv, asked.child_id))
     async with chat.floor:
         again = _taken_up(run, inv, chat, asked.question, site)

@@ -39,7 +39,6 @@ LINES: Mapping[type[Event], str] = {
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
-    SessionDestroyed: "{agent} can no longer be asked: {event.reason}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
     SystemError: "something broke: {event.error}",
 }
@@ -47,6 +46,7 @@ DETAILS: Mapping[type[Event], str] = {
     LlmRequest: "{agent} asks {event.model}, turn {event.turn}",
     LlmResponse: "{agent} has an answer: {event.usage.tokens_in} tokens in, {event.usage.tokens_out} out",
     ToolFinished: "{agent} has the result of {event.tool}",
+    SessionDestroyed: "{agent} can no longer be asked: {event.reason}",
 }
 """What only those see who ask for it."""
 _STARTS = {
