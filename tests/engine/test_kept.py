@@ -146,6 +146,21 @@ async def test_a_child_of_a_run_that_nobody_holds_is_destroyed_and_the_run_conti
     assert len(played.model.heard_from("clerk")) == 0
 
 
+async def test_a_question_that_was_passed_on_is_answered_although_the_child_is_destroyed_before_the_run_goes_on(
+    desk, clerks
+):
+    """A-113, DESIGN 4: what is recorded is not taken back."""
+    script = {"desk": [TWO, {"calls": [ask(clerks[0])]}, "ok"], "clerk": ["3", "A"]}
+    whole = await desk(FILES, script).run("desk.ai")
+    for type in ("clarification.asked", "clarification.answered"):
+        at = desk(FILES, script)
+        cut = whole.types.index(type) + 1
+        played = await cut_and_continued(
+            at, whole.drafts, cut, MemoryJournal(at.clock.monotonic), lambda moot: moot.destroy(clerks[0])
+        )
+        assert results(played)[-1] == results(whole)[-1]
+
+
 async def test_a_run_that_waits_goes_on_waiting_when_a_child_is_destroyed(desk):
     """A-113, O-22."""
 

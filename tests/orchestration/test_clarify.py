@@ -264,12 +264,11 @@ async def test_agents_without_kept_children_are_offered_what_they_always_were(de
 
 
 async def test_five_questions_in_a_row_are_answered_and_each_answer_knows_those_before(desk, clerk):
-    """A-99, A-100: turns alone bound it; descendants are not counted again."""
-    settings = SETTINGS + "budget: {descendants: 1}\n"
+    """A-99, A-100: turns alone bound it."""
     id = await clerk()
     asks = [{"calls": [ask(id, f"question {number}")]} for number in range(5)]
     said = {"desk": [CALL, *asks, "ok"], "clerk": [*(f"answer {number}" for number in range(6))]}
-    played = await desk(FILES, said, settings=settings).run("desk.ai")
+    played = await desk(FILES, said).run("desk.ai")
 
     left = [answer(text)[0]["turnsRemaining"] for text in results(played)[1:]]
     assert left == [8, 7, 6, 5, 4]
@@ -280,19 +279,18 @@ async def test_five_questions_in_a_row_are_answered_and_each_answer_knows_those_
 
 
 async def test_two_questions_in_one_turn_are_answered_one_after_the_other(desk, clerk):
-    """A-95: the second answer knows the first."""
+    """A-95: the second answer knows the first, however long that took."""
     id = await clerk()
-    said = {"desk": [CALL, {"calls": [ask(id, "a?"), ask(id, "b?")]}, "ok"], "clerk": ["3", "A", "B"]}
-    played = await desk(FILES, said).run("desk.ai")
+    asks = {"calls": [ask(id, "a?"), ask(id, "b?")]}
+    at = desk(FILES, {"desk": [CALL, asks, "ok"], "clerk": ["3", {"delay": "5s", "text": "A"}, "B"]})
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("desk", "hello"))
+        await at.clock.advance(10)
+        played = await at.played(await running)
 
     assert [answer(text)[0]["content"] for text in results(played)[1:]] == ["A", "B"]
-    assert [
-        m.text.rpartition("\n")[2] for m in played.model.heard_from("clerk")[2].messages if m.role == "user"
-    ] == [
-        "count",
-        "a?",
-        "b?",
-    ]
+    said = [message.text.rpartition("\n")[2] for message in played.model.heard_from("clerk")[2].messages[1:]]
+    assert said == ["count", "3", "a?", "A", "b?"]
 
 
 async def test_a_report_given_as_a_call_is_answered_before_the_conversation_goes_on(desk, clerk):
@@ -441,13 +439,39 @@ async def test_a_child_that_is_asked_may_call_new_children_and_ask_them_later(de
     assert [d.agent_id for d in played.drafts if d.event.type == "session.destroyed"] == ["boy", "clerk"]
 
 
+async def test_a_clarification_is_no_new_descendant(desk, clerk):
+    """A-100, O-20: the second child may still come."""
+    settings = SETTINGS + "budget: {descendants: 2}\n"
+    id = await clerk()
+    said = {"desk": [CALL, {"calls": [ask(id)]}, CALL, "ok"], "clerk": ["3", "A"]}
+    played = await desk(FILES, said, settings=settings).run("desk.ai")
+
+    assert results(played)[-1].startswith("3")
+
+
+async def test_children_are_counted_over_the_whole_conversation_that_calls_them(desk, clerk):
+    """X-3: being asked again gives no new allowance."""
+    settings = SETTINGS + "limits: {childrenPerParent: 1}\n"
+    files = {"desk": "agents: [clerk.ai]", "clerk": "chat: true\nagents: [boy.ai]", "boy": ""}
+    id = await clerk(files)
+    said = {"desk": [CALL, {"calls": [ask(id)]}, "ok"], "clerk": [called("boy"), "3", called("boy"), "A"]}
+    played = await desk(files, {**said, "boy": ["b"]}, settings=settings).run("desk.ai")
+
+    assert "limits.childrenPerParent" in results(played, "clerk")[-1]
+
+
+BOUND = {"desk": "agents: [clerk.ai]", "clerk": "chat: true\nbudget: {requests: 2}"}
+
+
+def bound(id):
+    """The second question is one too many for the child's budget."""
+    asks = {"calls": [ask(id)]}
+    return {"desk": [CALL, asks, asks, "ok"], "clerk": ["3", {"report": "twice"}, "never"]}
+
+
 async def test_a_clarification_is_paid_from_the_budget_of_the_child(desk, clerk):
     """O-20: the budgets bound what no cap does."""
-    files = {"desk": "agents: [clerk.ai]", "clerk": "chat: true\nbudget: {requests: 2}"}
-    id = await clerk(files)
-    asks = {"calls": [ask(id)]}
-    said = {"desk": [CALL, asks, asks, "ok"], "clerk": ["3", {"report": "twice"}, "never"]}
-    played = await desk(files, said).run("desk.ai")
+    played = await desk(BOUND, bound(await clerk(BOUND))).run("desk.ai")
 
     told, stopped = results(played)[1:]
     assert answer(told)[0]["content"] == "twice"

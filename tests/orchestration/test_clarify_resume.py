@@ -3,7 +3,19 @@
 import pytest
 
 from tests.desk import SETTINGS
-from tests.orchestration.test_clarify import CALL, DEEP, FILES, NESTED, Ids, ask, called, nested, rehearsed
+from tests.orchestration.test_clarify import (
+    BOUND,
+    CALL,
+    DEEP,
+    FILES,
+    NESTED,
+    Ids,
+    ask,
+    bound,
+    called,
+    nested,
+    rehearsed,
+)
 from tests.test_resume import by_span, cut_and_continued, memory
 
 
@@ -60,6 +72,14 @@ async def test_refused_failed_and_simultaneous_questions_continue_to_the_same_en
         "clarification_no_turns",
     ]
     assert [event.success for event in whole.events("clarification.answered")].count(False) == 1
+
+
+async def test_the_budget_of_the_child_holds_in_a_continued_run_too(desk):
+    """O-20, DESIGN 4."""
+    ids = Ids(await desk(BOUND, {"desk": [CALL, "ok"], "clerk": ["3"]}).run("desk.ai"))
+    whole = await ends_the_same(desk, BOUND, bound(ids("clerk")))
+
+    assert [event.success for event in whole.events("clarification.answered")] == [True, False]
 
 
 @pytest.mark.parametrize("chat", ["chat: true", ""])
