@@ -32,14 +32,15 @@ class Kits:
     def __init__(self, graph: Graph, tools: Tools) -> None:
         self._graph = graph
         self._tools = tools
-        self._kits: dict[tuple[str, bool], Kit] = {}
+        self._kits: dict[str, Kit] = {}
+        self._again: dict[str, Kit] = {}
 
     def of(self, agent: Agent, *, again: bool = False) -> Kit:
         """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
-        key = agent.file, again
-        if key not in self._kits:
-            self._kits[key] = self._make(replace(agent, destinations=()) if again else agent)
-        return self._kits[key]
+        kits = self._again if again else self._kits
+        if agent.file not in kits:
+            kits[agent.file] = self._make(replace(agent, destinations=()) if again else agent)
+        return kits[agent.file]
 
     def _make(self, agent: Agent) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
