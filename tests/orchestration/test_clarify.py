@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 
 CLERK = "run-1:sub_clerk_"
@@ -210,6 +211,18 @@ async def test_the_op_tree_shows_a_clarification_under_the_call_that_asked(desk,
     assert (op.name, op.op_id, op.status) == ("agent__ask_clarification", "2-2", "ok")
     assert (op.child_session.agent_id, op.child_session.cause) == ("clerk", "clarify")
     assert op.child_session.turns[0].ops[0].op_id == "2-2.2-1"
+
+
+async def test_the_timeline_tells_who_is_asked_again_and_who_may_not_be(desk):
+    """A-106."""
+    files = {"desk": "agents: [clerk.ai, boy.ai]", "clerk": "chat: true", "boy": ""}
+    first = {"calls": [*CALL["calls"], *called("boy")["calls"]]}
+    said = {"desk": [first, {"calls": [ask("clerk"), ask("boy")]}, "ok"], "clerk": ["3", "A"], "boy": ["b"]}
+    lines = list(timeline((await desk(files, said).run("desk.ai")).drafts, detailed=True))
+
+    assert "    clerk is asked again" in lines
+    assert "desk may not ask boy: boy does not take questions (no `chat: true`)" in lines
+    assert "  clerk can no longer be asked: desk has ended" in lines
 
 
 async def test_the_answer_of_a_kept_child_ends_with_its_id_and_that_of_another_does_not(desk):
