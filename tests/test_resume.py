@@ -53,12 +53,14 @@ def sqlite(desk, folder):
     return SqliteJournal.open(folder, desk.clock.monotonic)
 
 
-async def cut_and_continued(desk, drafts, cut, journal):
-    """The same project over a journal that holds only the first `cut` events."""
+async def cut_and_continued(desk, drafts, cut, journal, before=None):
+    """The same project over a journal that holds only the first `cut` events; `before` may do something first."""
     desk.journal = journal
     async with desk.open() as moot:
         journal.keep(encoded(moot.graph))
         await journal.append("run-1", NewRun("host/0/0/gone", 0.0), drafts[:cut])
+        if before:
+            await before(moot)
         return await desk.played(await moot.resume("run-1"))
 
 

@@ -24,6 +24,7 @@ from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Clock, Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module
+from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
 from folkmoot.views.runs import RunRow, run_rows
 
@@ -144,6 +145,14 @@ class Folkmoot:
     async def cancel(self, run_id: str, reason: str = "cancelled by its user") -> None:
         """Stop a run, wherever it runs. Returns when the stop is acknowledged."""
         await self._engine.cancel(run_id, reason)
+
+    async def live(self, run_id: str) -> list[LiveChild]:
+        """The finished children of a run that are kept and can still be asked."""
+        return live_children(await self._engine.past(run_id))
+
+    async def destroy(self, session_id: str, reason: str = "destroyed by its user") -> None:
+        """Let go of a kept child and of all it kept itself, wherever its run runs."""
+        await self._engine.destroy(session_id, reason)
 
     async def result(self, run_id: str) -> Result:
         """The result of a run so far, whoever runs it."""

@@ -38,7 +38,7 @@ def test_problems_as_json_have_the_fixed_shape(folkmoot):
 
 
 def test_warnings_do_not_fail(folkmoot):
-    folkmoot.write({"a": "chat: true"}, ANSWER)
+    folkmoot.write({"a": "plugins: [x]"}, ANSWER)
 
     done = folkmoot("check")
     assert done.code == 0

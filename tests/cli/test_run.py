@@ -169,12 +169,12 @@ def test_without_a_project_only_a_file_is_an_agent_and_no_other_file_is_read(fol
 
 def test_what_the_check_would_warn_of_is_said_once_before_the_run(folkmoot, monkeypatch):
     monkeypatch.setenv("FOLKMOOT_MAX_TURN", "3")
-    folkmoot.write({"a": "chat: true"}, {"a": [{"report": "fine"}]})
+    folkmoot.write({"a": "cache: 5m"}, {"a": [{"report": "fine"}]})
 
     done = folkmoot("run", "a.ai", "x")
     assert done.out == "fine\n"
     assert done.err.splitlines()[:3] == [
-        "a.ai:2:7: warning: `chat` is checked, but this release does not do it yet",
+        "a.ai:2:8: warning: `cache` is checked, but this release does not do it yet",
         "environment:1:1: warning: 'FOLKMOOT_MAX_TURN' has no effect; did you mean 'FOLKMOOT_MAX_TURNS'?",
         "a starts",
     ]

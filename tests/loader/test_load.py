@@ -289,7 +289,6 @@ def test_settings_that_cannot_be_read_do_not_blame_the_agents(tmp_path):
     ("declared", "key"),
     [
         ("team: {members: [b.ai]}", "team"),
-        ("chat: true", "chat"),
         ("split: auto", "split"),
         ("cache: 5m", "cache"),
         ("plugins: [x]", "plugins"),

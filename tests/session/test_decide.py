@@ -13,7 +13,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.events import ToolStarted as Started
-from folkmoot.domain.message import Message, ToolCall, Usage
+from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
 from folkmoot.session.decide import decide
 from folkmoot.session.state import evolve
@@ -319,3 +319,17 @@ def test_json_given_as_plain_text_is_adopted_when_it_fits(begun):
 
     assert isinstance(step, Finish)
     assert step.outcome.report.content_json == {"sum": 3}
+
+
+def test_tools_that_come_and_go_are_offered_before_the_exits_and_reserved_for(begun):
+    """A-94: not in the last turn, and again the same when the request is repeated after a crash."""
+    passing = ToolSpec("passing", "Here for now.", {"type": "object"})
+    state = evolve(begun(max_turns=2), START)
+    plain, more = decide(state, FREELY), decide(state, FREELY, (passing,))
+
+    assert [spec.name for spec in more.tools] == ["look", "send", "passing", FINAL_REPORT]
+    assert more.reserved_tokens > plain.reserved_tokens
+    repeated = decide(evolve(state, asked()), FREELY, (passing,))
+    assert repeated.tools == more.tools
+    last = decide(evolve(evolve(state, asked()), said("")), FREELY, (passing,))
+    assert [spec.name for spec in last.tools] == [FINAL_REPORT]

@@ -28,6 +28,9 @@ def list_sessions(
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="A run's id, or its beginning.", autocompletion=run_names)
     ] = "last",
+    live: Annotated[
+        bool, typer.Option("--live", help="Only finished ones that are kept and can still be asked.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the sessions of a run, children below their parents.
@@ -36,7 +39,9 @@ def list_sessions(
     Examples:
       folkmoot sessions list
       folkmoot sessions list 20260101-101500 --json
+      folkmoot sessions list --live last
     """
+    from folkmoot.cli.kept import write_live
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import has_run, read_record
     from folkmoot.views.livetree import live_tree, rows
@@ -46,6 +51,9 @@ def list_sessions(
         write_json([]) if as_json else say(f"nothing has run in {folder} yet")
         return
     record = finished(read_record(folder, run))
+    if live:
+        write_live(record.drafts, as_json=as_json)
+        return
     root = live_tree(record.drafts).root
     assert root is not None, "a run begins with its root"
     if as_json:
@@ -53,6 +61,33 @@ def list_sessions(
         return
     head = ("agent", "status", "cause", "turns", "tokens", "took", "session")
     write_table(head, (_cells(row, record.unended) for row in rows(root)))
+
+
+@app.command()
+def destroy(
+    context: typer.Context,
+    session: Annotated[
+        str, typer.Argument(metavar="SESSION", help="A session's id, as `sessions list --live` shows it.")
+    ],
+    reason: Annotated[str, typer.Option(help="Kept with the run.")] = "destroyed by its user",
+    as_json: AsJson = False,
+) -> None:
+    """Let go of a finished session that is kept to be asked, whichever process runs its run.
+
+    With it go all sessions that it kept itself. Returns when nobody can ask it any more.
+
+    \b
+    Examples:
+      folkmoot sessions destroy 20260101-101500-1a2b3c4d:sub_clerk_5e6f7a8b
+    """
+    from folkmoot.cli.kept import let_go
+    from folkmoot.cli.output import say, write_json
+
+    finished(let_go(call_of(context).folder, session, reason))
+    if as_json:
+        write_json({"sessionId": session, "status": "destroyed"})
+    else:
+        say(f"session {session} is destroyed: nobody can ask it any more")
 
 
 def _cells(row: Row, unended: str) -> tuple[Cell, ...]:

@@ -12,7 +12,7 @@ from folkmoot.domain.message import Access, Effect, Message, Usage
 from folkmoot.domain.report import Outcome, StopReason
 from folkmoot.domain.value import Value
 
-Cause = Literal["", "advisor", "route", "handoff", "sub"]
+Cause = Literal["", "advisor", "route", "handoff", "sub", "clarify"]
 """Why a session runs: empty for the root, otherwise the pattern that started it."""
 
 
@@ -313,6 +313,58 @@ class SubAgentFailed(Event):
     session: str
     error: str
     error_type: str = ""
+
+
+class SessionFrozen(Event):
+    """A finished session is kept, so that the session that caused it may ask it again."""
+
+    type = "session.frozen"
+    session: str
+    agent: str
+    parent: str
+    """The session that may ask."""
+    turns_remaining: int
+
+
+class SessionDestroyed(Event):
+    """A kept session is let go: nobody can ask it any more."""
+
+    type = "session.destroyed"
+    session: str
+    reason: str
+
+
+class ClarificationAsked(Event):
+    """A kept session is asked again; its conversation goes on in a span of its own."""
+
+    type = "clarification.asked"
+    clarification: str
+    """The session in which it is answered."""
+    child: str
+    """The kept session."""
+    question: str
+
+
+class ClarificationAnswered(Event):
+    """The answer goes back to whoever asked, or the reason why there is none."""
+
+    type = "clarification.answered"
+    clarification: str
+    child: str
+    success: bool
+    turns_remaining: int
+
+
+class ClarificationRefused(Event):
+    """The question was not passed on; whoever asked reads why."""
+
+    type = "clarification.refused"
+    turn: int
+    call: int
+    child: str
+    """As it was named, by its session or its agent."""
+    code: str
+    error: str
 
 
 class ArtifactCreated(Event):

@@ -52,6 +52,8 @@ class ToolResult(Value):
     failed: bool = False
     child: str = ""
     """The session that produced it, when the tool is an agent."""
+    footer: str = ""
+    """What the model reads after the text, however much of that is left out."""
 
 
 class Usage(Value):

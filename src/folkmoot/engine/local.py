@@ -21,8 +21,10 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Activation, Project
+from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept, take_in
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import Conflict, Held, WrongUse
+from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
@@ -84,7 +86,8 @@ class LocalEngine:
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
         run = self._run(pinned, Identity(run_id, started.seed), log, hear)
         for draft in past:
-            run.ledger.fold(draft.span, draft.event)
+            for watcher in log.watchers:
+                watcher(draft.span, draft.event)
         return await self._activate(Activation(run, started, past[0].ts, fresh=False), epoch=claim.epoch)
 
     async def cancel(self, run_id: str, reason: str) -> None:
@@ -105,6 +108,27 @@ class LocalEngine:
         else:
             await self._bury(run_id, claim, await self.past(run_id), reason)
 
+    async def destroy(self, session_id: str, reason: str) -> None:
+        """Return when a kept session cannot be asked any more, whoever holds its run."""
+        run_id = session_id.partition(":")[0]
+        if run_id in self._live:
+            run = self._live[run_id][0].run
+            destroy_kept(run.log, run.chats, session_id, reason)
+            await run.log.settle()
+            return
+        require_kept(await self.past(run_id), session_id)
+        try:
+            claim = await self._claim(run_id)
+        except Held:
+            await self._journal.post(run_id, "destroy", destroy_post(session_id, reason))
+            while is_kept(await self.past(run_id), session_id):
+                await self._clock.sleep(ATTEND_EVERY)
+        else:
+            past = await self.past(run_id)
+            log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
+            await destroy_unheld(log, session_id, reason)
+            await self._journal.release(claim)
+
     async def past(self, run_id: str) -> list[Draft]:
         past = [entry.draft async for entry in self._journal.read(Query(stream=run_id))]
         if not past:
@@ -123,7 +147,10 @@ class LocalEngine:
 
     def _run(self, project: Project, identity: Identity, log: RunLog, hear: HearSpan | None) -> Run:
         ledger = Ledger(project.graph.settings.limits, self._clock)
+        chats = Chats()
         log.watchers.append(ledger.fold)
+        if any(agent.chat for agent in project.graph.agents.values()):
+            log.watchers.append(chats.fold)
         return Run(
             id=identity.run,
             seed=identity.seed,
@@ -137,6 +164,7 @@ class LocalEngine:
             ledger=ledger,
             turnstile=asyncio.Semaphore(project.graph.settings.limits.concurrent),
             hear=hear,
+            chats=chats,
         )
 
     async def _activate(self, activation: Activation, epoch: int) -> Result:
@@ -189,7 +217,11 @@ class LocalEngine:
     async def _take_in(self) -> None:
         for post in await self._journal.posts(list(self._live)):
             if post.run in self._live:
-                self._live[post.run][0].stop(post.body)
+                activation, _ = self._live[post.run]
+                if post.kind == "destroy":
+                    take_in(activation.run, post.body)
+                else:
+                    activation.stop(post.body)
             await self._journal.take(post)
 
     async def _acknowledged(self, run_id: str) -> None:

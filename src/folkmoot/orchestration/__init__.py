@@ -4,6 +4,9 @@ run         one agent from request to outcome: advisors, session, route, handoff
 advisors    consulted in parallel before a session
 transfer    one agent's work passes to another: route, chain, delegate
 delegate    agents offered to a session as tools
+clarify     a finished agent is asked again
+freeze      what becomes of a finished agent: kept to be asked, or let go
+chats       who is kept, and who may ask them
 invocation  what an agent is asked, and where in the run
 envelope    foreign text in a prompt, fenced by nonces
 log         the one writer of a run's events

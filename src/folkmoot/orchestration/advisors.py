@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.events import AdvisorCompleted, AdvisorFailed, AdvisorStarted
 from folkmoot.orchestration.envelope import Block
+from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.transfer import staged
 from folkmoot.session.run import all_of
@@ -30,4 +31,4 @@ async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
         run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
         return Block("advisory", f"Advisor consultation failed for {name}: {error}", name)
     run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
-    return Block("advisory", outcome.report.content, name)
+    return Block("advisory", outcome.report.content + footer(run.chats, advisor.session), name)

@@ -12,6 +12,9 @@ from folkmoot.domain.events import SubAgentCompleted, SubAgentFailed, SubAgentSp
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.chats import ASK_CLARIFICATION
+from folkmoot.orchestration.clarify import ask_clarification
+from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.transfer import staged, transfer
 from folkmoot.ports import Site
@@ -38,6 +41,8 @@ class SessionTools:
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
+        if call.tool == ASK_CLARIFICATION:
+            return await ask_clarification(self._run, self._inv, call, site, self._start)
         return await self._run.tools.call(call, site)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
@@ -74,4 +79,5 @@ class SessionTools:
             )
             return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
         log.once(place, SubAgentCompleted(session=child.session, success=True))
-        return ToolResult(text=outcome.report.content, child=child.session)
+        kept = footer(self._run.chats, child.session)
+        return ToolResult(text=outcome.report.content, child=child.session, footer=kept)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.draw import draw
 from folkmoot.domain.events import Cause
+from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger
@@ -37,6 +39,7 @@ class Run:
     ledger: Ledger
     turnstile: asyncio.Semaphore
     hear: HearSpan | None = None
+    chats: Chats = field(default_factory=Chats)
 
 
 class Invocation(Value):
@@ -52,6 +55,9 @@ class Invocation(Value):
     parent: str = ""
     cause: Cause = ""
     title: str = ""
+    before: tuple[Message, ...] = ()
+    """The conversation that goes on, when a finished session is asked again."""
+    turns_before: int = 0
 
     @property
     def place(self) -> Place:

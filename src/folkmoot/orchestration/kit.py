@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import agent_tool
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.chats import ask_tool
 from folkmoot.ports import Tools
 from folkmoot.session.exits import final_report, route
 
@@ -20,6 +22,8 @@ class Kit(Value):
     agents: dict[str, Agent]
     """The agents among the tools, by their name on the wire."""
     schema_tokens: int
+    unlisted: tuple[ToolSpec, ...] = ()
+    """Asking back, for an agent that may have children: offered only while one is kept."""
 
 
 class Kits:
@@ -29,11 +33,14 @@ class Kits:
         self._graph = graph
         self._tools = tools
         self._kits: dict[str, Kit] = {}
+        self._again: dict[str, Kit] = {}
 
-    def of(self, agent: Agent) -> Kit:
-        if agent.file not in self._kits:
-            self._kits[agent.file] = self._make(agent)
-        return self._kits[agent.file]
+    def of(self, agent: Agent, *, again: bool = False) -> Kit:
+        """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
+        kits = self._again if again else self._kits
+        if agent.file not in kits:
+            kits[agent.file] = self._make(replace(agent, destinations=()) if again else agent)
+        return kits[agent.file]
 
     def _make(self, agent: Agent) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
@@ -47,6 +54,7 @@ class Kits:
             offered=offered,
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
             schema_tokens=estimated_tokens(msgspec.json.encode(offered).decode()),
+            unlisted=(ask_tool(()),) if agent.agents or agent.advisors else (),
         )
 
     def _exits(self, agent: Agent) -> tuple[ToolSpec, ...]:

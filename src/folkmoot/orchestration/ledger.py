@@ -53,6 +53,8 @@ class Ledger:
         """Let a budget hold from here on down. `since` is when it began, if that was in an earlier process."""
         if budget == Budget():
             return
+        if any(scope.owner == owner for scope in self._scopes.get(span, ())):
+            return  # a child that is asked again goes on with what it had
         elapsed = _seconds_between(since, self._clock.now()) if since else 0.0
         scope = Scope(span, budget, owner, self._clock.monotonic() - elapsed)
         self._scopes.setdefault(span, []).append(scope)
@@ -108,6 +110,8 @@ class Ledger:
         if span in self._admitted:
             return
         self._admitted.add(span)
+        if _is_clarification(span):
+            return  # nobody new: a child that is there already is asked again
         for prefix in _prefixes(span)[:-1]:
             self._tallies[prefix].descendants += 1
         if _is_call(span):
@@ -147,17 +151,23 @@ def _prefixes(span: str) -> tuple[str, ...]:
 
 
 def _in_line(scope: str, span: str) -> bool:
-    """Whether a span stands in for the scope's own agent: itself, its route or its handoff."""
+    """Whether a span stands in for the scope's own agent: itself, its route, its handoff, itself asked again."""
     below = span[len(scope) :].split("/")[1:]
-    return all(part.startswith(("route:", "handoff:")) for part in below)
+    return all(part.startswith(("route:", "handoff:", "clarify:")) for part in below)
 
 
 def _is_call(span: str) -> bool:
     return span.rpartition("/")[2].startswith("call:")
 
 
+def _is_clarification(span: str) -> bool:
+    return span.rpartition("/")[2].startswith("clarify:")
+
+
 def _caller(span: str) -> str:
-    return span.rpartition("/turn:")[0]
+    """The conversation that calls: one limit holds for it, however often it is taken up again."""
+    caller = span.rpartition("/turn:")[0]
+    return caller.rpartition("/")[0] if _is_clarification(caller) else caller
 
 
 def _seconds_between(earlier: str, later: str) -> float:

@@ -16,6 +16,7 @@ from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStar
 from folkmoot.domain.report import ROUTE, Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.delegate import SessionTools
+from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.transfer import follow_route, hand_over, staged
 from folkmoot.session.run import Session, World
@@ -37,16 +38,27 @@ async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
 
 async def run_agent(run: Run, inv: Invocation) -> Outcome:
     """An agent with everything its file declares; children come back here, whatever started them."""
+    if inv.cause == "clarify":
+        return await _converse(run, inv)  # a conversation goes on; nothing around it runs again
+    try:
+        return await _run_declared(run, inv)
+    except asyncio.CancelledError:
+        release(run.log, run.chats, inv.session, "the run was cancelled")
+        raise
+
+
+async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     start = partial(run_agent, run)
     if inv.parent and (limit := run.ledger.admit(inv.span)):
         return _not_begun(run, inv, limit)
     run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
-    outcome = await _converse(run, advised)
+    own = outcome = await _converse(run, advised)
     if outcome.exit == ROUTE:
         outcome = await follow_route(run, inv, outcome, start)
     if inv.agent.handoff and not outcome.failed:
         outcome = await hand_over(run, inv, outcome, start)
+    freeze_or_release(run, inv, own, outcome)
     return outcome
 
 
@@ -64,6 +76,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
+        extra=partial(run.chats.offers, inv.session),
     )
     past = log.of(inv.span)
     session = Session(_brief(run, inv), past, world)
@@ -81,7 +94,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
 
 
 def _brief(run: Run, inv: Invocation) -> Brief:
-    kit = run.kits.of(inv.agent)
+    kit = run.kits.of(inv.agent, again=inv.cause == "clarify")
     return Brief(
         agent=inv.agent,
         exits=kit.exits,
@@ -93,6 +106,9 @@ def _brief(run: Run, inv: Invocation) -> Brief:
         span=inv.span,
         seed=run.seed,
         max_turns=inv.agent.tuning.max_turns,
+        before=inv.before,
+        turns_before=inv.turns_before,
+        unlisted=kit.unlisted,
     )
 
 

@@ -6,7 +6,8 @@ from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, cost
 from folkmoot.domain.draw import chance
 from folkmoot.domain.events import LlmFailed
-from folkmoot.domain.message import Usage
+from folkmoot.domain.message import ToolSpec, Usage
+from folkmoot.domain.text import estimated_tokens
 from folkmoot.session.ends import failure
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask, Exceed, Finish, Step
@@ -17,12 +18,12 @@ CONTEXT_BUFFER = 256
 """Tokens of the context window that are never planned for."""
 
 
-def ask(state: State, allowance: Allowance) -> Step:
+def ask(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) -> Step:
     choice, delay, error = _next_model(state)
     if choice is None:
         return Finish(failure(state, "SYSTEM_ERROR", error))
     agent, turn = state.brief.agent, state.turn if state.failures else state.turn + 1
-    needed = state.context + state.added
+    needed = state.context + state.added + sum(estimated_tokens(str(spec)) for spec in extra)
     room = choice.context_window - CONTEXT_BUFFER - needed
     if room < LEAST_OUTPUT:
         text = f"the conversation needs about {needed} tokens, {choice.ref} takes {choice.context_window}"
@@ -36,7 +37,7 @@ def ask(state: State, allowance: Allowance) -> Step:
         choice=choice,
         turn=turn,
         attempt=len(state.failures) + 1,
-        tools=state.brief.exits if final else state.brief.offered,
+        tools=_tools(state, extra, final=final),
         max_output=output,
         reserved_tokens=needed + output,
         reserved_usd=cost(Usage(tokens_in=needed, tokens_out=output), choice.price),
@@ -45,7 +46,7 @@ def ask(state: State, allowance: Allowance) -> Step:
     )
 
 
-def ask_again(state: State, allowance: Allowance) -> Step:
+def ask_again(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) -> Step:
     """The request was recorded, its answer was not: the process ended in between."""
     asked = state.asking
     assert asked is not None
@@ -55,12 +56,19 @@ def ask_again(state: State, allowance: Allowance) -> Step:
         choice=next(choice for choice in state.brief.agent.models if choice.ref == asked.model),
         turn=asked.turn,
         attempt=asked.attempt,
-        tools=state.brief.exits if asked.final else state.brief.offered,
+        tools=_tools(state, extra, final=asked.final),
         max_output=asked.max_output,
         reserved_tokens=asked.reserved_tokens,
         reserved_usd=asked.reserved_usd,
         final=asked.final,
     )
+
+
+def _tools(state: State, extra: tuple[ToolSpec, ...], *, final: bool) -> tuple[ToolSpec, ...]:
+    brief = state.brief
+    if final:
+        return brief.exits
+    return (*brief.tools, *extra, *brief.exits) if extra else brief.offered
 
 
 def _affordable(needed: int, output: int, choice: ModelChoice, allowance: Allowance) -> tuple[int, str]:

@@ -12,7 +12,8 @@ from folkmoot.session.state import State
 from folkmoot.session.steps import Call, Doubt, Finish, Refuse, Step
 
 
-def decide(state: State, allowance: Allowance) -> Step:
+def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) -> Step:
+    """`extra` are tools that come and go; they are offered beside those of the brief."""
     if state.outcome:
         return Finish(state.outcome)
     if state.calls:
@@ -24,13 +25,15 @@ def decide(state: State, allowance: Allowance) -> Step:
     if state.last:
         return Finish(no_report(state))
     if state.asking:
-        return ask_again(state, allowance)
-    return ask(state, allowance)
+        return ask_again(state, allowance, extra)
+    return ask(state, allowance, extra)
 
 
 def _handle_calls(state: State) -> Step:
     """Ordinary calls first, all at once; an exit takes effect when they are done."""
-    offered = {spec.name: spec for spec in (() if state.last else state.brief.tools)}
+    brief = state.brief
+    offered = {spec.name: spec for spec in (() if state.last else brief.tools)}
+    unlisted = {spec.name: spec for spec in (() if state.last else brief.unlisted)}
     exits = {spec.name: spec for spec in state.brief.exits}
     limit = state.brief.agent.tuning.max_tool_calls_per_turn
     calls, refusals, doubts, leaving = [], [], [], []
@@ -42,7 +45,7 @@ def _handle_calls(state: State) -> Step:
             refusals.append((position, call, Refusal(reason=reason)))
         elif call.tool in exits:
             leaving.append((position, call))
-        elif spec := offered.get(call.tool):
+        elif spec := offered.get(call.tool) or unlisted.get(call.tool):
             if position in state.started and spec.effect == "once":
                 doubts.append((position, call))
             else:

@@ -55,6 +55,8 @@ class World:
     allowance: Callable[[], Allowance]
     turnstile: asyncio.Semaphore
     hear: Hear | None = None
+    extra: Callable[[], tuple[ToolSpec, ...]] = tuple
+    """Tools that come and go, asked for before each request."""
 
 
 class Session:
@@ -74,7 +76,7 @@ class Session:
 
     async def run(self) -> Outcome:
         while True:
-            match decide(self._state, self._world.allowance()):
+            match decide(self._state, self._world.allowance(), self._world.extra()):
                 case Finish(outcome):
                     if not self._state.outcome:
                         self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
@@ -164,6 +166,7 @@ class Session:
         if len(text) > limit // 4 and len(whole := text.encode()) > limit:
             artifact = self._world.keep(whole)
             text = record.cut(whole, limit, artifact)
+        text += storable(result.footer)
         if not fits(self._state, estimated_tokens(text)):
             refused = record.failed(site, call, "context window budget exceeded")
             return replace(refused, overflow=True)

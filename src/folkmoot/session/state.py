@@ -45,6 +45,10 @@ class Brief(Value):
     max_turns: int
     before: tuple[Message, ...] = ()
     """The conversation that this session goes on with, if it was one before."""
+    turns_before: int = 0
+    """The turns which that conversation took; they are counted on from there."""
+    unlisted: tuple[ToolSpec, ...] = ()
+    """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
 
 
 class State(Value):
@@ -107,8 +111,13 @@ def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
     opening = (*(brief.before or system), Message(role="user", text=event.request))
-    added = brief.schema_tokens + sum(estimated_tokens(message.text) for message in opening)
-    return replace(state, messages=opening, added=added)
+    added = brief.schema_tokens + sum(_tokens(message) for message in opening)
+    return replace(state, messages=opening, added=added, turn=brief.turns_before)
+
+
+def _tokens(message: Message) -> int:
+    calls = sum(estimated_tokens(f"{call.tool}{call.arguments}") for call in message.calls)
+    return estimated_tokens(message.text) + calls
 
 
 def _answered(state: State, event: LlmResponse) -> State:

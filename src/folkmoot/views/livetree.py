@@ -63,7 +63,7 @@ class Branch(msgspec.Struct):
 
     @property
     def cause(self) -> str:
-        """Why it was asked: advisor, route, handoff or sub, as in the events; empty for the root."""
+        """Why it was asked: advisor, route, handoff, sub or clarify, as in the events; empty for the root."""
         last = self.span.rpartition("/")[2].partition(":")[0]
         return {"0": "", "call": "sub"}.get(last, last)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
@@ -22,6 +23,9 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.views.accounting import Spent, Totals, account, total
+
+_CALLED = re.compile(r"/(?:turn:|clarify:)(\d+)(?:/call:|\.)(\d+)$")
+"""The call that a session came of, as turn and position: an agent called as a tool, or asked again."""
 
 
 class Op(msgspec.Struct, rename="camel"):
@@ -121,10 +125,8 @@ class _Growth:
         parent = self.nodes.get(parent_id)
         if parent is None:
             return
-        *_, turn, call = node.call_path.split("/")[-2:]
-        if turn.startswith("turn:") and call.startswith("call:"):
-            place = (parent.id, int(turn.removeprefix("turn:")), int(call.removeprefix("call:")))
-            self._open[place].child_session = node
+        if called := _CALLED.search(node.call_path):
+            self._open[parent.id, int(called[1]), int(called[2])].child_session = node
         else:
             parent.turn(0).ops.append(Op("session", node.agent_id, child_session=node))
 
@@ -155,5 +157,6 @@ def _number(node: SessionNode, above: str) -> None:
 
 def _sum(root: SessionNode, spent: list[Spent]) -> None:
     for node in sessions(root):
-        below = {inner.id for inner in sessions(node)}
-        node.totals = total((entry for entry in spent if entry.session_id in below), len(below))
+        below = {inner.id: inner.cause for inner in sessions(node)}
+        agents = sum(cause != "clarify" for cause in below.values())
+        node.totals = total((entry for entry in spent if entry.session_id in below), agents)

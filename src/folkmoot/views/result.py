@@ -131,8 +131,9 @@ class Result:
 
     @cached_property
     def totals(self) -> Totals:
-        started = sum(isinstance(draft.event, SessionStarted) for draft in self._drafts)
-        return total(self.accounting, started)
+        """A child that is asked again is no other agent."""
+        begun = (draft.event for draft in self._drafts if isinstance(draft.event, SessionStarted))
+        return total(self.accounting, sum(event.cause != "clarify" for event in begun))
 
     @cached_property
     def op_tree(self) -> SessionNode | None:

@@ -8,6 +8,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     BudgetExceeded,
     CancelRequested,
+    ClarificationRefused,
     Event,
     HandoffRequested,
     LlmFailed,
@@ -16,6 +17,7 @@ from folkmoot.domain.events import (
     RouterSelected,
     SessionCancelled,
     SessionCompleted,
+    SessionDestroyed,
     SessionFailed,
     SessionStarted,
     SystemError,
@@ -37,12 +39,14 @@ LINES: Mapping[type[Event], str] = {
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
+    ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
     SystemError: "something broke: {event.error}",
 }
 DETAILS: Mapping[type[Event], str] = {
     LlmRequest: "{agent} asks {event.model}, turn {event.turn}",
     LlmResponse: "{agent} has an answer: {event.usage.tokens_in} tokens in, {event.usage.tokens_out} out",
     ToolFinished: "{agent} has the result of {event.tool}",
+    SessionDestroyed: "{agent} can no longer be asked: {event.reason}",
 }
 """What only those see who ask for it."""
 _STARTS = {
@@ -51,6 +55,7 @@ _STARTS = {
     "route": "{agent} starts, chosen by the router",
     "handoff": "{agent} starts, to answer after the others",
     "sub": "{agent} starts, called as a tool",
+    "clarify": "{agent} is asked again",
 }
 
 

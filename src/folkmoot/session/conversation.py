@@ -1,0 +1,52 @@
+"""What was said in a conversation that has ended, so that another session can go on with it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.events import Event
+from folkmoot.domain.message import Message
+from folkmoot.session.state import Brief, State, evolve
+
+DELIVERED = "(delivered)"
+"""The answer to a report: a model that is sent its own call without one refuses the conversation."""
+NOT_MADE = "(not made: the session ended)"
+
+
+def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Message, ...]:
+    """The messages of the sessions that held it, one after the other."""
+    said: tuple[Message, ...] = ()
+    for events in spans:
+        state = State(_brief(agent, said))
+        for event in events:
+            state = evolve(state, event)
+        said = _closed(state)
+    return said
+
+
+def _closed(state: State) -> tuple[Message, ...]:
+    """Every call has an answer, also the one that ended the session."""
+    left = NOT_MADE if state.outcome is None or state.outcome.failed else DELIVERED
+    answers = (
+        Message(role="tool", text=state.results.get(position, left), answers=call.id)
+        for position, call in enumerate(state.calls, start=1)
+    )
+    return (*state.messages, *answers)
+
+
+def _brief(agent: Agent, before: tuple[Message, ...]) -> Brief:
+    """Only what is needed to fold: nothing is asked and nothing is called."""
+    return Brief(
+        agent=agent,
+        exits=(),
+        tools=(),
+        offered=(),
+        schema_tokens=0,
+        run="",
+        session="",
+        span="",
+        seed="",
+        max_turns=agent.tuning.max_turns,
+        before=before,
+    )
