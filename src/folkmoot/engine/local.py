@@ -27,6 +27,7 @@ from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import ROOT
+from folkmoot.orchestration.subscribers import TeamSubscriber, told
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
 from folkmoot.views.result import Result
 
@@ -48,10 +49,17 @@ def drawn(clock: Clock) -> Identity:
 
 
 class LocalEngine:
-    def __init__(self, journal: Journal, clock: Clock, identify: Callable[[Clock], Identity] = drawn) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        identify: Callable[[Clock], Identity] = drawn,
+        subscribers: Sequence[TeamSubscriber] = (),
+    ) -> None:
         self._journal = journal
         self._clock = clock
         self._identify = identify
+        self._subscribers = subscribers
         self._owner = this_process()
         self._live: dict[str, tuple[Activation, Claim]] = {}
         self._attending: asyncio.Task[None] | None = None
@@ -124,6 +132,7 @@ class LocalEngine:
     def _run(self, project: Project, identity: Identity, log: RunLog, hear: HearSpan | None) -> Run:
         ledger = Ledger(project.graph.settings.limits, self._clock)
         log.watchers.append(ledger.fold)
+        log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
         return Run(
             id=identity.run,
             seed=identity.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
@@ -10,6 +11,7 @@ from folkmoot.domain.naming import agent_tool
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.ports import Tools
+from folkmoot.session.broadcast import leads_broadcast, members_broadcast
 from folkmoot.session.exits import final_report, route
 
 
@@ -20,6 +22,8 @@ class Kit(Value):
     agents: dict[str, Agent]
     """The agents among the tools, by their name on the wire."""
     schema_tokens: int
+    last_exits: tuple[ToolSpec, ...] = ()
+    """What is left of the exits in the last turn; absent: all of them."""
 
 
 class Kits:
@@ -35,25 +39,48 @@ class Kits:
             self._kits[agent.file] = self._make(agent)
         return self._kits[agent.file]
 
+    def of_member(self, team: Agent, agent: Agent) -> Kit:
+        """The agent in this team: it broadcasts, and never reports."""
+        key = f"{team.file} member {agent.file}"
+        if key not in self._kits:
+            others = [id for id in self._people(team) if id != agent.id]
+            self._kits[key] = _with_exits(self.of(agent), (members_broadcast(", ".join(others)),))
+        return self._kits[key]
+
+    def of_lead(self, team: Agent, agent: Agent) -> Kit:
+        """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
+        key = f"{team.file} lead {agent.file}"
+        if key not in self._kits:
+            own = self.of(agent)
+            said = leads_broadcast(", ".join(self._people(team)[:-1]))
+            self._kits[key] = replace(_with_exits(own, (*own.exits, said)), last_exits=own.exits)
+        return self._kits[key]
+
+    def _people(self, team: Agent) -> list[str]:
+        """The ids of all in a team, its lead last."""
+        assert team.team is not None
+        files = (*team.team.members, team.team.supervisor or team.file)
+        return [self._graph.agents[file].id for file in files]
+
     def _make(self, agent: Agent) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
         specs = [_as_tool(other) for other in called]
         tools = (*self._tools.specs(agent.tools), *specs)
-        exits = self._exits(agent)
-        offered = (*tools, *exits)
-        return Kit(
-            tools=tools,
-            exits=exits,
-            offered=offered,
-            agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
-            schema_tokens=estimated_tokens(msgspec.json.encode(offered).decode()),
-        )
+        agents = {spec.name: other for spec, other in zip(specs, called, strict=True)}
+        bare = Kit(tools=tools, exits=(), offered=(), agents=agents, schema_tokens=0)
+        return _with_exits(bare, self._exits(agent))
 
     def _exits(self, agent: Agent) -> tuple[ToolSpec, ...]:
         if not agent.destinations:
             return (final_report(agent),)
         destinations = (self._graph.agents[file] for file in agent.destinations)
         return (final_report(agent), route(tuple((other.id, other.description) for other in destinations)))
+
+
+def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
+    offered = (*kit.tools, *exits)
+    tokens = estimated_tokens(msgspec.json.encode(offered).decode())
+    return replace(kit, exits=exits, offered=offered, schema_tokens=tokens)
 
 
 def _as_tool(agent: Agent) -> ToolSpec:

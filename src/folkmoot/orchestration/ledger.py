@@ -13,6 +13,7 @@ from functools import cache
 
 from folkmoot.domain.budget import Allowance, Budget, Limits, Room
 from folkmoot.domain.events import Event, LlmFailed, LlmRequest, LlmResponse, SessionStarted
+from folkmoot.domain.spans import conversation
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
@@ -101,6 +102,7 @@ class Ledger:
         return ""
 
     def _admit(self, span: str) -> None:
+        span = conversation(span)
         if span in self._admitted:
             return
         self._admitted.add(span)
@@ -142,9 +144,9 @@ def _prefixes(span: str) -> tuple[str, ...]:
 
 
 def _in_line(scope: str, span: str) -> bool:
-    """Whether a span stands in for the scope's own agent: itself, its route or its handoff."""
+    """Whether a span stands in for the scope's own agent: itself, its route, its handoff, its team's lead."""
     below = span[len(scope) :].split("/")[1:]
-    return all(part.startswith(("route:", "handoff:")) for part in below)
+    return all(part == "lead" or part.startswith(("route:", "handoff:", "cycle:")) for part in below)
 
 
 def _is_call(span: str) -> bool:

@@ -1,4 +1,4 @@
-"""One agent from request to outcome: advisors, session, route, handoff, in this order.
+"""One agent from request to outcome: advisors, session or team, route, handoff, in this order.
 
 To run a span is: if the journal holds its end, return that; if it holds a beginning, resume; otherwise start.
 Sessions do so by folding what their span recorded, and the code here runs the same way every time. So recovery
@@ -13,11 +13,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStarted
-from folkmoot.domain.report import ROUTE, Outcome, Report
+from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.delegate import SessionTools
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.transfer import follow_route, hand_over, staged
+from folkmoot.orchestration.team import run_team
+from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.run import Session, World
 from folkmoot.session.state import Brief
 
@@ -42,15 +43,14 @@ async def run_agent(run: Run, inv: Invocation) -> Outcome:
         return _not_begun(run, inv, limit)
     run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
-    outcome = await _converse(run, advised)
-    if outcome.exit == ROUTE:
-        outcome = await follow_route(run, inv, outcome, start)
-    if inv.agent.handoff and not outcome.failed:
-        outcome = await hand_over(run, inv, outcome, start)
-    return outcome
+    if inv.agent.team:
+        outcome = await run_team(run, advised, start, partial(_converse, run))
+    else:
+        outcome = await _converse(run, advised, _brief(run, advised))
+    return await carry_on(run, inv, outcome, start)
 
 
-async def _converse(run: Run, inv: Invocation) -> Outcome:
+async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
     """The agent's own session, begun or taken up again."""
     log, place = run.log, inv.place
     world = World(
@@ -66,7 +66,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
         hear=partial(run.hear, inv.span) if run.hear else None,
     )
     past = log.of(inv.span)
-    session = Session(_brief(run, inv), past, world)
+    session = Session(brief, past, world)
     if not any(isinstance(event, SessionStarted) for event in past):
         session.happen(
             SessionStarted(

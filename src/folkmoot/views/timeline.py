@@ -19,18 +19,24 @@ from folkmoot.domain.events import (
     SessionFailed,
     SessionStarted,
     SystemError,
+    TeamBroadcast,
+    TeamMemberExited,
+    TeamStarted,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.report import ROUTE
+from folkmoot.domain.report import BROADCAST, ROUTE
 
 LINES: Mapping[type[Event], str] = {
     SessionCompleted: "{agent} is done",
     SessionFailed: "{agent} failed: {event.outcome.error}",
     SessionCancelled: "{agent} is cancelled: {event.reason}",
     RouterSelected: "{agent} routes to {event.agent}",
+    TeamStarted: "{agent} gathers its team",
+    TeamBroadcast: "{agent} broadcasts: {event.message}",
+    TeamMemberExited: "{agent} leaves the team",
     ToolStarted: "{agent} calls {event.tool}",
     ToolFailed: "{agent} called {event.tool}: {event.text}",
     ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
@@ -51,6 +57,8 @@ _STARTS = {
     "route": "{agent} starts, chosen by the router",
     "handoff": "{agent} starts, to answer after the others",
     "sub": "{agent} starts, called as a tool",
+    "member": "{agent} takes its part as a member",
+    "lead": "{agent} takes its part as the lead",
 }
 
 
@@ -71,7 +79,7 @@ def _form(event: Event) -> str:
     match event:
         case SessionStarted(cause=cause):
             return _STARTS[cause]
-        case SessionCompleted(outcome=outcome) if outcome.exit == ROUTE:
+        case SessionCompleted(outcome=outcome) if outcome.exit in (ROUTE, BROADCAST):
             return ""
         case HandoffRequested(kind="chain"):
             return "{event.sender} hands over to {event.receiver}"
@@ -82,5 +90,5 @@ def _form(event: Event) -> str:
 
 
 def _depth(span: str) -> int:
-    """How many agents stand above; `turn:3/call:2` is one step down, not two."""
-    return sum(not step.startswith("turn:") for step in span.split("/")[1:])
+    """How many agents stand above; `turn:3/call:2` is one step down, not two, and so is `lead/cycle:2`."""
+    return sum(not step.startswith(("turn:", "cycle:")) for step in span.split("/")[1:])
