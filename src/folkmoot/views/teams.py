@@ -28,7 +28,7 @@ class TeamTranscript(msgspec.Struct, rename="camel"):
     span: str
     """Where in the run the team worked."""
     lead: str
-    members: tuple[str, ...]
+    members: list[str]
     broadcasts: list[Said] = []
 
 
@@ -37,7 +37,7 @@ def team_transcripts(drafts: Iterable[Draft]) -> list[TeamTranscript]:
     for draft in drafts:
         match draft.event:
             case TeamStarted(lead=lead, members=members):
-                teams[draft.span] = TeamTranscript(draft.span, lead, members)
+                teams[draft.span] = TeamTranscript(draft.span, lead, [*members])
             case TeamBroadcast() as event:
                 team = without_cycle(draft.span).rpartition("/")[0]
                 teams[team].broadcasts.append(_said(event, draft.ts))
