@@ -95,7 +95,10 @@ async def test_members_have_a_broadcast_and_never_a_final_report(desk):
     looking = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
     played = await desk(files, {"coder": [looking, looking], "chief": ["over"]}, tools=[look]).run("chief")
 
-    assert [played.offered("coder", n) for n in range(2)] == [["look", "team__broadcast"], ["team__broadcast"]]
+    assert [played.offered("coder", n) for n in range(2)] == [
+        ["look", "team__broadcast"],
+        ["team__broadcast"],
+    ]
     assert len(played.model.heard_from("coder")) == 2
     assert [event.reason for event in played.events("team.member_failed")] == [
         "the model gave no broadcast within 2 turns"
@@ -187,7 +190,9 @@ async def test_a_member_that_is_done_leaves_and_the_others_are_told_once(desk):
     assert [event.member_id for event in played.events("team.member_exited")] == ["coder"]
 
 
-@pytest.mark.parametrize(("said", "reason"), [(BROKEN, "no such model"), (left("I cannot", "failure"), "I cannot")])
+@pytest.mark.parametrize(
+    ("said", "reason"), [(BROKEN, "no such model"), (left("I cannot", "failure"), "I cannot")]
+)
 async def test_a_member_that_fails_is_no_longer_in_the_team_and_fails_nobody_else(desk, said, reason):
     """A-82, A-83: the fixed text reaches the lead and the peers."""
     played = await desk(FILES, SAID | {"coder": [said]}).run("chief")
@@ -208,7 +213,9 @@ async def test_a_member_without_turns_left_fails_when_it_would_have_to_go_on(des
     played = await desk(files, SAID).run("chief")
 
     assert len(played.model.heard_from("coder")) == len(played.model.heard_from("tester")) == 1
-    assert [event.reason for event in played.events("team.member_failed")] == ["it has used all its 1 turns"] * 2
+    assert [event.reason for event in played.events("team.member_failed")] == [
+        "it has used all its 1 turns"
+    ] * 2
     [news] = heard(played, "chief")[1]
     assert "member tester failed and is no longer in the team." in news
     assert "No member is left." in news
@@ -295,7 +302,10 @@ async def test_advisors_and_a_handoff_stand_around_a_team_as_around_a_session(de
     assert played.report == "Dear customer"
     request = ("original_user_request", "", "I want my money back")
     assert blocks(heard(played, "tester")[0][0]) == [request, ("advisory", "law", "by law")]
-    assert blocks(heard(played, "coder")[0][0])[1:] == [("advisory", "law", "by law"), ("advisory", "style", "tabs")]
+    assert blocks(heard(played, "coder")[0][0])[1:] == [
+        ("advisory", "law", "by law"),
+        ("advisory", "style", "tabs"),
+    ]
     assert blocks(played.prompt("editor")) == [request, ("response", "chief", "it is done")]
     assert played.started().count("law") == played.started().count("style") == 1
 
@@ -414,7 +424,10 @@ class Notebook:
 
 async def test_a_subscriber_hears_everything_that_is_said_in_a_team(desk):
     """A-88."""
-    at, notebook = desk(FILES, SAID | {"coder": [left("done")], "tester": [BROKEN], "chief": ["ok"]}), Notebook()
+    at, notebook = (
+        desk(FILES, SAID | {"coder": [left("done")], "tester": [BROKEN], "chief": ["ok"]}),
+        Notebook(),
+    )
     around = Surroundings(
         env={}, clock=at.clock, journal=at.journal, identify=lambda _: at.identity, subscribers=[notebook]
     )
@@ -453,3 +466,12 @@ async def test_a_lead_has_no_final_broadcast(desk):
 
     assert "agent__final_report" in played.model.heard_from("chief")[1].messages[-1].text
     assert played.report == "so be it"
+
+
+async def test_the_last_request_of_a_teams_budget_is_the_leads(desk):
+    """A-81, O-33: so that it can still report."""
+    files = {**FILES, "chief": f"{FILES['chief']}\nbudget: {{requests: 3}}"}
+    played = await desk(files, SAID | {"chief": [{"report": "so far"}]}).run("chief")
+
+    assert played.report == "so far"
+    assert played.offered("chief") == ["agent__final_report"]
