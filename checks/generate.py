@@ -11,18 +11,19 @@ from typer.main import get_command
 
 from checks.structs import Row, all_rows, inner_structs, own_rows
 from folkmoot.domain.agent import Frontmatter
+from folkmoot.domain.duration import UNITS
 from folkmoot.domain.events import EVENTS
 from folkmoot.domain.settings import Settings
 
 
 def frontmatter() -> str:
     """Every key of an `.ai` file."""
-    return _table(("Key", "Takes", "Meaning"), (_setting(row) for row in all_rows(Frontmatter)))
+    return _keys(Frontmatter)
 
 
 def settings() -> str:
     """Every key of `folkmoot.yaml`."""
-    return _table(("Key", "Takes", "Meaning"), (_setting(row) for row in all_rows(Settings)))
+    return _keys(Settings)
 
 
 def events() -> str:
@@ -49,6 +50,13 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "frontmatter": frontmatter,
     "settings": settings,
 }
+
+
+def _keys(struct: type[Struct]) -> str:
+    table = _table(("Key", "Takes", "Meaning"), (_setting(row) for row in all_rows(struct)))
+    units = ", ".join(f"`{unit}`" for unit in UNITS)
+    duration = f"A *duration* is a number and a unit ({units}), a number of milliseconds alone, or `off`."
+    return f"{duration}\n\n{table}"
 
 
 def _setting(row: Row) -> tuple[str, str, str]:

@@ -1,6 +1,6 @@
 """Fails when a finished requirement is named by no test.
 
-`finished.txt` lists what is finished; a test names a requirement in its docstring, by its id (`A-1, X-A3`) or
+`finished.txt` lists what is finished; a test names a requirement in its docstring, by its id (`A-1, A-3`) or
 within a range (`A-1..A-3`, `A-1 … A-3`).
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from checks.files import ROOT
 
-_IDS = re.compile(r"\b([A-Z]-[A-Z]?)(\d+)(?:\s*(?:\.{2,3}|…|–)\s*(?:\1)?(\d+))?")
+_IDS = re.compile(r"\b([A-Z])-(\d+)(?:\s*(?:\.{2,3}|…|–)\s*(?:\1-)?(\d+))?")
 
 
 def main(root: Path = ROOT) -> int:
@@ -53,7 +53,7 @@ def docstrings(path: Path) -> Iterator[str]:
 def ids_in(text: str) -> Iterator[str]:
     for family, first, last in _IDS.findall(text):
         for number in range(int(first), int(last or first) + 1):
-            yield f"{family}{number}"
+            yield f"{family}-{number}"
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ def test_the_keys_of_an_agent_and_of_a_project_are_listed_with_what_they_take():
     assert "| `providers.NAME.price` | `free` or mapping |" in generate.settings()
 
 
+def test_every_unit_of_a_duration_is_told_where_durations_are():
+    for text in (generate.frontmatter(), generate.settings()):
+        assert "A *duration* is a number and a unit (`ms`, `s`, `m`, `h`, `d`)" in text
+
+
 def test_commands_are_listed_with_their_options_and_hidden_ones_are_not():
     app, runs = typer.Typer(), typer.Typer(help="What ran.")
     app.add_typer(runs, name="runs")

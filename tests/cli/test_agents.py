@@ -43,6 +43,23 @@ def test_one_agent_is_shown_with_its_references_models_and_worst_case(folkmoot):
     assert "advisors: risk.ai\n" in text
 
 
+def test_a_program_reads_every_option_that_holds_defaults_included(folkmoot):
+    folkmoot.write({"a": "maxTurns: 2\nbudget: {usd: 1}"}, {})
+
+    shown = folkmoot("agents", "show", "a", "--json").json
+    assert shown["input"] == shown["output"] == {"format": "text", "schema": None, "schemaRef": None}
+    assert (shown["options"]["maxTurns"], shown["options"]["maxRetries"]) == (2, 3)
+    assert (shown["options"]["llmTimeout"], shown["options"]["temperature"]) == (600.0, None)
+    assert shown["budget"] == {
+        "usd": 1.0,
+        "tokens": None,
+        "requests": None,
+        "descendants": None,
+        "wall": None,
+    }
+    assert "options: maxTurns 2\nbudget: usd 1.0\n" in folkmoot("agents", "show", "a").out
+
+
 def test_an_unknown_agent_is_wrong_use_with_a_suggestion(folkmoot):
     folkmoot.write(FILES, {})
 

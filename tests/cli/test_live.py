@@ -78,6 +78,13 @@ def test_the_words_of_an_answer_are_shown_as_they_come_and_never_raw(screen):
     assert "…Dear \\u001b[31mcustomer" in screen.drawn()[1]
 
 
+def test_an_agent_that_was_called_as_a_tool_is_an_agent_as_in_the_files(screen):
+    screen.happen(RunStarted(agent="desk.ai", request="x", graph="g", seed="s"))
+    screen.happen(SessionStarted(agent="clerk.ai", request="x", cause="sub"), "0/turn:1/call:1", "clerk")
+
+    assert screen.drawn()[1].split()[2:4] == ["clerk", "agent"]
+
+
 def test_the_bill_gives_way_on_a_narrow_terminal(screen):
     spent = LlmResponse(
         turn=1, attempt=1, model="s/m", message=Message("assistant"), usage=Usage(1200, 34), cost_usd=0.5

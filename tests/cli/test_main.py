@@ -68,6 +68,18 @@ def test_wrong_use_is_exit_2_with_a_hint_and_without_a_traceback(folkmoot, argum
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["check", "run a.ai x", "runs list", "runs show last", "runs cancel last", "runs resume last", "sessions list",
+     "agents list", "agents show a", "config show", "log export", "graph", "doctor", "trust"],
+)  # fmt: skip
+def test_a_project_folder_that_does_not_exist_is_wrong_use_for_every_command(folkmoot, command):
+    done = folkmoot("--project", "nowhere", *command.split())
+
+    assert (done.code, done.out) == (2, "")
+    assert "there is no folder 'nowhere'" in done.err
+
+
 def test_wrong_use_with_json_is_one_document_too(folkmoot):
     done = folkmoot("runs", "show", "--json")
 

@@ -40,6 +40,19 @@ def test_the_python_example_runs(folkmoot):
     assert done.stdout.startswith("completed Thank you")
 
 
+def test_it_leads_to_the_documentation():
+    assert "(docs/README.md)" in README.partition("## More")[2]
+
+
+def test_the_settings_that_it_shows_are_sound(folkmoot):
+    settings = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+
+    assert [text for text in settings if "ollama" in text]
+    for text in settings:
+        folkmoot.write({"a": "description: a"}, {}, text)
+        assert folkmoot("check").code == 0, text
+
+
 def test_the_example_project_is_sound_and_its_letters_come_from_the_desk_that_fits(folkmoot):
     shutil.copytree(ROOT / "examples" / "front-desk", folkmoot.folder, dirs_exist_ok=True)
     script = folkmoot.folder / "script.yaml"

@@ -91,6 +91,16 @@ def test_a_failed_run_names_its_stage_and_exits_1(folkmoot):
     assert "down" in failed.json["error"]
 
 
+def test_why_a_run_failed_is_said_once(folkmoot):
+    folkmoot.write({"a": "maxRetries: 1"}, {"a": [{"error": "down"}]})
+
+    said = folkmoot("run", "a.ai", "x").err.splitlines()
+
+    failed = "failed: no model answered after 1 attempt; the last: down"
+    assert said[:3] == ["a starts", "a got no answer from s/demo: down", failed]
+    assert [line for line in said if "no model answered" in line] == [failed]
+
+
 def test_an_answer_that_breaks_its_schema_exits_5(folkmoot):
     schema = "output: {format: json, schema: {type: object, required: [n]}}\nmaxTurns: 1"
     folkmoot.write({"a": schema}, {"a": [{"report": {"m": 1}}]})
@@ -124,6 +134,55 @@ def test_wrong_use_exits_2_also_as_json(folkmoot, arguments, stdin):
     assert done.code == 2
     assert done.json["error"]
     assert not list((folkmoot.folder / ".folkmoot").glob("*.db-wal"))
+
+
+def test_an_agent_that_does_not_exist_leaves_nothing_behind(folkmoot):
+    assert folkmoot("run", "a.ai", "hi").code == 2
+    assert list(folkmoot.folder.iterdir()) == []
+
+    folkmoot.write({"desk": "description: d"}, {})
+    assert "did you mean 'desk.ai'?" in folkmoot("run", "dsek.ai", "hi").err
+    assert not (folkmoot.folder / ".folkmoot").exists()
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("desk/billing", "there is no agent file 'desk/billing'; did you mean 'desk/billing.ai'?"),
+        ("desk/biling.ai", "there is no agent file 'desk/biling.ai'; did you mean 'desk/billing.ai'?"),
+        ("desk", "'desk' is a folder; name an agent file in it, or a project with --project"),
+        (
+            "nobody",
+            "there is no agent file 'nobody', and no folkmoot.yaml here or above that makes a project",
+        ),
+    ],
+)
+def test_without_a_project_only_a_file_is_an_agent_and_no_other_file_is_read(folkmoot, agent, said):
+    (folkmoot.folder / "desk").mkdir()
+    (folkmoot.folder / "desk" / "billing.ai").write_text("---\nmodels: [none/x]\n---\n")
+    (folkmoot.folder / "foreign.ai").write_text("---\nnonsense: 1\n---\n")
+
+    done = folkmoot("run", agent, "hi")
+
+    assert (done.code, done.err) == (2, f"{said}\n")
+
+
+def test_what_the_check_would_warn_of_is_said_once_before_the_run(folkmoot, monkeypatch):
+    monkeypatch.setenv("FOLKMOOT_MAX_TURN", "3")
+    folkmoot.write({"a": "chat: true"}, {"a": [{"report": "fine"}]})
+
+    done = folkmoot("run", "a.ai", "x")
+    assert done.out == "fine\n"
+    assert done.err.splitlines()[:3] == [
+        "a.ai:2:7: warning: `chat` is checked, but this release does not do it yet",
+        "environment:1:1: warning: 'FOLKMOOT_MAX_TURN' has no effect; did you mean 'FOLKMOOT_MAX_TURNS'?",
+        "a starts",
+    ]
+    assert done.err.count("warning") == 2
+
+    assert "warning" in folkmoot("run", "a.ai", "x", "--json").err
+    quiet = folkmoot("run", "a.ai", "x", "--json", "--quiet")
+    assert (quiet.err, "warnings" in quiet.json) == ("", False)
 
 
 @pytest.mark.parametrize("arguments", [("run", "a.ai"), ("run", "a.ai", "-")])
@@ -190,6 +249,43 @@ def test_what_tools_print_does_not_mix_with_the_report(folkmoot):
 
     assert done.out == "fine\n"
     assert "LOUD" in done.err
+
+
+def test_a_run_goes_on_when_nobody_reads_its_progress_any_more(folkmoot):
+    folkmoot.write(CHAIN, {"a": [{"text": "one", "delay": "300ms"}], "b": ["two"], "c": ["three"]})
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "a starts")
+
+    process.stderr.close()
+
+    assert process.stdout.read() == "three\n"
+    process.stdout.close()
+    assert process.wait() == 0
+
+
+def test_a_tool_may_print_although_nobody_reads_it(folkmoot):
+    folkmoot.write_with_tool("loud", LOUD)
+    process = folkmoot.started("run", "a.ai", "x", "--json", "--quiet")
+
+    process.stderr.close()
+
+    assert [call["status"] for call in json.loads(process.stdout.read())["accounting"]] == ["ok"] * 3
+    process.stdout.close()
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_run_whose_report_nobody_reads_comes_to_its_end_and_fails_without_a_traceback(folkmoot, form):
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine", "delay": "300ms"}]})
+    process = folkmoot.started("run", "a.ai", "x", *form)
+    wait_for(process.stderr, "a starts")
+
+    process.stdout.close()
+
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 1
+    assert folkmoot("runs", "list", "--json").json[0]["status"] == "completed"
 
 
 def test_verbose_shows_every_request(folkmoot):

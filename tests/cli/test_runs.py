@@ -1,3 +1,4 @@
+import signal
 import sqlite3
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from folkmoot.cli.records import chosen
 from folkmoot.errors import WrongUse
 from folkmoot.views.runs import RunRow
+from tests.cli.conftest import FOREVER, interrupted, wait_for
 
 FILES = {
     "desk": "advisors: [risk.ai]\nrouter: {destinations: [billing.ai]}",
@@ -18,6 +20,14 @@ SCRIPT = {
     "billing": [{"report": "paid"}],
     "editor": [{"report": "# Paid"}],
 }
+
+PAY = """
+import threading
+
+@tool(effect="once", access="write")
+def pay() -> str:
+    threading.Event().wait()
+"""
 
 
 @pytest.fixture
@@ -126,6 +136,54 @@ def test_the_sessions_are_a_tree(ran):
     ]
     assert rows[3]["parentId"] == rows[2]["id"]
     assert rows[0]["parentId"] is None
+
+
+def test_a_run_that_waits_because_of_a_call_in_doubt_tells_so_wherever_it_is_shown(folkmoot):
+    folkmoot.write_with_tool("pay", PAY)
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "a calls t__pay")
+    interrupted(process, signal.SIGKILL)
+    doubt = "t__pay (agent a, turn 1, call 1) may or may not have happened; only a person can tell"
+
+    for _ in range(2):
+        resumed = folkmoot("runs", "resume", "last")
+        assert (resumed.code, resumed.out) == (6, "")
+        assert doubt in resumed.err
+        assert "to end the run: folkmoot runs cancel 20" in resumed.err
+        assert "runs resume" not in resumed.err
+
+    shown = folkmoot("runs", "show", "last").out
+    assert f"\n  waits    {doubt}\n" in shown
+    assert "to end the run: folkmoot runs cancel 20" in shown
+    assert "\n  a waiting\n" in shown
+    assert "\n    turn 1: t__pay(): may or may not have happened\n" in shown
+    assert folkmoot("sessions", "list", "--json").json[0]["status"] == "waiting"
+
+    assert folkmoot("runs", "cancel", "last").code == 0
+    assert "t__pay(): may or may not have happened" in folkmoot("runs", "show", "last").out
+
+
+def test_a_session_of_an_interrupted_run_is_not_shown_as_running(folkmoot):
+    folkmoot.write({"a": "description: a"}, {"a": [FOREVER]})
+    process = folkmoot.started("run", "a.ai", "x")
+    wait_for(process.stderr, "a starts")
+    interrupted(process, signal.SIGKILL)
+
+    assert "\n  a interrupted\n" in folkmoot("runs", "show", "last").out
+
+
+def test_an_agent_that_was_called_as_a_tool_has_the_cause_that_the_graph_names(folkmoot):
+    ask = {"tool": "agent.clerk", "arguments": {"prompt": "p", "reason": "r"}}
+    folkmoot.write(
+        {"boss": "agents: [clerk.ai]", "clerk": "description: c"},
+        {"boss": [{"calls": [ask]}, {"report": "fine"}], "clerk": ["found"]},
+    )
+    folkmoot("run", "boss.ai", "x", "-q")
+
+    assert "agent clerk.ai" in folkmoot("graph").out
+    assert folkmoot("sessions", "list").out.splitlines()[2].split()[1:4] == ["clerk", "completed", "agent"]
+    assert folkmoot("sessions", "list", "--json").json[1]["cause"] == "sub"
+    assert "clerk (agent) completed" in folkmoot("runs", "show", "last").out
 
 
 ROWS = [RunRow(run_id, "a.ai", "completed", "", "") for run_id in ("20260102-1", "20260101-1", "20260101-11")]

@@ -83,6 +83,11 @@ def test_a_model_by_flag_that_is_not_known_is_told_once(tmp_path):
         ({"handoff": "b.ai"}, {}, "--set:1:1: there is no setting 'handoff'"),
         ({"budget.usd": "-1"}, {}, "--set:1:1: `budget.usd` must be greater than 0, not -1"),
         ({}, {"FOLKMOOT_MAX_TURNS": "0"}, "environment:1:1: `FOLKMOOT_MAX_TURNS` must be at least 1, not 0"),
+        (
+            {"router": "x"},
+            {},
+            "--set:1:1: there is no setting 'router'; there are approvals.unattended, budget.descendants, ",
+        ),
         ({}, {"FOLKMOOT_LLM_TIMEOUT": "soon"}, "environment:1:1: `FOLKMOOT_LLM_TIMEOUT` must be a duration"),
     ],
 )

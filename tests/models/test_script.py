@@ -111,7 +111,7 @@ def test_everything_that_may_stand_in_a_script():
         ({"text": 5}, "text: Expected `str`, got `int`"),
         ({"error": {"mesage": "m"}}, "error.mesage: unknown key 'mesage'; did you mean 'message'?"),
         ({"error": {"status": 7}}, "error.status: Expected `int` >= 100"),
-        ({"error": {"retryAfter": "soon"}}, "error.retryAfter: 'soon' is no duration; write 200ms, 5s, 2m, 1h or off"),
+        ({"error": {"retryAfter": "soon"}}, "error.retryAfter: 'soon' is no duration; write 200ms, 5s, 2m, 1h, 1d, 1500 (milliseconds) or off"),
         ({"delay": "5 s"}, "delay: '5 s' is no duration"),
         ({"delay": True}, "delay: True is no duration"),
         ({"delay": None}, "delay: None is no duration"),
@@ -193,7 +193,7 @@ def test_a_rule_looks_for_words_or_for_a_pattern(when, said, fits):
 
 @pytest.mark.parametrize(
     ("written", "seconds"),
-    [("off", 0.0), ("5s", 5.0), ("1.5m", 90.0), ("1h", 3600.0), (250, 0.25), ("40", 0.04)],
+    [("off", 0.0), ("5s", 5.0), ("1.5m", 90.0), ("1h", 3600.0), ("1d", 86_400.0), (250, 0.25), ("40", 0.04)],
 )
 def test_durations_are_written_as_everywhere(written, seconds):
     script = read_script({"agents": {"a": [{"delay": written}]}})

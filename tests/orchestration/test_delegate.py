@@ -94,6 +94,21 @@ async def test_twenty_calls_under_five_requests_make_five_requests(desk):
     assert sum("5 requests of the run" in text for text in results) == 17
 
 
+async def test_twenty_calls_under_a_limit_of_tokens_leave_enough_for_the_root_to_close(desk):
+    """Pains 2, the first scenario: at least one child runs, and the total stays within the limit."""
+    settings = SETTINGS + "budget: {tokens: 3000}\n"
+    files = {"desk": "agents: [clerk.ai]\nmaxToolCallsPerTurn: 20", "clerk": ""}
+    child = {"text": "3", "usage": {"tokensIn": 900, "tokensOut": 100}}
+    root = {"calls": [ASK] * 20, "usage": {"tokensIn": 500, "tokensOut": 100}}
+    closing = {"report": "as far as it went", "usage": {"tokensIn": 900, "tokensOut": 50}}
+    played = await desk(files, {"desk": [root, closing], "clerk": [child]}, settings=settings).run("desk.ai")
+
+    assert played.report == "as far as it went"
+    assert len(played.model.heard_from("clerk")) >= 1
+    assert played.result.totals.tokens_in + played.result.totals.tokens_out <= 3000
+    assert "3000 tokens of the run" in played.model.heard_from("desk")[1].messages[-1].text
+
+
 async def test_calls_deeper_than_the_limit_are_refused(desk):
     """X-3, O-25: the root counts."""
     files = {"a": "agents: [b.ai]", "b": "agents: [c.ai]", "c": "agents: [d.ai]", "d": ""}

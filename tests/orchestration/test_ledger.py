@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.budget import Allowance, Budget, Limits
+from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits
 from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, SessionStarted
 from folkmoot.domain.message import Message, Usage
 from folkmoot.engine.clock import FakeClock
@@ -66,7 +66,7 @@ def test_a_childs_budget_is_a_part_of_its_parents_and_the_narrower_one_is_named(
     ledger.fold("0/advisor:law", REQUEST)
 
     room = ledger.allowance("0/advisor:law").tokens
-    assert (room.left, room.limit) == (2000, "3000 tokens of 'desk'")
+    assert (room.left, room.limit) == (2000 - 2 * LEAST_OUTPUT, "3000 tokens of 'desk'")
     assert ledger.allowance("0").tokens.left == 2000
 
 

@@ -7,6 +7,7 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
+    ToolInDoubt,
     ToolStarted,
 )
 from folkmoot.views.livetree import LiveTree, live_tree, open_rows, rows
@@ -65,6 +66,9 @@ def test_a_branch_says_what_it_does_now():
     tree.take(draft(ToolFinished(turn=1, call=1, tool="look", text="", evidence="e")))
     tree.take(draft(ToolFailed(turn=1, call=3, tool="write", text="(tool failed: no)")))
     assert (tree.root.doing, tree.root.note) == ("look", "write: (tool failed: no)")
+
+    tree.take(draft(ToolInDoubt(turn=1, call=2, tool="look")))
+    assert (tree.root.tools, tree.root.note) == ({}, "look may or may not have happened")
 
 
 def test_an_agent_waits_for_its_advisors_by_name_or_by_number():

@@ -36,7 +36,7 @@ async def test_a_run_is_told_with_who_caused_whom(desk):
         "    clerk starts, called as a tool",
         "    clerk is done",
         "  billing is done",
-        "    billing hands over to editor",
+        "  billing hands over to editor",
         "    editor starts, to answer after the others",
         "    editor is done",
     ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
+from msgspec import Struct
 
-from folkmoot.cli.call import AsJson, Call, Target, call_of
+from folkmoot.cli.call import AsJson, Target, call_of
 from folkmoot.cli.complete import agent_files
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
     from folkmoot.cli.shown import in_one_line
 
     call = call_of(context)
-    graph = _graph(call, Target(folder=call.folder, agent=""))
+    graph = call.load(Target(folder=call.folder, agent="")).graph
     if as_json:
         write_json([_summary(graph, agent) for agent in graph.agents.values()])
     elif not graph.agents:
@@ -68,12 +71,13 @@ def show(
 
     call = call_of(context)
     target = call.target(agent)
-    graph = _graph(call, target)
+    graph = call.load(target).graph
     found = find_agent(graph, target.agent)
     if as_json:
-        write_json(_document(graph, found))
+        write_json(_document(graph, found, _whole))
         return
-    for key, value in _document(graph, found).items():
+    differing = msgspec.to_builtins  # which leaves out defaults
+    for key, value in _document(graph, found, differing).items():
         if value not in (None, "", [], {}):
             write(f"{key}: {_text(value)}")
 
@@ -90,13 +94,6 @@ def template() -> None:
     from folkmoot.loader.template import template as agent_template
 
     write(agent_template().rstrip("\n"))
-
-
-def _graph(call: Call, target: Target) -> Graph:
-    from folkmoot.app import load_project
-
-    only = target.agent if target.alone else None
-    return load_project(target.folder, overrides=call.overrides, only=only).graph
 
 
 def _status(graph: Graph, agent: Agent) -> str:
@@ -116,9 +113,7 @@ def _summary(graph: Graph, agent: Agent) -> dict[str, Any]:
     }
 
 
-def _document(graph: Graph, agent: Agent) -> dict[str, Any]:
-    import msgspec
-
+def _document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any]) -> dict[str, Any]:
     from folkmoot.loader.bounds import worst_case
 
     return {
@@ -128,18 +123,26 @@ def _document(graph: Graph, agent: Agent) -> dict[str, Any]:
         "destinations": list(agent.destinations),
         "handoff": agent.handoff,
         "agents": list(agent.agents),
-        "team": msgspec.to_builtins(agent.team),
+        "team": agent.team and plain(agent.team),
         "chat": agent.chat,
         "referredToBy": sorted(
             other.file for other in graph.agents.values() if agent.file in (to for _, to in other.edges)
         ),
         "tools": list(agent.tools),
         "models": [choice.ref for choice in agent.models],
-        "input": msgspec.to_builtins(agent.input),
-        "output": msgspec.to_builtins(agent.output),
-        "options": msgspec.to_builtins(agent.tuning),
-        "budget": msgspec.to_builtins(agent.budget),
+        "input": plain(agent.input),
+        "output": plain(agent.output),
+        "options": plain(agent.tuning),
+        "budget": plain(agent.budget),
         "worstCaseModelRequests": worst_case(graph, agent.file),
+    }
+
+
+def _whole(value: Struct) -> Any:
+    """Everything that holds, for programs, which know no defaults."""
+    return {
+        field.encode_name: msgspec.to_builtins(getattr(value, field.name))
+        for field in msgspec.structs.fields(value)
     }
 
 

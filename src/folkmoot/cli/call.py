@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from folkmoot.errors import WrongUse
+
+if TYPE_CHECKING:
+    from folkmoot.loader.load import Loaded
 
 T = TypeVar("T")
 SETTINGS = "folkmoot.yaml"
@@ -45,12 +48,21 @@ class Call:
         """An agent by its id or its file: within the project, or a path from here."""
         path = Path(agent).resolve()
         if not agent.endswith(".ai") or not path.is_file():
+            if not self.project and not nearest_project(Path.cwd()):
+                raise _no_agent_file(agent)
             return Target(folder=self.folder, agent=agent)
         folder = self.project.resolve() if self.project else nearest_project(path.parent)
         if folder is None:
             return Target(folder=path.parent, agent=path.name, alone=True)
         inside = path.is_relative_to(folder)
         return Target(folder=folder, agent=path.relative_to(folder).as_posix() if inside else agent)
+
+    def load(self, target: Target) -> Loaded:
+        """Its project, or only the file and what that refers to."""
+        from folkmoot.app import load_project
+
+        only = target.agent if target.alone else None
+        return load_project(target.folder, overrides=self.overrides, only=only)
 
 
 def call_of(context: typer.Context) -> Call:
@@ -67,6 +79,20 @@ def finished(work: Coroutine[Any, Any, T]) -> T:
 
 def nearest_project(start: Path) -> Path | None:
     return next((folder for folder in (start, *start.parents) if (folder / SETTINGS).is_file()), None)
+
+
+def _no_agent_file(agent: str) -> WrongUse:
+    """Without a project there are only files: nothing else is read to find out what was meant."""
+    from folkmoot.loader.hints import near
+
+    if Path(f"{agent}.ai").is_file():
+        return WrongUse(f"there is no agent file {agent!r}; did you mean '{agent}.ai'?")
+    if Path(agent).is_dir():
+        return WrongUse(f"{agent!r} is a folder; name an agent file in it, or a project with --project")
+    hint = near(agent, [str(file) for file in Path(agent).parent.glob("*.ai")])
+    return WrongUse(
+        f"there is no agent file {agent!r}{hint or f', and no {SETTINGS} here or above that makes a project'}"
+    )
 
 
 def read_overrides(pairs: list[str]) -> dict[str, str]:

@@ -57,12 +57,9 @@ def check(
 
 def checked(call: Call, target: Target) -> Loaded:
     """As `load_project`, and with the scripts of scripted models read too."""
-    from folkmoot.app import load_project
     from folkmoot.models.choose import ProviderModels
 
-    loaded = load_project(
-        target.folder, overrides=call.overrides, only=target.agent if target.alone else None
-    )
+    loaded = call.load(target)
     models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)
     if problems := list(models.problems()):
         raise DeclarationError([*loaded.warnings, *problems])

@@ -54,7 +54,11 @@ def show(
 
 
 def _written(setting: Setting) -> str:
+    from folkmoot.domain.duration import written
+
     value = setting.value
     if value is None:
         return "-"
+    if setting.unit:
+        return written(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

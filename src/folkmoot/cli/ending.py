@@ -10,7 +10,8 @@ from folkmoot.cli.interrupt import INTERRUPTED
 from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
 from folkmoot.domain.report import Report
 from folkmoot.views.accounting import Totals
-from folkmoot.views.result import Doubt, Result
+from folkmoot.views.doubts import Doubt
+from folkmoot.views.result import Result
 
 
 def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import agents, check, config, doctor, graph, init, log, run, runs, sessions, trust
+from folkmoot.cli import agents, check, config, doctor, graph, init, log, run, runs, sessions, streams, trust
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import WrongUse
@@ -55,14 +55,13 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
     if platform == "win32":
         print("folkmoot runs on Linux and macOS; on Windows, use it inside WSL", file=sys.stderr)
         return 2
-    _make_streams_usable()
+    streams.make_usable()
     try:
         code = _carry_out(given)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read this has gone; the rest leads nowhere
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except BrokenPipeError:
+        streams.lead_nowhere(sys.stdout.fileno())
         return 1
 
 
@@ -79,16 +78,6 @@ def _carry_out(given: list[str]) -> int:
         raise
     except (Exception, KeyboardInterrupt) as error:
         return report_failure(error, given)
-
-
-def _make_streams_usable() -> None:
-    """One that is closed leads nowhere; one that cannot write a character spells it out instead of failing."""
-    for name in ("stdin", "stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
-        elif hasattr(stream, "reconfigure") and name != "stdin":
-            stream.reconfigure(errors="backslashreplace")
 
 
 def hoisted(arguments: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Protocol
 from folkmoot.cli.output import console, say
 from folkmoot.cli.shown import shown
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import SessionFailed
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.views.timeline import line_of
 
@@ -74,6 +75,8 @@ class Lines(Silence):
 
     def take(self, draft: Draft) -> None:
         super().take(draft)
+        if isinstance(draft.event, SessionFailed) and "/" not in draft.span:
+            return  # the whole run failed with it, and its end is told
         if line := line_of(draft, detailed=self._detailed):
             indent = line[: len(line) - len(line.lstrip())]
             say(indent + " ".join(line.split()))

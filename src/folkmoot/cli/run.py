@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Quiet, call_of
+from folkmoot.cli.call import AsJson, Call, Quiet, Target, call_of
 from folkmoot.cli.complete import agent_files
 from folkmoot.errors import WrongUse
+
+if TYPE_CHECKING:
+    from folkmoot.app import Folkmoot
+    from folkmoot.cli.perform import Begin
+    from folkmoot.orchestration.invocation import HearSpan
+    from folkmoot.views.result import Result
 
 
 def run(
@@ -46,15 +53,35 @@ def run(
     target = call.target(agent)
     request = _request(text, agent)
     began = time.monotonic()
+    _refuse_unknown(call, target)
+    result = perform(call, target, _beginning(target.agent, request, quiet=quiet), quiet=quiet)
+    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
+
+def _refuse_unknown(call: Call, target: Target) -> None:
+    """Before a journal is made for nothing; where there is one, the run itself finds out."""
+    from folkmoot.app import find_agent
+    from folkmoot.cli.records import has_run
+
+    if not has_run(target.folder):
+        find_agent(call.load(target).graph, target.agent)
+
+
+def _beginning(agent: str, request: str, *, quiet: bool) -> Begin:
+    """Warnings about agents that this run cannot reach are left to `check`."""
+    from folkmoot.cli.output import STYLES, say
+    from folkmoot.engine.admission import reachable
 
     def begin(moot: Folkmoot, hear: HearSpan | None) -> Awaitable[Result]:
-        for warning in () if quiet else moot.warnings:
-            say(str(warning), STYLES["warning"])
-        return moot.run(target.agent, request, hear=hear)
+        beside = moot.graph.agents.keys() - {
+            reached.file for reached in reachable(moot.graph, moot.agent(agent))
+        }
+        for warning in moot.warnings:
+            if not quiet and warning.file not in beside:
+                say(str(warning), STYLES["warning"])
+        return moot.run(agent, request, hear=hear)
 
-    result = perform(call, target, begin, quiet=quiet)
-    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
+    return begin
 
 
 def _request(text: str | None, agent: str) -> str:

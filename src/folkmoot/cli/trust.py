@@ -71,11 +71,9 @@ def is_attended() -> bool:
 
 
 def missing_trust(call: Call, target: Target) -> list[Wish]:
-    from folkmoot.app import load_project
     from folkmoot.tools.trust import TrustStore, wishes
 
-    only = target.agent if target.alone else None
-    settings = load_project(target.folder, overrides=call.overrides, only=only).graph.settings
+    settings = call.load(target).graph.settings
     return TrustStore(os.environ).missing(target.folder, wishes(target.folder, settings))
 
 

@@ -36,6 +36,8 @@ class Setting(Value):
     """`--set`, `environment FOLKMOOT_…`, `file:line` or `default`."""
     file: str = ""
     """The agent it holds for; empty: the project."""
+    unit: str = ""
+    """`s` if the value is a duration: it is in seconds."""
 
 
 class Found(NamedTuple):
@@ -107,29 +109,36 @@ def report(project: Project, draft: Draft | None) -> Iterator[Setting]:
     for name, field in _options().items():
         found = ask(name, project, draft)
         value = msgspec.to_builtins(found.value)
-        yield Setting(field.encode_name, value, found.source, draft.file if draft else "")
+        yield Setting(field.encode_name, value, found.source, draft.file if draft else "", _unit(field.type))
 
 
 def report_settings(project: Project) -> Iterator[Setting]:
     """Every setting of the project with its source, options included."""
-    yield from _flat(project.settings, (), project)
+    yield from _flat(project.settings, (), project, "")
     yield from report(project, None)
 
 
-def _flat(value: Any, path: tuple[str, ...], project: Project) -> Iterator[Setting]:
+def _flat(value: Any, path: tuple[str, ...], project: Project, unit: str) -> Iterator[Setting]:
     if isinstance(value, msgspec.Struct):
         for field in definition(type(value)).fields:
             if not (isinstance(value, Options) and field.name in _options()):
-                yield from _flat(getattr(value, field.name), (*path, field.encode_name), project)
+                below = (*path, field.encode_name)
+                yield from _flat(getattr(value, field.name), below, project, _unit(field.type))
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _flat(inner, (*path, key), project)
+            yield from _flat(inner, (*path, key), project, "")
     else:
         key = ".".join(path)
         node = find(project.node, path) or (value and _short_form(project.node, path))
         source = f"{node.place.file}:{node.place.line}" if node else DEFAULT
         source = project.above[key].source if key in project.above else source
-        yield Setting(key, msgspec.to_builtins(value), source)
+        yield Setting(key, msgspec.to_builtins(value), source, unit=unit)
+
+
+def _unit(type: inspect.Type) -> str:
+    types = type.types if isinstance(type, inspect.UnionType) else (type,)
+    extras = [each.extra or {} for each in types if isinstance(each, inspect.Metadata)]
+    return "s" if any(extra.get("written") == "duration" for extra in extras) else ""
 
 
 def _short_form(node: Node, path: tuple[str, ...]) -> Node | None:

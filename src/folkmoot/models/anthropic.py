@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Raw
 
 from folkmoot.domain.message import Answer, Message, ToolSpec
-from folkmoot.models.anthropic_reply import Heard, whole
+from folkmoot.models import anthropic_reply
+from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
 from folkmoot.models.transcript import (
     NO_RESULT,
@@ -58,18 +59,8 @@ class Anthropic:
         self._tools = ToolLists(_tool)
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        """One attempt: in one piece, or as a stream when somebody listens."""
-        body, within = self.body(request, stream=hear is not None), request.tuning.llm_timeout
-        if hear is None:
-            return whole(self._endpoint, await self._endpoint.ask(body, within=within))
-        heard = Heard(self._endpoint, hear)
-        rest = await self._endpoint.listen(body, within=within, take=heard.take)
-        if not rest:
-            return heard.answer()
-        answer = whole(self._endpoint, rest)
-        if answer.message.text:
-            hear(answer.message.text)
-        return answer
+        body = self.body(request, stream=hear is not None)
+        return await attempt(self._endpoint, anthropic_reply, body, request.tuning.llm_timeout, hear)
 
     def body(self, request: Request, *, stream: bool) -> bytes:
         transcript = self._transcripts.of(request.session, request.messages)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from folkmoot.domain.budget import Allowance, Budget, Limits, Room
+from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.events import Event, LlmFailed, LlmRequest, LlmResponse, SessionStarted
 from folkmoot.domain.spans import conversation
 from folkmoot.ports import Clock
@@ -46,6 +46,8 @@ class Ledger:
         self._scopes: dict[str, list[Scope]] = {}
         self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
         self._reserved: dict[str, LlmRequest] = {}
+        self._closing: dict[str, int] = {}
+        """Tokens that the next request of a session will take at least: its conversation so far."""
         self._admitted: set[str] = set()
 
     def open(self, span: str, budget: Budget, owner: str, since: str = "") -> None:
@@ -60,10 +62,12 @@ class Ledger:
         match event:
             case LlmRequest():
                 self._reserved[span] = event
+                self._closing[span] = event.reserved_tokens - event.max_output
                 self._spend(span, 1, event.reserved_tokens, event.reserved_usd)
             case LlmResponse():
                 asked = self._reserved.pop(span)
                 used = event.usage.tokens_in + event.usage.tokens_out
+                self._closing[span] = used
                 self._spend(span, 0, used - asked.reserved_tokens, event.cost_usd - asked.reserved_usd)
             case LlmFailed():
                 asked = self._reserved.pop(span)
@@ -120,13 +124,14 @@ class Ledger:
 
     def _rooms(self, scope: Scope, span: str) -> list[tuple[str, Room]]:
         budget, spent, rooms = scope.budget, self._tallies[scope.span], []
+        # The last request belongs to whoever must say at the end what happened, and so do the tokens for it.
+        kept = 0 if _in_line(scope.span, span) else 1
         if budget.requests is not None:
-            # The last request belongs to whoever must say at the end what happened.
-            kept = 0 if _in_line(scope.span, span) else 1
             left = budget.requests - spent.requests - kept
             rooms.append(("requests", Room(left, f"{budget.requests} requests of {scope.owner}")))
         if budget.tokens is not None:
-            left = budget.tokens - spent.tokens
+            closing = self._closing.get(scope.span, 0) + 2 * LEAST_OUTPUT
+            left = budget.tokens - spent.tokens - kept * closing
             rooms.append(("tokens", Room(left, f"{budget.tokens} tokens of {scope.owner}")))
         if budget.usd is not None:
             rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner}")))

@@ -19,26 +19,13 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
-    ToolInDoubt,
-    ToolStarted,
 )
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
-from folkmoot.domain.value import Value
 from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.doubts import Doubt, doubts
 from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.teams import TeamTranscript, team_transcripts
-
-
-class Doubt(Value):
-    """A call that was under way when its process died; nobody knows whether it was made."""
-
-    agent_id: str
-    tool: str
-    turn: int
-    call: int
-    key: str
-    """As in `waiting`."""
 
 
 class Result:
@@ -106,18 +93,7 @@ class Result:
 
     @cached_property
     def in_doubt(self) -> list[Doubt]:
-        begun: dict[tuple[str, int, int], str] = {}
-        doubts: dict[tuple[str, int, int], Doubt] = {}
-        for draft in self._drafts:
-            match draft.event:
-                case ToolStarted(turn=turn, call=call, key=key):
-                    begun[draft.session_id, turn, call] = key
-                case ToolInDoubt(turn=turn, call=call, tool=tool):
-                    place = (draft.session_id, turn, call)
-                    doubts[place] = Doubt(draft.agent_id, tool, turn, call, begun[place])
-                case ToolFinished(turn=turn, call=call) | ToolFailed(turn=turn, call=call):
-                    doubts.pop((draft.session_id, turn, call), None)
-        return list(doubts.values())
+        return doubts(self._drafts)
 
     @property
     def final_agent_id(self) -> str | None:
