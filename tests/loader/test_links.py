@@ -121,6 +121,7 @@ def test_the_supervisor_and_the_team_file_may_hand_off(tmp_path):
         ({"m.ai": "team: {members: [x.ai]}"}, "a member has no answer to work out with others"),
         ({"s.ai": "team: {members: [x.ai]}"}, "s.ai:2:7: this agent leads the team of 't.ai'; it cannot have another"),
         ({"t.ai": "team: {members: [m.ai], supervisor: s.ai}\nrouter: {destinations: [x.ai]}"}, "put `router` there"),
+        ({"t.ai": "team: {members: [m.ai, x/s.ai], supervisor: s.ai}", "x/s.ai": PLAIN}, "'x/s.ai' has the id of its lead, 's'"),
     ],
 )  # fmt: skip
 def test_members_only_broadcast_and_a_lead_only_leads(tmp_path, files, message):

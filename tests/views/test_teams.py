@@ -23,6 +23,8 @@ async def test_a_team_is_told_with_who_spoke_when(desk):
         "  chief broadcasts: fix line 3",
         "  tester takes its part as a member",
     ]
+    assert told[-4].startswith("  tester failed: no model answered")
+    assert told[-3].startswith("  member tester failed and is no longer in the team. Reason: ")
     assert told[-2:] == ["  chief takes its part as the lead", "  chief is done"]
 
 

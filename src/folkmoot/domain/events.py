@@ -342,10 +342,7 @@ class TeamCalled(Event):
 
 
 class TeamBroadcast(Event):
-    """Somebody speaks to the whole team. Everyone else reads it once, before the next own turn.
-
-    Its timestamp is that of its entry.
-    """
+    """Somebody speaks to the whole team, at the time of the entry; everyone else reads it once, before a turn."""
 
     type = "team.broadcast"
     kind: Literal["update", "failure"] = field(name="type")

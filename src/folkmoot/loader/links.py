@@ -34,11 +34,15 @@ def _check_names(draft: Draft, findings: Findings) -> None:
         for link in draft.links:
             if link.pattern != pattern:
                 continue
-            id = link.to.rpartition("/")[2].removesuffix(".ai")
+            id = _id(link.to)
             if before := seen.get(id):
                 message = f"two {CALLED[pattern]}s have the id {id!r}: {before!r} and {link.to!r}"
                 findings.error(link.place, f"{message}; keep one, or rename a file")
             seen[id] = link.to
+
+
+def _id(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".ai")
 
 
 def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
@@ -57,6 +61,11 @@ def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
         for key in ("router", "team"):
             if getattr(drafts[member].declared, key) is not None:
                 _refuse_member(drafts[member], draft, key, findings)
+    leads = draft.files("lead") or ((draft.file,) if draft.declared.team else ())
+    for member in draft.files("member"):
+        if _id(member) in map(_id, leads):
+            message = f"{member!r} has the id of its lead, {_id(member)!r}, under which both broadcast"
+            findings.error(draft.at("team", "members"), f"{message}; rename one of the files")
     for lead in draft.files("lead"):
         if drafts[lead].declared.team is not None:
             message = f"this agent leads the team of {draft.file!r}; it cannot have another: take one out"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
-from itertools import count
 
 from msgspec.structs import replace
 
@@ -67,15 +65,15 @@ class _Team:
         cycle = 1
         try:
             await self._assemble()
-            for cycle in count(1):
+            while True:
                 await self._members_part(cycle)
                 asked, outcome = await self._leads_part(cycle)
                 if outcome.exit != BROADCAST:
                     return await self._end(cycle, asked, outcome)
+                cycle += 1
         except asyncio.CancelledError:
             self._let_go(cycle, "the run was cancelled")
             raise
-        raise AssertionError("cycles are counted without end")
 
     async def _assemble(self) -> None:
         """Admit the members, and let each seat's own advisors speak before its first part."""
@@ -160,7 +158,9 @@ class _Team:
         )
         brief = brief_of(run, seat, asked, self._states.get(seat.name))
         opened = folded(brief, [SessionStarted(seat.agent.file, asked.prompt(run))])
-        unread = self._broker.consume(asked.place, seat.name, cycle, partial(_leaves_room, opened))
+        unread = self._broker.consume(
+            asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
+        )
         return replace(asked, blocks=(*asked.blocks, *unread)), brief
 
     async def _speak(self, seat: Seat, asked: Invocation, brief: Brief) -> Outcome:
@@ -204,7 +204,3 @@ class _Team:
         members = tuple(self._members[name].agent.id for name in self._broker.present(cycle))
         if members:
             self._run.log.once(self._inv.place, TeamCancelled(members=members, reason=reason))
-
-
-def _leaves_room(opened: State, text: str) -> bool:
-    return fits(opened, estimated_tokens(text))

@@ -81,6 +81,8 @@ def _form(event: Event) -> str:
             return _STARTS[cause]
         case SessionCompleted(outcome=outcome) if outcome.exit in (ROUTE, BROADCAST):
             return ""
+        case TeamBroadcast(kind="failure"):
+            return "{event.message}"
         case HandoffRequested(kind="chain"):
             return "{event.sender} hands over to {event.receiver}"
         case LlmRequest(attempt=attempt) if attempt > 1:
