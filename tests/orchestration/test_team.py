@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from folkmoot import Folkmoot, Surroundings
+from folkmoot import Folkmoot, MemoryJournal, Surroundings, tool
 from tests.desk import blocks
+from tests.test_resume import cut_and_continued
 
 FILES = {"chief": "team: {members: [coder.ai, tester.ai]}", "coder": "", "tester": ""}
 SAID = {
@@ -214,7 +215,7 @@ async def test_a_member_without_turns_left_fails_when_it_would_have_to_go_on(des
 
     assert len(played.model.heard_from("coder")) == len(played.model.heard_from("tester")) == 1
     assert [event.reason for event in played.events("team.member_failed")] == [
-        "it has used all its 1 turns"
+        "it has no turn left; its limit is 1"
     ] * 2
     [news] = heard(played, "chief")[1]
     assert "member tester failed and is no longer in the team." in news
@@ -409,6 +410,58 @@ async def test_cancelling_stops_every_member_and_starts_nobody(desk):
     assert spans(played, "session.cancelled") == ["0/member:coder/cycle:1", "0/member:tester/cycle:1"]
     assert played.events("team.cancelled")[0].members == ("coder", "tester")
     assert {request.agent for request in at.model.heard} == {"coder", "tester"}
+
+
+async def test_cancelling_names_only_those_still_in_the_team(desk):
+    """A-112, A-74: while the lead thinks, coder has left already."""
+    at = desk(FILES, SAID | {"coder": [left("done")], "chief": [{"delay": "1h", "text": "late"}]})
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("chief", "hello"))
+        await at.clock.advance(1)
+        await moot.cancel("run-1", "no more")
+        played = await at.played(await running)
+
+    assert spans(played, "session.cancelled") == ["0/lead/cycle:1"]
+    assert [event.members for event in played.events("team.cancelled")] == [("tester",)]
+
+
+async def test_a_member_that_waits_for_a_person_parks_the_run_and_the_others_are_not_lost(desk):
+    """O-22, A-71: resumed, only the call in doubt is still open."""
+    sent = []
+
+    @tool(effect="once", access="write")
+    async def send(to: str) -> str:
+        """Send it."""
+        sent.append(to)
+        return "sent"
+
+    files = {**FILES, "coder": "tools: [send]"}
+    script = SAID | {"coder": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "sent it"]}
+    whole = await desk(files, script, tools=[send]).run("chief")
+    again = desk(files, script, tools=[send])
+    cut = whole.types.index("tool.started") + 1
+    played = await cut_and_continued(again, whole.drafts, cut, MemoryJournal(again.clock.monotonic))
+
+    assert sent == ["x"]
+    assert played.result.waiting == ["run-1/0/member:coder/cycle:1/turn:1/call:1"]
+    assert [event.member_id for event in played.events("team.broadcast")] == ["tester"]
+
+
+@pytest.mark.parametrize("slow", ["coder", "tester"])
+async def test_who_is_quicker_changes_nothing_that_anybody_reads(desk, slow):
+    """A-76, A-77: the order of the transcript follows from the file."""
+    late = [{"delay": "5s", **said} for said in SAID[slow]]
+    at = desk(FILES, SAID | {slow: late})
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("chief", "hello"))
+        await at.clock.advance(6)
+        await at.clock.advance(6)
+        played = await at.played(await running)
+
+    assert played.report == "it is done"
+    assert [agent for agent, _ in sections(heard(played, "chief")[0][0])] == ["coder", "tester"]
+    assert [agent for agent, _ in sections(heard(played, "coder")[1][0])] == ["tester", "chief"]
+    assert [said.order for said in played.result.teams[0].broadcasts] == [1, 2, 3, 4, 5]
 
 
 class Notebook:

@@ -48,6 +48,10 @@ class Broker:
     def called(self, seat: str, cycle: int) -> TeamCalled | None:
         return next((event for event in self._past(seat, cycle) if isinstance(event, TeamCalled)), None)
 
+    def refused(self, seat: str, cycle: int) -> bool:
+        """Whether a member is gone in this very cycle, before it was called."""
+        return any(isinstance(event, TeamBroadcast) for event in self._past(seat, cycle)[:1])
+
     def transcript(self) -> Iterator[tuple[str, TeamBroadcast]]:
         """Every broadcast with the seat it came from, in order."""
         for cycle in count(1):

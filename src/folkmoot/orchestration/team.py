@@ -65,15 +65,12 @@ class _Team:
         cycle = 1
         try:
             await self._assemble()
-            while True:
-                await self._members_part(cycle)
-                asked, outcome = await self._leads_part(cycle)
-                if outcome.exit != BROADCAST:
-                    return await self._end(cycle, asked, outcome)
+            while (led := await self._cycle(cycle))[1].exit == BROADCAST:
                 cycle += 1
         except asyncio.CancelledError:
             self._let_go(cycle, "the run was cancelled")
             raise
+        return await self._end(cycle, *led)
 
     async def _assemble(self) -> None:
         """Admit the members, and let each seat's own advisors speak before its first part."""
@@ -97,10 +94,11 @@ class _Team:
         asking = replace(inv, agent=seat.agent, span=f"{inv.span}/{seat.name}")
         return (await consult(self._run, asking, self._start)).blocks
 
-    async def _members_part(self, cycle: int) -> None:
-        """All read what there is before the first of them speaks: who is quicker changes nothing."""
+    async def _cycle(self, cycle: int) -> tuple[Invocation, Outcome]:
+        """All members read what there is before the first of them speaks: who is quicker changes nothing."""
         calls = [(self._members[name], *self._call(self._members[name], cycle)) for name in self._able(cycle)]
         await all_of((self._member_speaks(cycle, *call) for call in calls), self._run.log.write_soon)
+        return await self._leads_part(cycle)
 
     def _able(self, cycle: int) -> list[str]:
         """The members present that have a turn left; whoever has none fails here."""
@@ -108,8 +106,8 @@ class _Team:
         for name in self._broker.present(cycle):
             seat = self._members[name]
             if self._turns(seat) >= seat.max_turns:
-                self._fail(seat, cycle, f"it has used all its {seat.max_turns} turns")
-            elif not self._has_failed(seat, cycle):
+                self._fail(seat, cycle, f"it has no turn left; its limit is {seat.max_turns}")
+            elif not self._broker.refused(name, cycle):
                 able.append(name)
         return able
 
@@ -177,11 +175,6 @@ class _Team:
         self._broker.publish(asked.place, broadcast)
         self._run.log.once(asked.place, TeamMemberFailed(member_id=seat.agent.id, reason=reason))
 
-    def _has_failed(self, seat: Seat, cycle: int) -> bool:
-        """In this very cycle, before its part began."""
-        past = self._run.log.of(self._broker.span(seat.name, cycle))
-        return bool(past) and isinstance(past[0], TeamBroadcast)
-
     def _broadcast(self, seat: Seat, cycle: int, message: str) -> TeamBroadcast:
         order = self._broker.order(seat.name, cycle)
         return TeamBroadcast("update", seat.agent.id, message, self._turns(seat), order)
@@ -193,7 +186,7 @@ class _Team:
     async def _end(self, cycle: int, asked: Invocation, outcome: Outcome) -> Outcome:
         """A lead from another file has a route and a handoff of its own, which come before those of the team."""
         ended = "failed" if outcome.failed else "has reported"
-        self._let_go(cycle + 1, f"the lead {self._lead.agent.id} {ended}")
+        self._let_go(cycle, f"the lead {self._lead.agent.id} {ended}")
         if self._lead.agent.file != self._inv.agent.file:
             first = replace(asked, original=self._inv.original, blocks=self._inv.blocks)
             outcome = await carry_on(self._run, first, outcome, self._start)
@@ -201,6 +194,6 @@ class _Team:
         return outcome
 
     def _let_go(self, cycle: int, reason: str) -> None:
-        members = tuple(self._members[name].agent.id for name in self._broker.present(cycle))
+        members = tuple(self._members[name].agent.id for name in self._broker.present(cycle + 1))
         if members:
             self._run.log.once(self._inv.place, TeamCancelled(members=members, reason=reason))
