@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from folkmoot.engine.local import Identity, LocalEngine, drawn, encoded
 from folkmoot.errors import DeclarationError, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module
@@ -43,6 +44,8 @@ class Surroundings:
     """Absent: the SQLite journal in the project's `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
+    subscribers: Sequence[TeamSubscriber] = ()
+    """Told what is said in teams, and who leaves one, as it happens."""
 
 
 def load_project(
@@ -249,7 +252,8 @@ class _Workshop:
         return journal
 
     def engine(self, journal: Journal) -> LocalEngine:
-        engine = LocalEngine(journal, self._around.clock, self._around.identify)
+        around = self._around
+        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers)
         self._engines.append(engine)
         return engine
 

@@ -89,3 +89,20 @@ def test_the_session_in_the_readme_has_the_agents_of_the_example():
         "ledger",
         "editor",
     ]
+
+
+def test_the_review_team_asks_back_once_and_names_what_must_change(folkmoot):
+    """A-89: a team of three, offline."""
+    shutil.copytree(ROOT / "examples" / "review-team", folkmoot.folder, dirs_exist_ok=True)
+    script = folkmoot.folder / "script.yaml"
+    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+
+    assert folkmoot("trust", ".", "--yes").code == 0
+    assert folkmoot("check").err == "5 agents, no problems, no warnings\n"
+    review = folkmoot("run", "review.ai", "May this be merged?", "-q").out
+    assert review.startswith("**Not yet.** Two things must change")
+    shown = re.findall(r"```\n(review\.ai .*?)```", (folkmoot.folder / "README.md").read_text(), re.DOTALL)[0]
+    drawn = folkmoot("graph").out
+    assert [line.partition(".ai")[0] for line in shown.splitlines()] == [
+        line.partition(".ai")[0] for line in drawn.splitlines()
+    ]

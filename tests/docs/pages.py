@@ -6,7 +6,7 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- append: desk/a.ai -->  it is put at the end of this file
     <!-- run -->                console: each `$ command` is run, and prints what is shown; python: it is run
     <!-- output -->             what the python block before it printed
-    <!-- read by AGENT -->      the first message that AGENT got in the latest run
+    <!-- read by AGENT -->      the first message of AGENT's latest session
     <!-- not run: why -->       it is only shown
 
 Only a `text` block needs no mark. In what is shown, `...` stands for anything, and run ids, hashes and times may differ.

@@ -97,3 +97,15 @@ def test_descendants_are_counted_once_however_often_a_span_is_taken_up(ledger):
 
     assert ledger.admit("0/advisor:law") == ""
     assert ledger.admit("0/advisor:tax") == "1 descendants of 'desk'"
+
+
+def test_a_member_counts_once_over_all_its_cycles_and_a_lead_stands_for_its_team(ledger):
+    """A-81."""
+    ledger.open("0", Budget(descendants=2, requests=2), "'team'")
+    for span in ("0/member:a", "0/member:a/cycle:1", "0/member:a/cycle:2", "0/lead/cycle:1"):
+        ledger.fold(span, SessionStarted("a.ai", "x"))
+
+    assert ledger.admit("0/member:b") == ""
+    assert "2 descendants" in ledger.admit("0/member:c")
+    assert ledger.allowance("0/lead/cycle:2").requests.left == 2
+    assert ledger.allowance("0/member:a/cycle:2").requests.left == 1

@@ -41,7 +41,7 @@ class Entry(Value):
         return self.draft.event
 
 
-_DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.")
+_DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.", "team.")
 
 
 def role(draft: Draft) -> str:

@@ -8,6 +8,7 @@ from folkmoot.domain.value import Value
 
 FINAL_REPORT = "agent__final_report"
 ROUTE = "router__handoff-to"
+BROADCAST = "team__broadcast"
 
 StopReason = Literal[
     "OBJECTIVE_ACHIEVED",
@@ -45,6 +46,18 @@ class Selection(Value):
     message: str = ""
 
 
+class Broadcast(Value):
+    """What somebody said to its team."""
+
+    message: str
+    final: bool = False
+    """The sender leaves the team with it."""
+    outcome: Literal["", "success", "failure"] = ""
+    """With `final`."""
+    call: int = 0
+    """Position of the call in the model's answer; 0 for plain text."""
+
+
 class Outcome(Value):
     """How one session, or the chain behind it, ended."""
 
@@ -56,6 +69,7 @@ class Outcome(Value):
     """The exit through which the session left; orchestration gives it its meaning."""
     report: Report = Report()
     selection: Selection | None = None
+    broadcast: Broadcast | None = None
     stop_reason: StopReason = "OBJECTIVE_ACHIEVED"
     error: str = ""
 

@@ -36,10 +36,9 @@ def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:
 def unsupported(graph: Graph, root: Agent) -> Iterator[Problem]:
     """What the agent needs that is checked but not run yet."""
     for agent in reachable(graph, root):
-        for key, used in (("team", agent.team is not None), ("split", agent.split != "never")):
-            if used:
-                message = f"`{key}` is checked but not run by this release; take it out to run this agent"
-                yield Problem(file=agent.file, message=message)
+        if agent.split != "never":
+            message = "`split` is checked but not run by this release; take it out to run this agent"
+            yield Problem(file=agent.file, message=message)
 
 
 def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> Iterator[Problem]:

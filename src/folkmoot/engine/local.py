@@ -29,6 +29,7 @@ from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import ROOT
+from folkmoot.orchestration.subscribers import TeamSubscriber, told
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
 from folkmoot.views.result import Result
 
@@ -50,10 +51,17 @@ def drawn(clock: Clock) -> Identity:
 
 
 class LocalEngine:
-    def __init__(self, journal: Journal, clock: Clock, identify: Callable[[Clock], Identity] = drawn) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        identify: Callable[[Clock], Identity] = drawn,
+        subscribers: Sequence[TeamSubscriber] = (),
+    ) -> None:
         self._journal = journal
         self._clock = clock
         self._identify = identify
+        self._subscribers = subscribers
         self._owner = this_process()
         self._live: dict[str, tuple[Activation, Claim]] = {}
         self._attending: asyncio.Task[None] | None = None
@@ -151,6 +159,7 @@ class LocalEngine:
         log.watchers.append(ledger.fold)
         if any(agent.chat for agent in project.graph.agents.values()):
             log.watchers.append(chats.fold)
+        log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
         return Run(
             id=identity.run,
             seed=identity.seed,

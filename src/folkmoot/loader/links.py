@@ -13,6 +13,8 @@ Drafts = Mapping[str, Draft]
 _ONE_ID_EACH: tuple[Pattern, ...] = ("advisor", "route", "member")
 """Here an agent is called by its id: in the answer of a router, in a block of a prompt, in a broadcast."""
 
+_WITHOUT_ANSWER = {"handoff": "hand off", "router": "pass on", "team": "work out with others"}
+
 
 def check_links(drafts: Drafts, findings: Findings) -> None:
     for draft in drafts.values():
@@ -20,6 +22,8 @@ def check_links(drafts: Drafts, findings: Findings) -> None:
         _check_team(draft, drafts, findings)
     if order := _in_order(drafts, findings):
         _check_formats(drafts, order, findings)
+        for draft in drafts.values() if findings.sound else ():
+            _check_seats(draft, drafts, findings)
     if findings.sound:
         _warn_of_strangers(drafts, findings)
 
@@ -30,11 +34,15 @@ def _check_names(draft: Draft, findings: Findings) -> None:
         for link in draft.links:
             if link.pattern != pattern:
                 continue
-            id = link.to.rpartition("/")[2].removesuffix(".ai")
+            id = _id(link.to)
             if before := seen.get(id):
                 message = f"two {CALLED[pattern]}s have the id {id!r}: {before!r} and {link.to!r}"
                 findings.error(link.place, f"{message}; keep one, or rename a file")
             seen[id] = link.to
+
+
+def _id(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".ai")
 
 
 def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
@@ -44,11 +52,35 @@ def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
                 draft.at("team", "supervisor"), f"{member!r} is a member of this team too; take one out"
             )
         if member in drafts and drafts[member].declared.handoff is not None:
-            findings.error(
-                drafts[member].at("handoff"),
-                f"this agent is a member of the team of {draft.file!r}; a member has no answer to hand off: "
-                f"take `handoff` out, or put it into {draft.file!r}",
-            )
+            _refuse_member(drafts[member], draft, "handoff", findings)
+
+
+def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
+    """Members only broadcast; who leads a team does nothing else with it than lead it."""
+    for member in draft.files("member"):
+        for key in ("router", "team"):
+            if getattr(drafts[member].declared, key) is not None:
+                _refuse_member(drafts[member], draft, key, findings)
+    leads = draft.files("lead") or ((draft.file,) if draft.declared.team else ())
+    for member in draft.files("member"):
+        if _id(member) in map(_id, leads):
+            message = f"{member!r} has the id of its lead, {_id(member)!r}, under which both broadcast"
+            findings.error(draft.at("team", "members"), f"{message}; rename one of the files")
+    for lead in draft.files("lead"):
+        if drafts[lead].declared.team is not None:
+            message = f"this agent leads the team of {draft.file!r}; it cannot have another: take one out"
+            findings.error(drafts[lead].at("team"), message)
+        if draft.declared.router is not None:
+            message = f"{lead!r} leads this team, so that only it could choose: put `router` there"
+            findings.error(draft.at("router"), message)
+
+
+def _refuse_member(member: Draft, team: Draft, key: str, findings: Findings) -> None:
+    findings.error(
+        member.at(key),
+        f"this agent is a member of the team of {team.file!r}; a member has no answer to {_WITHOUT_ANSWER[key]}: "
+        f"take `{key}` out, or put it into {team.file!r}",
+    )
 
 
 def _warn_of_strangers(drafts: Drafts, findings: Findings) -> None:

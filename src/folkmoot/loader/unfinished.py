@@ -11,7 +11,7 @@ from folkmoot.domain.settings import Settings
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.nodes import Node, place_of
 
-FRONTMATTER = ("team", "split", "cache", "plugins", "tool_output")
+FRONTMATTER = ("split", "cache", "plugins", "tool_output")
 SETTINGS = ("orchestration", "approvals", "storage", "agents.defaults.task_continuation", "limits.a2a_hops")
 
 

@@ -41,6 +41,14 @@ class Route(Selection, forbid_unknown_fields=True):
     """Where a router sends the request. Written as a string: the agent."""
 
 
+class Said(Value, forbid_unknown_fields=True):
+    """What is said to a team. Written as a string: its message."""
+
+    message: str
+    final: bool = False
+    outcome: str = ""
+
+
 class Fault(Value, forbid_unknown_fields=True):
     """One attempt that fails. Written as a string: its message."""
 
@@ -78,6 +86,8 @@ class Reply(Value, forbid_unknown_fields=True):
     """Beside `report`."""
     route: Route | None = None
     """Ends a router's session with this choice."""
+    broadcast: Said | None = None
+    """Ends a part in a team with this message."""
     error: Fault | None = None
     delay: float = 0.0
     barrier: Barrier | None = None
@@ -133,7 +143,7 @@ _STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<position>\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _KEYS = {
     field.encode_name
-    for shape in (Reply, Call, Route, Fault, Barrier, Counted, Claim)
+    for shape in (Reply, Call, Route, Said, Fault, Barrier, Counted, Claim)
     for field in msgspec.structs.fields(shape)
 } | {"attempts", "when"}
 
@@ -260,6 +270,7 @@ def _barrier(written: str) -> object:
 
 _SHORT_FORMS: dict[str, Callable[[str], object]] = {
     "route": lambda agent: {"agent": agent},
+    "broadcast": lambda message: {"message": message},
     "error": lambda message: {"message": message},
     "barrier": _barrier,
 }

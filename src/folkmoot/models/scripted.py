@@ -14,7 +14,7 @@ from typing import Any
 
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
 from folkmoot.domain.naming import wire_name
-from folkmoot.domain.report import FINAL_REPORT, ROUTE
+from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
 from folkmoot.models.incoming import tool_call
 from folkmoot.models.script import Barrier, Call, Fault, Reply, Script, Turn, read_script
@@ -103,6 +103,11 @@ def _answer(reply: Reply, request: Request) -> Answer:
     if reply.route:
         told = {"message": reply.route.message} if reply.route.message else {}
         calls.append(Call(tool=ROUTE, arguments={"agent": reply.route.agent, **told}))
+    if reply.broadcast:
+        said = reply.broadcast
+        more = {"final": said.final, "outcome": said.outcome}
+        left = {key: value for key, value in more.items() if value}
+        calls.append(Call(tool=BROADCAST, arguments={"message": said.message, **left}))
     wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
     message = Message("assistant", reply.text, wished)
     return Answer(

@@ -1,6 +1,6 @@
 """How agents work together. Ordinary async code over spans; the only room that starts sessions.
 
-run         one agent from request to outcome: advisors, session, route, handoff, in this order
+run         one agent from request to outcome: advisors, session or team, route, handoff, in this order
 advisors    consulted in parallel before a session
 transfer    one agent's work passes to another: route, chain, delegate
 delegate    agents offered to a session as tools
@@ -8,6 +8,10 @@ clarify     a finished agent is asked again
 freeze      what becomes of a finished agent: kept to be asked, or let go
 chats       who is kept, and who may ask them
 invocation  what an agent is asked, and where in the run
+team        members in parallel under a lead, cycle by cycle
+seats       who sits in a team, with what
+broker      what a team has said, and who has read what
+subscribers the seam for whoever wants to hear what is said in teams
 envelope    foreign text in a prompt, fenced by nonces
 log         the one writer of a run's events
 ledger      what the run spent and may still spend

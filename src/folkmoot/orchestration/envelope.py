@@ -16,10 +16,13 @@ class Block(Value):
 
 
 def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -> str:
-    """The request alone if nothing was added to it; otherwise one block for it and one for each addition."""
+    """The request alone if nothing was added to it; otherwise one block for it and one for each addition.
+
+    Without a request it is the next message of a conversation that began with one: the blocks alone.
+    """
     if not blocks:
         return original
-    every = (Block("original_user_request", original), *blocks)
+    every = (Block("original_user_request", original), *blocks) if original else (*blocks,)
     said = "\n".join(block.text for block in every)
     return "\n".join(_fenced(block, _nonce(said, seed, span, n)) for n, block in enumerate(every))
 

@@ -12,6 +12,7 @@ from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import ask_tool
 from folkmoot.ports import Tools
+from folkmoot.session.broadcast import leads_broadcast, members_broadcast
 from folkmoot.session.exits import final_report, route
 
 
@@ -24,6 +25,8 @@ class Kit(Value):
     schema_tokens: int
     unlisted: tuple[ToolSpec, ...] = ()
     """Asking back, for an agent that may have children: offered only while one is kept."""
+    last_exits: tuple[ToolSpec, ...] = ()
+    """What is left of the exits in the last turn; absent: all of them."""
 
 
 class Kits:
@@ -42,26 +45,49 @@ class Kits:
             kits[agent.file] = self._make(replace(agent, destinations=()) if again else agent)
         return kits[agent.file]
 
+    def of_member(self, team: Agent, agent: Agent) -> Kit:
+        """The agent in this team: it broadcasts, and never reports."""
+        key = f"{team.file} member {agent.file}"
+        if key not in self._kits:
+            others = [id for id in self._people(team) if id != agent.id]
+            self._kits[key] = _with_exits(self.of(agent), (members_broadcast(", ".join(others)),))
+        return self._kits[key]
+
+    def of_lead(self, team: Agent, agent: Agent) -> Kit:
+        """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
+        key = f"{team.file} lead {agent.file}"
+        if key not in self._kits:
+            own = self.of(agent)
+            said = leads_broadcast(", ".join(self._people(team)[:-1]))
+            self._kits[key] = replace(_with_exits(own, (*own.exits, said)), last_exits=own.exits)
+        return self._kits[key]
+
+    def _people(self, team: Agent) -> list[str]:
+        """The ids of all in a team, its lead last."""
+        assert team.team is not None
+        files = (*team.team.members, team.team.supervisor or team.file)
+        return [self._graph.agents[file].id for file in files]
+
     def _make(self, agent: Agent) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
         specs = [_as_tool(other) for other in called]
         tools = (*self._tools.specs(agent.tools), *specs)
-        exits = self._exits(agent)
-        offered = (*tools, *exits)
-        return Kit(
-            tools=tools,
-            exits=exits,
-            offered=offered,
-            agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
-            schema_tokens=estimated_tokens(msgspec.json.encode(offered).decode()),
-            unlisted=(ask_tool(()),) if agent.agents or agent.advisors else (),
-        )
+        agents = {spec.name: other for spec, other in zip(specs, called, strict=True)}
+        unlisted = (ask_tool(()),) if agent.agents or agent.advisors else ()
+        bare = Kit(tools=tools, exits=(), offered=(), agents=agents, schema_tokens=0, unlisted=unlisted)
+        return _with_exits(bare, self._exits(agent))
 
     def _exits(self, agent: Agent) -> tuple[ToolSpec, ...]:
         if not agent.destinations:
             return (final_report(agent),)
         destinations = (self._graph.agents[file] for file in agent.destinations)
         return (final_report(agent), route(tuple((other.id, other.description) for other in destinations)))
+
+
+def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
+    offered = (*kit.tools, *exits)
+    tokens = estimated_tokens(msgspec.json.encode(offered).decode())
+    return replace(kit, exits=exits, offered=offered, schema_tokens=tokens)
 
 
 def _as_tool(agent: Agent) -> ToolSpec:

@@ -13,9 +13,11 @@ from functools import cache
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.events import Event, LlmFailed, LlmRequest, LlmResponse, SessionStarted
+from folkmoot.domain.spans import conversation
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
+_OWN = ("route:", "handoff:", "clarify:", "cycle:")
 
 
 @dataclass(slots=True)
@@ -107,6 +109,7 @@ class Ledger:
         return ""
 
     def _admit(self, span: str) -> None:
+        span = conversation(span)
         if span in self._admitted:
             return
         self._admitted.add(span)
@@ -151,9 +154,10 @@ def _prefixes(span: str) -> tuple[str, ...]:
 
 
 def _in_line(scope: str, span: str) -> bool:
-    """Whether a span stands in for the scope's own agent: itself, its route, its handoff, itself asked again."""
+    """Whether a span stands in for the scope's own agent: itself, its route, its handoff, its team's lead, itself
+    asked again."""
     below = span[len(scope) :].split("/")[1:]
-    return all(part.startswith(("route:", "handoff:", "clarify:")) for part in below)
+    return all(part == "lead" or part.startswith(_OWN) for part in below)
 
 
 def _is_call(span: str) -> bool:

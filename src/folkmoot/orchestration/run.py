@@ -1,4 +1,4 @@
-"""One agent from request to outcome: advisors, session, route, handoff, in this order.
+"""One agent from request to outcome: advisors, session or team, route, handoff, in this order.
 
 To run a span is: if the journal holds its end, return that; if it holds a beginning, resume; otherwise start.
 Sessions do so by folding what their span recorded, and the code here runs the same way every time. So recovery
@@ -13,12 +13,13 @@ from functools import partial
 from msgspec.structs import replace
 
 from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStarted
-from folkmoot.domain.report import ROUTE, Outcome, Report
+from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.delegate import SessionTools
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.transfer import follow_route, hand_over, staged
+from folkmoot.orchestration.team import run_team
+from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.run import Session, World
 from folkmoot.session.state import Brief
 
@@ -39,7 +40,7 @@ async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
 async def run_agent(run: Run, inv: Invocation) -> Outcome:
     """An agent with everything its file declares; children come back here, whatever started them."""
     if inv.cause == "clarify":
-        return await _converse(run, inv)  # a conversation goes on; nothing around it runs again
+        return await _converse(run, inv, _brief(run, inv))  # nothing around the conversation runs again
     try:
         return await _run_declared(run, inv)
     except asyncio.CancelledError:
@@ -53,16 +54,16 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
         return _not_begun(run, inv, limit)
     run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
-    own = outcome = await _converse(run, advised)
-    if outcome.exit == ROUTE:
-        outcome = await follow_route(run, inv, outcome, start)
-    if inv.agent.handoff and not outcome.failed:
-        outcome = await hand_over(run, inv, outcome, start)
+    if inv.agent.team:
+        own = await run_team(run, advised, start, partial(_converse, run))
+    else:
+        own = await _converse(run, advised, _brief(run, advised))
+    outcome = await carry_on(run, inv, own, start)
     freeze_or_release(run, inv, own, outcome)
     return outcome
 
 
-async def _converse(run: Run, inv: Invocation) -> Outcome:
+async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
     """The agent's own session, begun or taken up again."""
     log, place = run.log, inv.place
     world = World(
@@ -79,7 +80,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
         extra=partial(run.chats.offers, inv.session),
     )
     past = log.of(inv.span)
-    session = Session(_brief(run, inv), past, world)
+    session = Session(brief, past, world)
     if not any(isinstance(event, SessionStarted) for event in past):
         session.happen(
             SessionStarted(

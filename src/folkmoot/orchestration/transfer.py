@@ -12,9 +12,18 @@ from folkmoot.domain.events import (
     HandoffRequested,
     RouterSelected,
 )
-from folkmoot.domain.report import Outcome
+from folkmoot.domain.report import ROUTE, Outcome
 from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+
+
+async def carry_on(run: Run, inv: Invocation, outcome: Outcome, start: Start) -> Outcome:
+    """What comes after an agent's own exit: the agent it routed to, then the one it hands off to."""
+    if outcome.exit == ROUTE:
+        outcome = await follow_route(run, inv, outcome, start)
+    if inv.agent.handoff and not outcome.failed:
+        outcome = await hand_over(run, inv, outcome, start)
+    return outcome
 
 
 async def follow_route(run: Run, inv: Invocation, chosen: Outcome, start: Start) -> Outcome:

@@ -67,7 +67,7 @@ def ask_again(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = 
 def _tools(state: State, extra: tuple[ToolSpec, ...], *, final: bool) -> tuple[ToolSpec, ...]:
     brief = state.brief
     if final:
-        return brief.exits
+        return brief.leaving(final)
     return (*brief.tools, *extra, *brief.exits) if extra else brief.offered
 
 

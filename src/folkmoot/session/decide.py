@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.message import ToolCall, ToolSpec
-from folkmoot.domain.report import ROUTE, Report, Selection
+from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
 from folkmoot.session.ask import ask, ask_again
+from folkmoot.session.broadcast import judge_broadcast
 from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_report, judge_route
 from folkmoot.session.state import State
 from folkmoot.session.steps import Call, Doubt, Finish, Refuse, Step
+
+_RANKS = (ROUTE, FINAL_REPORT, BROADCAST)
 
 
 def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) -> Step:
@@ -18,6 +21,8 @@ def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ())
         return Finish(state.outcome)
     if state.calls:
         return _handle_calls(state)
+    if state.said:
+        return Finish(outcome(state, exit=BROADCAST, broadcast=state.said))
     if state.report:
         return Finish(outcome(state, report=state.report))
     if state.exceeded:
@@ -34,7 +39,7 @@ def _handle_calls(state: State) -> Step:
     brief = state.brief
     offered = {spec.name: spec for spec in (() if state.last else brief.tools)}
     unlisted = {spec.name: spec for spec in (() if state.last else brief.unlisted)}
-    exits = {spec.name: spec for spec in state.brief.exits}
+    exits = {spec.name: spec for spec in brief.leaving(state.last)}
     limit = state.brief.agent.tuning.max_tool_calls_per_turn
     calls, refusals, doubts, leaving = [], [], [], []
     for position, call in enumerate(state.calls, start=1):
@@ -62,21 +67,28 @@ def _handle_calls(state: State) -> Step:
 
 
 def _leave(state: State, leaving: list[tuple[int, ToolCall]], exits: dict[str, ToolSpec]) -> Step:
-    """A selection wins over a report in the same turn; of several reports the first good one counts."""
+    """A selection wins over a report, a report over a broadcast; of several alike the first good one counts."""
     refused = []
-    for position, call in sorted(leaving, key=lambda exit: exit[1].tool != ROUTE):
-        judged = _judge(state, call, exits)
-        if isinstance(judged, Selection):
-            return Finish(outcome(state, exit=ROUTE, selection=judged))
-        if isinstance(judged, Report):
-            return Finish(outcome(state, report=judged))
-        refused.append((position, call, judged))
+    for position, call in sorted(leaving, key=lambda exit: _RANKS.index(exit[1].tool)):
+        match _judge(state, position, call, exits):
+            case Selection() as selection:
+                return Finish(outcome(state, exit=ROUTE, selection=selection))
+            case Report() as report:
+                return Finish(outcome(state, report=report))
+            case Broadcast() as said:
+                return Finish(outcome(state, exit=BROADCAST, broadcast=said))
+            case Refusal() as refusal:
+                refused.append((position, call, refusal))
     return Refuse(tuple(refused))
 
 
-def _judge(state: State, call: ToolCall, exits: dict[str, ToolSpec]) -> Selection | Report | Refusal:
+def _judge(
+    state: State, position: int, call: ToolCall, exits: dict[str, ToolSpec]
+) -> Selection | Report | Broadcast | Refusal:
     if call.tool == ROUTE:
         return judge_route(exits[ROUTE], call)
+    if call.tool == BROADCAST:
+        return judge_broadcast(exits[BROADCAST], call, position)
     return judge_report(state.brief.agent, call)
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.report import FINAL_REPORT, Outcome, Report, Selection, StopReason
+from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report, Selection, StopReason
 from folkmoot.session.state import State
 
 
 def no_report(state: State) -> Outcome:
+    missing = "final report" if state.brief.reports else "broadcast"
     if state.overflow:
-        return failure(state, "CONTEXT", "the context is full and the model gave no final report")
+        return failure(state, "CONTEXT", f"the context is full and the model gave no {missing}")
     if state.broke_schema:
         text = "the model gave no report that fits its schema"
         return failure(state, "MAX_TURNS", text, reason="schema_violated")
     if state.turn < state.brief.max_turns:
         return failure(
-            state, "BUDGET_EXCEEDED", "the model used the last request of its budget without a report"
+            state, "BUDGET_EXCEEDED", f"the model used the last request of its budget without a {missing}"
         )
     turns = state.brief.max_turns
-    text = f"the model gave no final report within {turns} {'turn' if turns == 1 else 'turns'}"
+    text = f"the model gave no {missing} within {turns} {'turn' if turns == 1 else 'turns'}"
     return failure(state, "MAX_TURNS", text, reason="max_turns_exhausted")
 
 
@@ -27,10 +28,15 @@ def outcome(
     exit: str = FINAL_REPORT,
     report: Report | None = None,
     selection: Selection | None = None,
+    broadcast: Broadcast | None = None,
 ) -> Outcome:
-    brief = state.brief
     return Outcome(
-        agent=brief.agent.id, span=brief.span, exit=exit, report=report or Report(), selection=selection
+        agent=state.brief.agent.id,
+        span=state.brief.span,
+        exit=exit,
+        report=report or Report(),
+        selection=selection,
+        broadcast=broadcast,
     )
 
 

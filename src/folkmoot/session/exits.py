@@ -93,7 +93,7 @@ def route(destinations: tuple[tuple[str, str], ...]) -> ToolSpec:
 
 
 def judge_report(agent: Agent, call: ToolCall) -> Report | Refusal:
-    arguments = _arguments(call, _ReportArguments)
+    arguments = read_arguments(call, _ReportArguments)
     if isinstance(arguments, Refusal):
         return arguments
     form = agent.output.format
@@ -121,7 +121,7 @@ def judge_text(agent: Agent, text: str) -> Report | Refusal:
 
 
 def judge_route(spec: ToolSpec, call: ToolCall) -> Selection | Refusal:
-    arguments = _arguments(call, _RouteArguments)
+    arguments = read_arguments(call, _RouteArguments)
     if isinstance(arguments, Refusal):
         return arguments
     allowed = spec.parameters["properties"]["agent"]["enum"]
@@ -154,7 +154,7 @@ def _checked(agent: Agent, content: Any, arguments: _ReportArguments) -> Report 
     )
 
 
-def _arguments(call: ToolCall, form: type[T]) -> T | Refusal:
+def read_arguments(call: ToolCall, form: type[T]) -> T | Refusal:
     if call.malformed:
         return Refusal(reason="the arguments are not a JSON object")
     try:

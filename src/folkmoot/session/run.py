@@ -33,7 +33,7 @@ from folkmoot.session.ask import fits
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
 from folkmoot.session.parked import Parked
-from folkmoot.session.state import Brief, State, evolve
+from folkmoot.session.state import Brief, evolve, folded
 from folkmoot.session.steps import Ask, Call, Doubt, Exceed, Finish, Refuse
 
 T = TypeVar("T")
@@ -64,10 +64,8 @@ class Session:
 
     def __init__(self, brief: Brief, past: Sequence[Event], world: World) -> None:
         self._world = world
-        self._state = State(brief)
+        self._state = folded(brief, past)
         self._rested = False
-        for event in past:
-            self._state = evolve(self._state, event)
 
     def happen(self, event: Event) -> None:
         """Record and fold as one step that nothing can come between: live order is replay order."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
@@ -20,9 +23,10 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
-from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
+from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
 from folkmoot.session.exits import Refusal, judge_text
 
 
@@ -46,9 +50,20 @@ class Brief(Value):
     before: tuple[Message, ...] = ()
     """The conversation that this session goes on with, if it was one before."""
     turns_before: int = 0
-    """The turns which that conversation took; they are counted on from there."""
+    """The turns which that conversation took; they are counted on from there, up to `max_turns`."""
     unlisted: tuple[ToolSpec, ...] = ()
     """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
+    last_exits: tuple[ToolSpec, ...] = ()
+    """What is left of `exits` in the last turn; absent: all of them."""
+
+    def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
+        """The exits that are open in this turn."""
+        return (self.last_exits or self.exits) if final else self.exits
+
+    @property
+    def reports(self) -> bool:
+        """Whether this session ends with a report; a member of a team only broadcasts."""
+        return any(spec.name == FINAL_REPORT for spec in self.exits)
 
 
 class State(Value):
@@ -77,10 +92,17 @@ class State(Value):
     """The last answer was given to a final request; no other follows."""
     report: Report | None = None
     """Plain text, adopted as the report."""
+    said: Broadcast | None = None
+    """Plain text, adopted as a broadcast to the team."""
     broke_schema: bool = False
     exceeded: str = ""
     """The limit that stopped this session."""
     outcome: Outcome | None = None
+
+
+def folded(brief: Brief, events: Iterable[Event]) -> State:
+    """What a session knows after these events."""
+    return reduce(evolve, events, State(brief))
 
 
 def evolve(state: State, event: Event) -> State:
@@ -102,7 +124,7 @@ def evolve(state: State, event: Event) -> State:
         case BudgetExceeded():
             return replace(state, exceeded=event.limit)
         case SessionCompleted() | SessionFailed():
-            return replace(state, outcome=event.outcome)
+            return _ended(state, event.outcome)
         case _:
             return state
 
@@ -111,27 +133,22 @@ def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
     opening = (*(brief.before or system), Message(role="user", text=event.request))
-    added = brief.schema_tokens + sum(_tokens(message) for message in opening)
+    added = brief.schema_tokens + sum(_size(message) for message in opening)
     return replace(state, messages=opening, added=added, turn=brief.turns_before)
-
-
-def _tokens(message: Message) -> int:
-    calls = sum(estimated_tokens(f"{call.tool}{call.arguments}") for call in message.calls)
-    return estimated_tokens(message.text) + calls
 
 
 def _answered(state: State, event: LlmResponse) -> State:
     assert state.asking is not None, "an answer follows a request"
     usage, message = event.usage, event.message
     messages = (*state.messages, message)
-    report, added, broke = None, 0, False
+    judged: Report | Broadcast | Refusal | None = None
+    added, broke = 0, False
     if not message.calls:
-        judged = judge_text(state.brief.agent, message.text)
+        reports, agent = state.brief.reports, state.brief.agent
+        judged = judge_text(agent, message.text) if reports else judge_said(message.text)
         if isinstance(judged, Refusal):
             messages = (*messages, Message(role="user", text=judged.reason))
             added, broke = estimated_tokens(judged.reason), judged.schema
-        else:
-            report = judged
     counted = usage.tokens_in + usage.tokens_out
     return replace(
         state,
@@ -144,7 +161,8 @@ def _answered(state: State, event: LlmResponse) -> State:
         context=counted or state.context + state.added + estimated_tokens(message.text),
         added=added,
         last=state.asking.final,
-        report=report,
+        report=judged if isinstance(judged, Report) else None,
+        said=judged if isinstance(judged, Broadcast) else None,
         broke_schema=broke,
     )
 
@@ -155,10 +173,25 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     overflow = state.overflow or (isinstance(event, ToolFailed) and event.overflow)
     broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
     state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke)
-    if len(results) < len(state.calls):
-        return state
+    return state if len(results) < len(state.calls) else _all_answered(state, results)
+
+
+def _ended(state: State, outcome: Outcome) -> State:
+    """After a broadcast the conversation may go on, so that every call of its turn needs a result."""
+    if (said := outcome.broadcast) and state.calls:
+        left = {n: SENT if n == said.call else NOT_SENT for n in range(1, len(state.calls) + 1)}
+        state = _all_answered(state, left | state.results)
+    return replace(state, outcome=outcome)
+
+
+def _all_answered(state: State, results: dict[int, str]) -> State:
     answers = tuple(
         Message(role="tool", text=results[position], answers=call.id)
         for position, call in enumerate(state.calls, start=1)
     )
     return replace(state, messages=state.messages + answers, calls=(), results={}, in_doubt=frozenset())
+
+
+def _size(message: Message) -> int:
+    called = "".join(f"{call.tool}{call.arguments}" for call in message.calls)
+    return estimated_tokens(message.text + called)

@@ -13,11 +13,13 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmResponse,
     SessionStarted,
+    TeamBroadcast,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
 from folkmoot.domain.message import Usage
+from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.value import Value
 
 
@@ -100,6 +102,8 @@ def _spent(draft: Draft, event: Event, cause: str | None) -> Spent | None:
             return replace(tried, status="failed", error=event.error)
         case ToolFinished():
             return _entry("tool", draft, event.tool, cause, event.latency_ms)
+        case TeamBroadcast(kind="update"):
+            return _entry("tool", draft, BROADCAST, cause, 0)
         case ToolFailed():
             tried = _entry("tool", draft, event.tool, cause, event.latency_ms)
             return replace(tried, status="failed", error=event.text)

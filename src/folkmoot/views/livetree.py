@@ -26,11 +26,14 @@ from folkmoot.domain.events import (
     SessionCompleted,
     SessionFailed,
     SessionStarted,
+    TeamCompleted,
+    TeamMemberFailed,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.spans import without_cycle
 
 Status = Literal["waiting", "running", "completed", "failed", "cancelled"]
 _HEARD = 200
@@ -63,7 +66,7 @@ class Branch(msgspec.Struct):
 
     @property
     def cause(self) -> str:
-        """Why it was asked: advisor, route, handoff, sub or clarify, as in the events; empty for the root."""
+        """Why it was asked: the pattern, as in the events; empty for the root."""
         last = self.span.rpartition("/")[2].partition(":")[0]
         return {"0": "", "call": "sub"}.get(last, last)
 
@@ -97,7 +100,7 @@ class LiveTree:
     def take(self, draft: Draft) -> None:
         if not draft.span:
             return
-        branch = self._branches.get(draft.span) or self._grow(draft)
+        branch = self._branches.get(without_cycle(draft.span)) or self._grow(draft)
         match draft.event:
             case RunFailed(error=note) | RunCancelled(reason=note):
                 self._close("failed" if isinstance(draft.event, RunFailed) else "cancelled", draft.ts, note)
@@ -108,7 +111,7 @@ class LiveTree:
 
     def hear(self, span: str, text: str) -> None:
         """A piece of an answer that is coming in; it is shown and forgotten."""
-        if branch := self._branches.get(span):
+        if branch := self._branches.get(without_cycle(span)):
             branch.heard = (branch.heard + text)[-_HEARD:]
 
     def _close(self, status: Status, ts: str, note: str) -> None:
@@ -119,9 +122,10 @@ class LiveTree:
                 _end(branch, status, ts, note)
 
     def _grow(self, draft: Draft) -> Branch:
-        branch = Branch(draft.session_id, draft.agent_id, draft.span, started_at=draft.ts)
-        self._branches[draft.span] = branch
-        if parent := self._parent(draft.span):
+        span = without_cycle(draft.span)
+        branch = Branch(draft.session_id, draft.agent_id, span, started_at=draft.ts)
+        self._branches[span] = branch
+        if parent := self._parent(span):
             parent.children.append(branch)
         else:
             self.root = self.root or branch
@@ -158,9 +162,11 @@ def open_rows(all_rows: list[Row]) -> list[Row]:
 def _came_or_went(branch: Branch, draft: Draft) -> bool:
     match draft.event:
         case SessionStarted():
-            branch.status, branch.started_at = "running", draft.ts
+            _begin(branch, draft)
         case SessionCompleted():
             _end(branch, "completed", draft.ts)
+        case TeamCompleted(outcome=outcome):
+            _end(branch, "failed" if outcome.failed else "completed", draft.ts, outcome.error)
         case SessionFailed(outcome=outcome):
             _end(branch, "failed", draft.ts, outcome.error)
         case SessionCancelled(reason=reason):
@@ -171,6 +177,12 @@ def _came_or_went(branch: Branch, draft: Draft) -> bool:
         case _:
             return False
     return True
+
+
+def _begin(branch: Branch, draft: Draft) -> None:
+    """A member of a team, and its lead, begin anew in every cycle, each time under a new session."""
+    branch.started_at = branch.started_at if branch.turn else draft.ts
+    branch.id, branch.status, branch.ended_at, branch.note = draft.session_id, "running", "", ""
 
 
 def _end(branch: Branch, status: Status, ts: str, note: str = "") -> None:
@@ -199,5 +211,7 @@ def _work(branch: Branch, event: Event) -> None:
         case ToolInDoubt():
             branch.tools.pop(event.call, None)
             branch.note = f"{event.tool} may or may not have happened"
+        case TeamMemberFailed():
+            branch.status, branch.note = "failed", event.reason
         case RouterSelected():
             branch.note = f"routes to {event.agent}"

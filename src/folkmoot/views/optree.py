@@ -10,6 +10,7 @@ import msgspec
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
+    Event,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -17,11 +18,17 @@ from folkmoot.domain.events import (
     SessionCompleted,
     SessionFailed,
     SessionStarted,
+    TeamBroadcast,
+    TeamCancelled,
+    TeamCompleted,
+    TeamStarted,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.report import BROADCAST
+from folkmoot.domain.spans import conversation
 from folkmoot.views.accounting import Spent, Totals, account, total
 
 _CALLED = re.compile(r"/(?:turn:|clarify:)(\d+)(?:/call:|\.)(\d+)$")
@@ -92,26 +99,34 @@ class _Growth:
         new = SessionNode(draft.session_id, draft.agent_id, draft.span)
         node = self.nodes.setdefault(draft.session_id, new)
         match draft.event:
-            case SessionStarted() as event:
+            case SessionStarted() | TeamStarted() as event:
                 node.started_at, node.cause, node.session_title = draft.ts, event.cause, event.title
                 self._attach(node, event.parent)
-            case LlmRequest() as event:
+            case SessionCompleted() | SessionFailed() | TeamCompleted() as event:
+                node.ended_at, node.success = draft.ts, not event.outcome.failed
+                node.error = event.outcome.error or None
+            case SessionCancelled() | TeamCancelled() as event:
+                node.ended_at, node.success, node.error = draft.ts, False, event.reason
+            case event:
+                self._work(node, event)
+
+    def _work(self, node: SessionNode, event: Event) -> None:
+        match event:
+            case LlmRequest():
                 self._begin(node, event.turn, 0, Op("llm", event.model, request=event))
-            case LlmResponse() | LlmFailed() as event:
+            case LlmResponse() | LlmFailed():
                 self._end(node, event.turn, 0, event, failed=isinstance(event, LlmFailed))
-            case ToolStarted() as event:
+            case ToolStarted():
                 self._begin(node, event.turn, event.call, Op("tool", event.tool, request=event.arguments))
-            case ToolFinished() | ToolFailed() as event:
+            case ToolFinished() | ToolFailed():
                 if (node.id, event.turn, event.call) not in self._open:
                     self._begin(node, event.turn, event.call, Op("tool", event.tool))
                 self._end(node, event.turn, event.call, event.text, failed=isinstance(event, ToolFailed))
-            case ToolInDoubt() as event:
+            case ToolInDoubt():
                 self._open[node.id, event.turn, event.call].status = "in_doubt"
-            case SessionCompleted() | SessionFailed() as event:
-                node.ended_at, node.success = draft.ts, not event.outcome.failed
-                node.error = event.outcome.error or None
-            case SessionCancelled() as event:
-                node.ended_at, node.success, node.error = draft.ts, False, event.reason
+            case TeamBroadcast(kind="update"):
+                said = Op("tool", BROADCAST, status="ok", request={"message": event.message})
+                node.turn(event.turn_count).ops.append(said)
 
     def _begin(self, node: SessionNode, turn: int, position: int, op: Op) -> None:
         node.turn(turn).ops.append(op)
@@ -157,6 +172,6 @@ def _number(node: SessionNode, above: str) -> None:
 
 def _sum(root: SessionNode, spent: list[Spent]) -> None:
     for node in sessions(root):
-        below = {inner.id: inner.cause for inner in sessions(node)}
-        agents = sum(cause != "clarify" for cause in below.values())
+        below = {inner.id: conversation(inner.call_path) for inner in sessions(node)}
+        agents = len({*below.values()})
         node.totals = total((entry for entry in spent if entry.session_id in below), agents)

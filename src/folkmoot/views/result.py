@@ -21,9 +21,11 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.report import Outcome, Report, Selection
+from folkmoot.domain.spans import conversation
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.doubts import Doubt, doubts
 from folkmoot.views.optree import SessionNode, op_tree
+from folkmoot.views.teams import TeamTranscript, team_transcripts
 
 
 class Result:
@@ -131,13 +133,19 @@ class Result:
 
     @cached_property
     def totals(self) -> Totals:
-        """A child that is asked again is no other agent."""
-        begun = (draft.event for draft in self._drafts if isinstance(draft.event, SessionStarted))
-        return total(self.accounting, sum(event.cause != "clarify" for event in begun))
+        started = {
+            conversation(draft.span) for draft in self._drafts if isinstance(draft.event, SessionStarted)
+        }
+        return total(self.accounting, len(started))
 
     @cached_property
     def op_tree(self) -> SessionNode | None:
         return op_tree(self._drafts)
+
+    @cached_property
+    def teams(self) -> list[TeamTranscript]:
+        """Who sat in each team of the run, and what was said in it."""
+        return team_transcripts(self._drafts)
 
     @cached_property
     def evidence(self) -> list[dict[str, str]]:
@@ -166,6 +174,7 @@ class Result:
             "totals": self.totals,
             "opTree": self.op_tree,
             "evidence": self.evidence,
+            "teams": self.teams,
         }
         shown = msgspec.to_builtins(parts)
         assert isinstance(shown, dict)

@@ -21,18 +21,24 @@ from folkmoot.domain.events import (
     SessionFailed,
     SessionStarted,
     SystemError,
+    TeamBroadcast,
+    TeamMemberExited,
+    TeamStarted,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.report import ROUTE
+from folkmoot.domain.report import BROADCAST, ROUTE
 
 LINES: Mapping[type[Event], str] = {
     SessionCompleted: "{agent} is done",
     SessionFailed: "{agent} failed: {event.outcome.error}",
     SessionCancelled: "{agent} is cancelled: {event.reason}",
     RouterSelected: "{agent} routes to {event.agent}",
+    TeamStarted: "{agent} gathers its team",
+    TeamBroadcast: "{agent} broadcasts: {event.message}",
+    TeamMemberExited: "{agent} leaves the team",
     ToolStarted: "{agent} calls {event.tool}",
     ToolFailed: "{agent} called {event.tool}: {event.text}",
     ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
@@ -56,6 +62,8 @@ _STARTS = {
     "handoff": "{agent} starts, to answer after the others",
     "sub": "{agent} starts, called as a tool",
     "clarify": "{agent} is asked again",
+    "member": "{agent} takes its part as a member",
+    "lead": "{agent} takes its part as the lead",
 }
 
 
@@ -76,8 +84,10 @@ def _form(event: Event) -> str:
     match event:
         case SessionStarted(cause=cause):
             return _STARTS[cause]
-        case SessionCompleted(outcome=outcome) if outcome.exit == ROUTE:
+        case SessionCompleted(outcome=outcome) if outcome.exit in (ROUTE, BROADCAST):
             return ""
+        case TeamBroadcast(kind="failure"):
+            return "{event.message}"
         case HandoffRequested(kind="chain"):
             return "{event.sender} hands over to {event.receiver}"
         case LlmRequest(attempt=attempt) if attempt > 1:
@@ -87,5 +97,5 @@ def _form(event: Event) -> str:
 
 
 def _depth(span: str) -> int:
-    """How many agents stand above; `turn:3/call:2` is one step down, not two."""
-    return sum(not step.startswith("turn:") for step in span.split("/")[1:])
+    """How many agents stand above; `turn:3/call:2` is one step down, not two, and so is `lead/cycle:2`."""
+    return sum(not step.startswith(("turn:", "cycle:")) for step in span.split("/")[1:])

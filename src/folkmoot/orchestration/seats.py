@@ -1,0 +1,73 @@
+"""Who sits in a team, with what: each member with a broadcast and nothing else to end with, the lead with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.events import Cause
+from folkmoot.domain.value import Value
+from folkmoot.orchestration.broker import LEAD
+from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.kit import Kit
+from folkmoot.session.state import Brief, State
+
+
+class Seat(Value):
+    name: str
+    """Its part of the span: `member:coder`, or `lead`."""
+    cause: Cause
+    agent: Agent
+    kit: Kit
+    max_turns: int
+    """Over all cycles."""
+
+
+def members_of(run: Run, file: Agent) -> Iterator[Seat]:
+    assert file.team is not None
+    for name in file.team.members:
+        agent = run.graph.agents[name]
+        yield Seat(
+            name=f"member:{agent.id}",
+            cause="member",
+            agent=agent,
+            kit=run.kits.of_member(file, agent),
+            max_turns=file.team.member_max_turns or agent.tuning.max_turns,
+        )
+
+
+def lead_of(run: Run, file: Agent) -> Seat:
+    """The team's own file, or the one it names; that one reads the file's body first, as the team's brief."""
+    assert file.team is not None
+    agent = file
+    if file.team.supervisor:
+        agent = run.graph.agents[file.team.supervisor]
+        agent = replace(agent, prompt=f"{file.prompt}\n\n{agent.prompt}".strip())
+    return Seat(
+        name=LEAD,
+        cause="lead",
+        agent=agent,
+        kit=run.kits.of_lead(file, agent),
+        max_turns=file.team.supervisor_max_turns or agent.tuning.max_turns,
+    )
+
+
+def brief_of(run: Run, seat: Seat, asked: Invocation, so_far: State | None) -> Brief:
+    """The next part of a seat's conversation."""
+    return Brief(
+        agent=seat.agent,
+        exits=seat.kit.exits,
+        tools=seat.kit.tools,
+        offered=seat.kit.offered,
+        schema_tokens=seat.kit.schema_tokens,
+        run=run.id,
+        session=asked.session,
+        span=asked.span,
+        seed=run.seed,
+        max_turns=seat.max_turns,
+        before=so_far.messages if so_far else (),
+        turns_before=so_far.turn if so_far else 0,
+        last_exits=seat.kit.last_exits,
+    )
