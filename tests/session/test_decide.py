@@ -11,13 +11,14 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
+    ToolInDoubt,
 )
 from folkmoot.domain.events import ToolStarted as Started
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
 from folkmoot.session.decide import decide
 from folkmoot.session.state import evolve
-from folkmoot.session.steps import Ask, Call, Doubt, Exceed, Finish, Refuse
+from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
 
 START = SessionStarted("ann.ai", "hello")
 FREELY = Allowance()
@@ -271,9 +272,11 @@ def test_a_pure_call_without_an_outcome_is_made_again_and_a_once_call_is_in_doub
     state = after(state, started(1), started(2, "send", "once"))
 
     step = decide(state, FREELY)
+    assert isinstance(step, Consult)
+    assert [position for position, _ in step.doubts] == [2]
+    step = decide(after(state, ToolInDoubt(1, 2, "send", "doubt_1")), FREELY)
     assert isinstance(step, Call)
-    assert [position for position, _, _ in step.calls] == [1]
-    assert isinstance(decide(after(state, ToolFinished(1, 1, "look", "x", "ev")), FREELY), Doubt)
+    assert [position for position, _, _ in step.calls] == [1, 2]
 
 
 def test_a_conversation_that_outgrew_the_model_ends_with_a_context_failure(begun):

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Quiet, call_of
+from folkmoot.cli.call import AsJson, Quiet, Wait, call_of
 from folkmoot.cli.complete import agent_files
 from folkmoot.errors import WrongUse
+
+if TYPE_CHECKING:
+    from folkmoot.app import Folkmoot
+    from folkmoot.cli.perform import Begin
+    from folkmoot.orchestration.inbox import Answerer
+    from folkmoot.orchestration.invocation import HearSpan
+    from folkmoot.views.result import Result
 
 
 def run(
@@ -25,6 +33,7 @@ def run(
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    wait: Wait = False,
 ) -> int:
     """Run an agent and print its final report.
 
@@ -46,15 +55,19 @@ def run(
     target = call.target(agent)
     request = _request(text, agent)
     began = time.monotonic()
+    result = perform(call, target, _beginning(target.agent, request, quiet=quiet, wait=wait), quiet=quiet)
+    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
 
-    def begin(moot: Folkmoot, hear: HearSpan | None) -> Awaitable[Result]:
+def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
+    from folkmoot.cli.output import STYLES, say
+
+    def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Awaitable[Result]:
         for warning in () if quiet else moot.warnings:
             say(str(warning), STYLES["warning"])
-        return moot.run(target.agent, request, hear=hear)
+        return moot.run(agent, request, hear=hear, answer=answer, wait=wait)
 
-    result = perform(call, target, begin, quiet=quiet)
-    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
+    return begin
 
 
 def _request(text: str | None, agent: str) -> str:

@@ -41,8 +41,8 @@ def write_record(record: Record) -> None:
     elif row.status == "interrupted":
         write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
     elif row.status == "waiting":
-        for number, line in enumerate(what_it_needs(result)):
-            write(f"  {'' if number else 'waits':9}{line}", style)
+        for number, need in enumerate(what_it_needs(result)):
+            write(f"  {'' if number else 'waits':9}{need}", style)
     chain = f"hash chain broken: {record.damage}" if record.damage else "hash chain intact"
     write(f"  journal  {counted(len(record.drafts), 'event')}, {chain}", "bold red" if record.damage else "")
     write()

@@ -82,8 +82,8 @@ class Activation:
     async def _end(self) -> Event:
         try:
             outcome = await run_root(self.run, self._started.agent, self._started.request, self._began)
-        except Parked as parked:
-            return RunParked(waiting=parked.waiting)
+        except Parked:
+            return RunParked(waiting=self.run.inbox.open_ids)
         except asyncio.CancelledError:
             return self._cancelled()
         except OperationFailed:

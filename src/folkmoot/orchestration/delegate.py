@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run, Start
@@ -38,6 +39,8 @@ class SessionTools:
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
+        if call.tool == ASK_USER:
+            return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
         return await self._run.tools.call(call, site)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:

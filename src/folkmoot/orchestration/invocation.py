@@ -12,6 +12,7 @@ from folkmoot.domain.events import Cause
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
@@ -36,6 +37,7 @@ class Run:
     keep: Callable[[bytes], str]
     ledger: Ledger
     turnstile: asyncio.Semaphore
+    inbox: Inbox
     hear: HearSpan | None = None
 
 

@@ -64,6 +64,8 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
+        answered=run.inbox.answered,
+        working=run.inbox.working,
     )
     past = log.of(inv.span)
     session = Session(_brief(run, inv), past, world)
@@ -74,7 +76,8 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
             )
         )
     try:
-        return await session.run()
+        with run.inbox.attended(inv.span, session.happen):
+            return await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise

@@ -6,10 +6,11 @@ from folkmoot.domain.budget import Allowance
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import ROUTE, Report, Selection
 from folkmoot.session.ask import ask, ask_again
+from folkmoot.session.calls import sort_calls
 from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_report, judge_route
 from folkmoot.session.state import State
-from folkmoot.session.steps import Call, Doubt, Finish, Refuse, Step
+from folkmoot.session.steps import Call, Consult, Finish, Refuse, Step
 
 
 def decide(state: State, allowance: Allowance) -> Step:
@@ -30,36 +31,19 @@ def decide(state: State, allowance: Allowance) -> Step:
 
 def _handle_calls(state: State) -> Step:
     """Ordinary calls first, all at once; an exit takes effect when they are done."""
-    offered = {spec.name: spec for spec in (() if state.last else state.brief.tools)}
-    exits = {spec.name: spec for spec in state.brief.exits}
-    limit = state.brief.agent.tuning.max_tool_calls_per_turn
-    calls, refusals, doubts, leaving = [], [], [], []
-    for position, call in enumerate(state.calls, start=1):
-        if position in state.results:
-            continue
-        if position > limit:
-            reason = f"too many tool calls in one turn; the limit is {limit}"
-            refusals.append((position, call, Refusal(reason=reason)))
-        elif call.tool in exits:
-            leaving.append((position, call))
-        elif spec := offered.get(call.tool):
-            if position in state.started and spec.effect == "once":
-                doubts.append((position, call))
-            else:
-                calls.append((position, call, spec))
-        else:
-            refusals.append((position, call, Refusal(reason=_not_offered(call, offered, exits))))
-    if refusals:
-        return Refuse(tuple(refusals))
-    if calls:
-        return Call(tuple(calls))
-    if doubts:
-        return Doubt(tuple(doubts))
-    return _leave(state, leaving, exits)
+    found = sort_calls(state)
+    if found.refusals:
+        return Refuse(tuple(found.refusals))
+    if found.unasked or found.doubts:
+        return Consult(tuple(found.unasked), tuple(found.doubts))
+    if found.calls:
+        return Call(tuple(found.calls))
+    return _leave(state, found.leaving)
 
 
-def _leave(state: State, leaving: list[tuple[int, ToolCall]], exits: dict[str, ToolSpec]) -> Step:
+def _leave(state: State, leaving: list[tuple[int, ToolCall]]) -> Step:
     """A selection wins over a report in the same turn; of several reports the first good one counts."""
+    exits = {spec.name: spec for spec in state.brief.exits}
     refused = []
     for position, call in sorted(leaving, key=lambda exit: exit[1].tool != ROUTE):
         judged = _judge(state, call, exits)
@@ -75,8 +59,3 @@ def _judge(state: State, call: ToolCall, exits: dict[str, ToolSpec]) -> Selectio
     if call.tool == ROUTE:
         return judge_route(exits[ROUTE], call)
     return judge_report(state.brief.agent, call)
-
-
-def _not_offered(call: ToolCall, offered: dict[str, ToolSpec], exits: dict[str, ToolSpec]) -> str:
-    names = ", ".join([*offered, *exits])
-    return f"there is no tool {call.tool!r} in this turn; offered are {names}"

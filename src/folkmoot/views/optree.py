@@ -85,10 +85,8 @@ class _Growth:
         """Calls by session, turn and position; model requests at position 0."""
 
     def take(self, draft: Draft) -> None:
-        node = self.nodes.get(draft.session_id)
-        if node is None:
-            node = SessionNode(draft.session_id, draft.agent_id, draft.span)
-            self.nodes[node.id] = node
+        new = SessionNode(draft.session_id, draft.agent_id, draft.span)
+        node = self.nodes.setdefault(draft.session_id, new)
         match draft.event:
             case SessionStarted() as event:
                 node.started_at, node.cause, node.session_title = draft.ts, event.cause, event.title

@@ -19,24 +19,11 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
-    ToolInDoubt,
-    ToolStarted,
 )
+from folkmoot.domain.inbox import Item, inbox
 from folkmoot.domain.report import Outcome, Report, Selection
-from folkmoot.domain.value import Value
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
-
-
-class Doubt(Value):
-    """A call that was under way when its process died; nobody knows whether it was made."""
-
-    agent_id: str
-    tool: str
-    turn: int
-    call: int
-    key: str
-    """As in `waiting`."""
 
 
 class Result:
@@ -103,19 +90,9 @@ class Result:
         return list(self._end.waiting) if isinstance(self._end, RunParked) else []
 
     @cached_property
-    def in_doubt(self) -> list[Doubt]:
-        begun: dict[tuple[str, int, int], str] = {}
-        doubts: dict[tuple[str, int, int], Doubt] = {}
-        for draft in self._drafts:
-            match draft.event:
-                case ToolStarted(turn=turn, call=call, key=key):
-                    begun[draft.session_id, turn, call] = key
-                case ToolInDoubt(turn=turn, call=call, tool=tool):
-                    place = (draft.session_id, turn, call)
-                    doubts[place] = Doubt(draft.agent_id, tool, turn, call, begun[place])
-                case ToolFinished(turn=turn, call=call) | ToolFailed(turn=turn, call=call):
-                    doubts.pop((draft.session_id, turn, call), None)
-        return list(doubts.values())
+    def inbox(self) -> list[Item]:
+        """What the run waits for someone to say."""
+        return [item for item in inbox(self.run_id, self._drafts).values() if item.is_open]
 
     @property
     def final_agent_id(self) -> str | None:
