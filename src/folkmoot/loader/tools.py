@@ -34,8 +34,8 @@ def check_tools(
     sources = keys(project.node, ("tools",))
     for number, name in enumerate(draft.declared.tools if project.readable else ()):
         if name == ASK_USER:
-            if name in given:
-                message = f"{short(name)} is a tool of the runtime; rename the one that Python gives"
+            if name in {*given, *sources}:
+                message = f"{short(name)} is a tool of the runtime; give yours another name"
                 findings.error(draft.at("tools", number), message)
         elif name not in given and name.partition(".")[0] not in sources and not _below(name, given):
             hint = (

@@ -81,6 +81,7 @@ class Inbox:
 
     async def answered(self, id: str) -> None:
         """Return when an item was decided, or raise `Parked`."""
+        self._log.flush()  # whoever looks into the journal now shall see it
         item = self.items[id]
         if not item.is_open:
             return
@@ -98,7 +99,6 @@ class Inbox:
             return ToolResult(text="ask_user takes one argument, `question`, a text", failed=True)
         id = "q_" + draw(seed, site.below, "question")
         self._log.once(place, QuestionAsked(id, storable(question), site.turn, site.call))
-        self._log.write_soon()
         while self.items[id].is_open:
             if self._denies:
                 return ToolResult(text=f"{NOBODY}: nobody is there to answer", failed=True)

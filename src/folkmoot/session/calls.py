@@ -71,7 +71,10 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
         case ToolSettled(decision="retry", by=by):
             return Released("made again, as a person said" + (f": {by}" if by else ""))
         case ToolSettled(decision=decision, text=text):
-            return ToolResult(text=text or decision, failed=decision == "fail")
+            failed = decision == "fail"
+            return ToolResult(
+                text=text or ("it failed, as a person said" if failed else "done"), failed=failed
+            )
         case None:
             return None
 

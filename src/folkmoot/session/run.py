@@ -157,7 +157,6 @@ class Session:
 
     async def _call_when_released(self, position: int, call: ToolCall, spec: ToolSpec) -> None:
         while (said := verdict(self._state, position, call)) is None:
-            self._world.write_soon()
             await self._world.answered(item_id(self._state, position))
         match said:
             case Released():

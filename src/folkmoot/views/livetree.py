@@ -11,12 +11,14 @@ import msgspec
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     AdvisorFailed,
+    ApprovalRequested,
     BudgetExceeded,
     Event,
     HandoffRejected,
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    QuestionAsked,
     RouterSelected,
     RunCancelled,
     RunCompleted,
@@ -199,5 +201,7 @@ def _work(branch: Branch, event: Event) -> None:
         case ToolInDoubt():
             branch.tools.pop(event.call, None)
             branch.note = f"{event.tool} may or may not have happened"
+        case ApprovalRequested() | QuestionAsked():
+            branch.note = f"waits for someone: {event.id}"
         case RouterSelected():
             branch.note = f"routes to {event.agent}"
