@@ -14,7 +14,7 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
-from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import admit

@@ -6,7 +6,7 @@ import pytest
 
 from folkmoot import WrongUse, tool
 from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.inbox import Reply
+from folkmoot.domain.item import Reply
 from folkmoot.domain.message import ToolCall
 from tests.desk import SETTINGS
 

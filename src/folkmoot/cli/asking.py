@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from folkmoot.cli.output import say
 from folkmoot.domain.canonical import canonical, visible
-from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.item import Item, Reply
 
 HINTS = {
     "question": "your answer (empty: later)",

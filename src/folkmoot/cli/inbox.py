@@ -12,7 +12,7 @@ from folkmoot.cli.call import AsJson, Call, call_of, finished
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from folkmoot.domain.inbox import Item, Reply
+    from folkmoot.domain.item import Item, Reply
 
 app = typer.Typer(help="What runs wait for someone to say.", no_args_is_help=True)
 approvals = typer.Typer(

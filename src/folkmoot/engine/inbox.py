@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.inbox import Item, Reply, decided, inbox
+from folkmoot.domain.inbox import inbox
+from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.invocation import Run
 from folkmoot.ports import Journal, Post, Query

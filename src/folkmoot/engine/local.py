@@ -22,7 +22,7 @@ from folkmoot.domain.events import (
     SessionCancelled,
     SessionStarted,
 )
-from folkmoot.domain.inbox import Reply
+from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Activation, Project
 from folkmoot.engine.inbox import find_item, leave, take_in

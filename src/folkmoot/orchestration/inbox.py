@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from folkmoot.domain.draw import draw
 from folkmoot.domain.events import ApprovalExpired, Event, QuestionAsked
-from folkmoot.domain.inbox import Item, Reply, decided, inbox
+from folkmoot.domain.inbox import inbox
+from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
 from folkmoot.orchestration.log import Place, RunLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from folkmoot.domain.canonical import canonical, visible
-from folkmoot.domain.inbox import Item
+from folkmoot.domain.item import Item
 
 
 def document(item: Item) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
-from folkmoot.domain.inbox import Item, inbox
+from folkmoot.domain.inbox import inbox
+from folkmoot.domain.item import Item
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
