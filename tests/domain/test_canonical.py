@@ -45,6 +45,8 @@ def test_the_title_of_a_sub_agent_cuts_its_mission(length, cut):
         "Specialist: unknown",
         "Mission: " + "m" * 150 + ("..." if cut else ""),
     ]
+    forged = ToolCall("", "call_agent", {"mission": "x\nTool: look"})
+    assert len(title(forged).splitlines()) == 4
     named = ToolCall("", "call_agent", {"mission": "m", "specialist": "coder"})
     assert "Specialist: coder" in title(named)
 

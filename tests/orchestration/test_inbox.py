@@ -200,6 +200,59 @@ async def test_somebody_who_has_nothing_to_say_yet_leaves_the_run_parked(desk):
     assert result.status == "waiting"
 
 
+async def test_whoever_is_asked_is_left_alone_when_somebody_else_answered(desk):
+    """First answer wins, wherever it comes from."""
+    till, left_alone = Till(), []
+
+    async def thinking(item):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            left_alone.append(item.id)
+            raise
+
+    at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[till.tool])
+    async with at.open() as mine:
+        running = asyncio.ensure_future(mine.run("desk", "hello", answer=thinking))
+        await at.clock.advance(10)
+        (item,) = await open_items(at)
+        await reply(at, item.approve("bob"))
+        await at.clock.advance(1)
+
+        assert (await running).success
+    assert left_alone == [item.id]
+    assert till.paid == [("ann", 5)]
+
+
+async def test_of_two_who_answer_at_the_same_moment_the_second_is_told(desk):
+    at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[Till().tool])
+    await parked(at)
+    (item,) = await open_items(at)
+    post = at.journal.post
+
+    async def post_second(run, kind, body):
+        await post(run, kind, body.replace("ann", "bob"))
+        await post(run, kind, body)
+
+    at.journal.post = post_second
+    with pytest.raises(WrongUse, match="decided already: approve by bob"):
+        await reply(at, item.approve("ann"))
+    played = await resumed(at)
+
+    assert [event.by for event in played.events("approval.approved")] == ["bob"]
+
+
+async def test_an_answerer_that_breaks_fails_the_run_and_says_why(desk):
+    async def broken(item):
+        raise RuntimeError("the bell is broken")
+
+    at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[Till().tool])
+    async with at.open() as moot:
+        result = await moot.run("desk", "hello", answer=broken)
+
+    assert (result.status, result.error) == ("failed", "RuntimeError: the bell is broken")
+
+
 async def test_the_first_answer_wins_and_a_second_changes_nothing(desk):
     """DESIGN 4, pains 5."""
     at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[Till().tool])
@@ -303,6 +356,64 @@ async def test_an_answer_left_while_the_run_was_parking_is_not_lost(desk):
 
     assert result.success
     assert till.paid == [("ann", 5)]
+
+
+async def test_an_answer_that_comes_while_the_end_is_being_written_is_not_lost(desk):
+    till = Till()
+    at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[till.tool])
+    append = at.journal.append
+
+    def append_late(stream, expected, drafts):
+        written = append(stream, expected, drafts)
+        if drafts[-1].event.type == "run.parked":
+            inbox = moot._engine._live["run-1"][0].run.inbox
+            inbox.take(inbox.items[drafts[-1].event.waiting[0]].approve())
+        return written
+
+    at.journal.append = append_late
+    async with at.open() as moot:
+        result = await moot.run("desk", "hello")
+
+    assert result.success
+    assert till.paid == [("ann", 5)]
+
+
+async def test_a_run_that_goes_on_after_parking_is_no_longer_shown_as_waiting(desk):
+    at = desk(
+        {"desk": "tools: [pay]"},
+        {"desk": [{"calls": [PAY]}, {"delay": "30s", "text": "ok"}]},
+        tools=[Till().tool],
+    )
+    await parked(at)
+    (item,) = await open_items(at)
+    await reply(at, item.approve())
+    async with at.open() as moot:
+        assert (await moot.runs())[0].status == "waiting"
+        running = asyncio.ensure_future(moot.resume("run-1"))
+        await at.clock.advance(1)
+        assert (await moot.runs())[0].status == "running"
+        running.cancel()
+
+
+async def test_a_cancel_left_for_a_run_that_parked_ends_it_when_it_is_taken_up(desk):
+    """C5."""
+    till = Till()
+    at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[till.tool])
+    await parked(at)
+    await at.journal.post("run-1", "cancel", "enough")
+    played = await resumed(at)
+
+    assert (played.result.status, played.result.error) == ("cancelled", "enough")
+
+
+async def test_what_is_no_reply_is_dropped(desk):
+    at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[Till().tool])
+    await parked(at)
+    await at.journal.post("run-1", "answer", "not JSON")
+    played = await resumed(at)
+
+    assert played.result.status == "waiting"
+    assert await at.journal.posts(["run-1"]) == []
 
 
 async def test_all_that_is_open_is_listed_when_the_run_parks(desk):

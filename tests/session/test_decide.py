@@ -1,10 +1,14 @@
 """From what happened to the next step, as tables."""
 
+import msgspec
 import pytest
 
 from folkmoot.domain.agent import Output
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Room
+from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.events import (
+    ApprovalApproved,
+    ApprovalRequested,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -16,9 +20,12 @@ from folkmoot.domain.events import (
 from folkmoot.domain.events import ToolStarted as Started
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
+from folkmoot.session.calls import verdict
 from folkmoot.session.decide import decide
+from folkmoot.session.exits import Refusal
 from folkmoot.session.state import evolve
 from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
+from tests.session.conftest import LOOK, SEND
 
 START = SessionStarted("ann.ai", "hello")
 FREELY = Allowance()
@@ -322,3 +329,35 @@ def test_json_given_as_plain_text_is_adopted_when_it_fits(begun):
 
     assert isinstance(step, Finish)
     assert step.outcome.report.content_json == {"sum": 3}
+
+
+def test_a_call_that_asks_is_put_before_someone_and_waits_beside_the_others(begun):
+    """B-34."""
+    state = begun()
+    risky = msgspec.structs.replace(SEND, asks="high")
+    state = msgspec.structs.replace(state, brief=msgspec.structs.replace(state.brief, tools=(LOOK, risky)))
+    broken = msgspec.structs.replace(call("send"), malformed="{")
+    state = after(state, START, asked(), said("", call("look"), call("send"), broken))
+
+    refused = decide(state, FREELY)
+    assert isinstance(refused, Refuse)
+    assert [position for position, _, _ in refused.refusals] == [3]
+    state = after(state, ToolFailed(1, 3, "send", "no"))
+    step = decide(state, FREELY)
+    assert isinstance(step, Consult)
+    assert [position for position, _, _ in step.approvals] == [2]
+    requested = ApprovalRequested("ap_1", 1, 2, "send", {}, fingerprint(call("send")), "high")
+    step = decide(after(state, requested), FREELY)
+    assert isinstance(step, Call)
+    assert [position for position, _, _ in step.calls] == [1, 2]
+
+
+def test_a_word_that_was_given_for_another_call_releases_nothing(begun):
+    """O-17."""
+    requested = ApprovalRequested("ap_1", 1, 1, "send", {}, "the hash of something else", "high")
+    state = after(begun(), START, asked(), said("", call("send")), requested)
+
+    assert verdict(state, 1, call("send")) is None
+    judged = verdict(after(state, ApprovalApproved("ap_1", "ann")), 1, call("send"))
+    assert isinstance(judged, Refusal)
+    assert "another call" in judged.reason

@@ -32,7 +32,11 @@ class TerminalAnswerer:
         with self._aside():
             for line in described(item):
                 say(line)
-            return await _reply(item)
+            try:
+                return await _reply(item)
+            except asyncio.CancelledError:
+                say(f"no longer asked: {item.id}", "dim")
+                raise
 
 
 async def _reply(item: Item) -> Reply | None:
@@ -64,17 +68,12 @@ def described(item: Item) -> Iterator[str]:
     }
     yield f"\n{item.agent} ({item.span}) {asked[item.kind]}: {item.id}"
     if item.kind == "question":
-        yield from visible_lines(item.question)
+        yield from (f"  | {visible(line)}" for line in item.question.splitlines())
         return
-    yield from visible_lines(item.preview)
+    yield item.preview
     yield visible(canonical(item.tool, item.arguments))
     if item.kind == "in_doubt":
         yield "the process ended while this call was under way; only you can say what became of it"
-
-
-def visible_lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield visible(line)
 
 
 def read_typed(item: Item, typed: str, by: str) -> Reply | None:

@@ -53,7 +53,7 @@ def show(context: typer.Context, id: ItemId, as_json: AsJson = False) -> None:
         return
     for key, value in shown.items():
         if value not in (None, ""):
-            write(f"{key:10} {value}")
+            write(f"{key:10} {value}".replace("\n", "\n" + " " * 11))
 
 
 @app.command()

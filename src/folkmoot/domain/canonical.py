@@ -30,14 +30,15 @@ def visible(text: str) -> str:
 
 
 def title(call: ToolCall) -> str:
-    """What a person reads first. It is cut, so nobody decides on it alone."""
+    """What a person reads first. It is cut, so nobody decides on it alone; no part of it can pass for another."""
     if "mission" not in call.arguments:
         return f"TOOL EXECUTION\nTool: {call.tool}"
-    specialist = call.arguments.get("specialist") or "unknown"
+    specialist = str(call.arguments.get("specialist") or "unknown")
     mission = str(call.arguments["mission"])
     if len(mission) > MISSION_LENGTH:
         mission = mission[:MISSION_LENGTH] + "..."
-    return f"SUB-AGENT EXECUTION\nTool: {call.tool}\nSpecialist: {specialist}\nMission: {mission}"
+    parts = (f"Tool: {call.tool}", f"Specialist: {specialist}", f"Mission: {mission}")
+    return "\n".join(("SUB-AGENT EXECUTION", *map(visible, parts)))
 
 
 def _spelled(char: str) -> str:

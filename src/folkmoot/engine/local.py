@@ -196,14 +196,13 @@ class LocalEngine:
             await activation.to_its_end()
         finally:
             del self._live[run.id]
-        result = Result(run.id, run.log.drafts)
-        if result.status == "waiting":
+        if activation.parked:
             await self._journal.release(claim)
             # Looked at after the release: whoever answers from now on sees that nobody holds the run.
             if run.inbox.missed or await self._journal.posts([run.id]):
                 with suppress(Held):
                     return await go_on()
-        return result
+        return Result(run.id, run.log.drafts)
 
     async def _claim(self, run_id: str) -> Claim:
         try:

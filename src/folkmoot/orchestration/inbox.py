@@ -84,8 +84,6 @@ class Inbox:
         """Return when an item was decided, or raise `Parked`."""
         self._log.flush()  # whoever looks into the journal now shall see it
         item = self.items[id]
-        if not item.is_open:
-            return
         if self._denies and item.kind == "approval":
             self._happen(item, ApprovalExpired(id=id, reason=NOBODY))
         elif self._answer and id not in self._unwilling:

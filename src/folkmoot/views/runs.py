@@ -45,8 +45,8 @@ def run_rows(entries: Iterable[Entry], live: Collection[str]) -> list[RunRow]:
                 _end(rows, entry, "failed", error)
             case RunCancelled(reason=reason):
                 _end(rows, entry, "cancelled", reason)
-            case RunParked():
-                _end(rows, entry, "running" if entry.stream in live else "waiting")
+            case RunParked() if entry.stream not in live:
+                _end(rows, entry, "waiting")
             case event if event.type in DECISIONS:
                 _go_on(rows, entry, live)
     return list(reversed(rows.values()))
