@@ -14,11 +14,15 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.naming import ASK_USER
 from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import admit
 from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import Identity, LocalEngine, drawn, encoded
 from folkmoot.errors import DeclarationError, Problem, Untrusted, WrongUse
+from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
@@ -27,7 +31,7 @@ from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module
 from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
-from folkmoot.views.runs import RunRow, run_rows
+from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 
 if TYPE_CHECKING:
     from folkmoot.loader.load import Loaded
@@ -129,21 +133,49 @@ class Folkmoot:
             journal = workshop.open_journal(stack)
             yield cls(await _pinned(journal, run_id), journal, workshop)
 
-    async def run(self, agent: str, request: str, *, hear: HearSpan | None = None) -> Result:
-        """Run an agent to its end. A run that fails is a result too; cancelling this call cancels the run."""
+    async def run(
+        self,
+        agent: str,
+        request: str,
+        *,
+        hear: HearSpan | None = None,
+        answer: Answerer | None = None,
+        wait: bool = False,
+    ) -> Result:
+        """Run an agent to its end. A run that fails is a result too; cancelling this call cancels the run.
+
+        `answer` is asked what agents want to know or need approved. Without it the run parks when all that is
+        left of it waits for someone; with `wait` it waits for what others say to its inbox.
+        """
         chosen = self.agent(agent)
         admit(self.graph, chosen, request, self._workshop.missing_key)
-        return await self._engine.start(self._project, chosen.file, request, hear)
+        attendance = Attendance(answer=answer, stay=wait)
+        return await self._engine.start(self._project, chosen.file, request, hear, attendance)
 
-    async def resume(self, run_id: str, *, hear: HearSpan | None = None) -> Result:
-        """Continue an interrupted run from its journal, with the files it was started with."""
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        hear: HearSpan | None = None,
+        answer: Answerer | None = None,
+        wait: bool = False,
+    ) -> Result:
+        """Continue an interrupted or parked run from its journal, with the files it was started with."""
 
         def pinned(graph: bytes, graph_id: str) -> Project:
             if graph_id == self._project.graph_id:
                 return self._project
             return self._workshop.project(msgspec.json.decode(graph, type=Graph), graph_id)
 
-        return await self._engine.resume(run_id, pinned, hear)
+        return await self._engine.resume(run_id, pinned, hear, Attendance(answer=answer, stay=wait))
+
+    async def inbox(self, run_id: str = "") -> list[Item]:
+        """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""
+        return await read_inbox(self._journal, run_id)
+
+    async def reply(self, reply: Reply) -> None:
+        """Say something to an item: `moot.reply(item.approve())`. Raises `WrongUse` if it is decided already."""
+        await self._engine.reply(reply)
 
     async def cancel(self, run_id: str, reason: str = "cancelled by its user") -> None:
         """Stop a run, wherever it runs. Returns when the stop is acknowledged."""
@@ -209,7 +241,7 @@ async def run_list(journal: Journal) -> list[RunRow]:
     from folkmoot.engine.owner import is_gone
 
     live = {claim.run for claim in await journal.claims() if claim.live and not is_gone(claim.owner)}
-    types = ("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked")
+    types = ("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", *DECISIONS)
     entries = [entry async for entry in journal.read(Query(types=types))]
     return run_rows(entries, live)
 
@@ -311,7 +343,7 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
         )
         for agent in graph.agents.values()
         for name in agent.tools
-        if not registry.specs([name])
+        if name != ASK_USER and not registry.specs([name])
     ]
     if unknown:
         raise DeclarationError(unknown)

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,8 +77,13 @@ class Program:
             text=True,
         )
 
-    def on_a_terminal(self, *arguments: str, typed: bytes = b"", **env: str) -> tuple[int, str]:
-        """As a process whose stdin, stdout and stderr are one terminal; what it wrote there, raw."""
+    def on_a_terminal(
+        self, *arguments: str, typed: bytes = b"", when: Sequence[tuple[str, bytes]] = (), **env: str
+    ) -> tuple[int, str]:
+        """As a process whose stdin, stdout and stderr are one terminal; what it wrote there, raw.
+
+        `when` are pairs of words and what is typed once they stand there.
+        """
 
         pid, terminal = pty.fork()
         if pid == 0:
@@ -87,7 +92,13 @@ class Program:
             os.execvpe(PROGRAM[0], [*PROGRAM, *arguments], {**os.environ, "TERM": "xterm-256color", **env})
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         os.write(terminal, typed)
-        written = b"".join(_read_until_closed(terminal))
+        written, coming = b"", list(when)
+        for part in _read_until_closed(terminal):
+            written += part
+            if coming and coming[0][0].encode() in written.rpartition(b"\0")[2]:
+                os.write(terminal, coming.pop(0)[1])
+                written += b"\0"  # the next words are looked for behind this
+        written = written.replace(b"\0", b"")
         _, status = os.waitpid(pid, 0)
         os.close(terminal)
         return os.waitstatus_to_exitcode(status), written.decode()

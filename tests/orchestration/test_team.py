@@ -443,7 +443,9 @@ async def test_a_member_that_waits_for_a_person_parks_the_run_and_the_others_are
     played = await cut_and_continued(again, whole.drafts, cut, MemoryJournal(again.clock.monotonic))
 
     assert sent == ["x"]
-    assert played.result.waiting == ["run-1/0/member:coder/cycle:1/turn:1/call:1"]
+    assert [(item.kind, item.span) for item in played.result.inbox] == [
+        ("in_doubt", "0/member:coder/cycle:1")
+    ]
     assert [event.member_id for event in played.events("team.broadcast")] == ["tester"]
 
 

@@ -1,23 +1,31 @@
 """From what happened to the next step, as tables."""
 
+import msgspec
 import pytest
 
 from folkmoot.domain.agent import Output
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Room
+from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.events import (
+    ApprovalApproved,
+    ApprovalRequested,
     LlmFailed,
     LlmRequest,
     LlmResponse,
     SessionStarted,
     ToolFailed,
     ToolFinished,
+    ToolInDoubt,
 )
 from folkmoot.domain.events import ToolStarted as Started
 from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
+from folkmoot.session.calls import verdict
 from folkmoot.session.decide import decide
+from folkmoot.session.exits import Refusal
 from folkmoot.session.state import evolve
-from folkmoot.session.steps import Ask, Call, Doubt, Exceed, Finish, Refuse
+from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
+from tests.session.conftest import LOOK, SEND
 
 START = SessionStarted("ann.ai", "hello")
 FREELY = Allowance()
@@ -271,9 +279,11 @@ def test_a_pure_call_without_an_outcome_is_made_again_and_a_once_call_is_in_doub
     state = after(state, started(1), started(2, "send", "once"))
 
     step = decide(state, FREELY)
+    assert isinstance(step, Consult)
+    assert [position for position, _ in step.doubts] == [2]
+    step = decide(after(state, ToolInDoubt(1, 2, "send", "doubt_1")), FREELY)
     assert isinstance(step, Call)
-    assert [position for position, _, _ in step.calls] == [1]
-    assert isinstance(decide(after(state, ToolFinished(1, 1, "look", "x", "ev")), FREELY), Doubt)
+    assert [position for position, _, _ in step.calls] == [1, 2]
 
 
 def test_a_conversation_that_outgrew_the_model_ends_with_a_context_failure(begun):
@@ -333,3 +343,35 @@ def test_tools_that_come_and_go_are_offered_before_the_exits_and_reserved_for(be
     assert repeated.tools == more.tools
     last = decide(evolve(evolve(state, asked()), said("")), FREELY, (passing,))
     assert [spec.name for spec in last.tools] == [FINAL_REPORT]
+
+
+def test_a_call_that_asks_is_put_before_someone_and_waits_beside_the_others(begun):
+    """B-34."""
+    state = begun()
+    risky = msgspec.structs.replace(SEND, asks="high")
+    state = msgspec.structs.replace(state, brief=msgspec.structs.replace(state.brief, tools=(LOOK, risky)))
+    broken = msgspec.structs.replace(call("send"), malformed="{")
+    state = after(state, START, asked(), said("", call("look"), call("send"), broken))
+
+    refused = decide(state, FREELY)
+    assert isinstance(refused, Refuse)
+    assert [position for position, _, _ in refused.refusals] == [3]
+    state = after(state, ToolFailed(1, 3, "send", "no"))
+    step = decide(state, FREELY)
+    assert isinstance(step, Consult)
+    assert [position for position, _, _ in step.approvals] == [2]
+    requested = ApprovalRequested("ap_1", 1, 2, "send", {}, fingerprint(call("send")), "high")
+    step = decide(after(state, requested), FREELY)
+    assert isinstance(step, Call)
+    assert [position for position, _, _ in step.calls] == [1, 2]
+
+
+def test_a_word_that_was_given_for_another_call_releases_nothing(begun):
+    """O-17."""
+    requested = ApprovalRequested("ap_1", 1, 1, "send", {}, "the hash of something else", "high")
+    state = after(begun(), START, asked(), said("", call("send")), requested)
+
+    assert verdict(state, 1, call("send")) is None
+    judged = verdict(after(state, ApprovalApproved("ap_1", "ann")), 1, call("send"))
+    assert isinstance(judged, Refusal)
+    assert "another call" in judged.reason

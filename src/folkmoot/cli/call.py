@@ -18,6 +18,9 @@ T = TypeVar("T")
 SETTINGS = "folkmoot.yaml"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, also on failure.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Stay until what waits in the inbox is answered, by anybody.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
 
 

@@ -10,7 +10,7 @@ from folkmoot.cli.interrupt import INTERRUPTED
 from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
 from folkmoot.domain.report import Report
 from folkmoot.views.accounting import Totals
-from folkmoot.views.doubts import Doubt
+from folkmoot.views.inbox import how_to_answer, what
 from folkmoot.views.result import Result
 
 
@@ -59,18 +59,11 @@ def what_it_needs(result: Result) -> Iterator[str]:
     """What a run waits for that is not over, and the command that goes on with it or ends it."""
     if result.status not in ("waiting", "interrupted"):
         return
-    doubts = {doubt.key: doubt for doubt in result.in_doubt}
-    for key in result.waiting:
-        yield _in_doubt(doubts[key]) if key in doubts else f"waits for {key}"
-    if doubts.keys() & set(result.waiting):
-        yield f"this release cannot be told what became of it; to end the run: folkmoot runs cancel {result.run_id}"
-    else:
-        yield f"to go on: folkmoot runs resume {result.run_id}"
-
-
-def _in_doubt(doubt: Doubt) -> str:
-    call = f"{doubt.tool} (agent {doubt.agent_id}, turn {doubt.turn}, call {doubt.call})"
-    return f"{call} may or may not have happened; only a person can tell"
+    for item in result.inbox if result.status == "waiting" else ():
+        state = "may or may not have done this" if item.kind == "in_doubt" else "waits"
+        yield f"{item.agent} {state}: {item.id}: {what(item)}"
+        yield f"  {how_to_answer(item)}"
+    yield f"to go on: folkmoot runs resume {result.run_id}"
 
 
 def write_report(report: Report) -> None:

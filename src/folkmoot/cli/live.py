@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -36,6 +38,7 @@ class LiveDisplay:
         self._clock = clock or SystemClock()
         self._tree = LiveTree()
         self._notes: list[str] = []
+        self._aside = False
         self._spinner = Spinner("dots")
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
@@ -51,7 +54,18 @@ class LiveDisplay:
         self._notes.append(text)
         self.beat()
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self._live.stop()
+        self._aside = True
+        try:
+            yield
+        finally:
+            self._aside = False
+
     def beat(self) -> None:
+        if self._aside:
+            return
         if not self._live.is_started:
             self._live.start()
         self._live.update(self._drawing(whole=False), refresh=True)

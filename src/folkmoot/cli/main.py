@@ -11,7 +11,21 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import agents, check, config, doctor, graph, init, log, run, runs, sessions, streams, trust
+from folkmoot.cli import (
+    agents,
+    check,
+    config,
+    doctor,
+    graph,
+    inbox,
+    init,
+    log,
+    run,
+    runs,
+    sessions,
+    streams,
+    trust,
+)
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import WrongUse
@@ -41,6 +55,8 @@ app.command()(check.check)
 app.command()(run.run)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(inbox.app, name="inbox")
+app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
 from folkmoot.app import Folkmoot, Surroundings
+from folkmoot.cli.asking import TerminalAnswerer
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.interrupt import run_interruptibly
 from folkmoot.cli.progress import Progress, choose_progress
@@ -16,6 +17,7 @@ from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.engine.local import Identity, drawn
 from folkmoot.errors import Untrusted
+from folkmoot.orchestration.inbox import Answerer
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
 
@@ -26,8 +28,8 @@ _BEAT = 0.1
 _PATIENCE = 2.0
 """Seconds that the display may need to catch up with a run that is over."""
 
-Begin = Callable[["Folkmoot", "HearSpan | None"], Awaitable["Result"]]
-"""Starts a run, or takes one up again."""
+Begin = Callable[["Folkmoot", "HearSpan | None", "Answerer | None"], Awaitable["Result"]]
+"""Starts a run, or takes one up again; told who hears the answers of models, and who answers agents."""
 
 
 def perform(call: Call, target: Target, begin: Begin, *, quiet: bool, run_id: str = "") -> Result:
@@ -65,7 +67,8 @@ class _Performance:
         with redirect_stdout(sys.stderr):  # what tools print is no report
             async with self._opened() as moot, self._followed(moot):
                 try:
-                    return await begin(moot, self._progress.hear)
+                    answer = TerminalAnswerer(self._progress.aside) if is_attended() else None
+                    return await begin(moot, self._progress.hear, answer)
                 except asyncio.CancelledError:
                     task.uncancel()
                     if not self._run_id:

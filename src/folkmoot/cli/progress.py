@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from folkmoot.cli.output import console, say
@@ -31,6 +32,9 @@ class Progress(Protocol):
 
     def beat(self) -> None:
         """A tenth of a second has passed."""
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Make room on the screen as long as it lasts."""
 
     def close(self) -> None: ...
 
@@ -62,6 +66,9 @@ class Silence:
 
     def beat(self) -> None:
         pass
+
+    def aside(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def close(self) -> None:
         pass

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Call, Quiet, Target, call_of
+from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of
 from folkmoot.cli.complete import agent_files
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
     from folkmoot.cli.perform import Begin
+    from folkmoot.orchestration.inbox import Answerer
     from folkmoot.orchestration.invocation import HearSpan
     from folkmoot.views.result import Result
 
@@ -32,6 +33,7 @@ def run(
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    wait: Wait = False,
 ) -> int:
     """Run an agent and print its final report.
 
@@ -54,7 +56,7 @@ def run(
     request = _request(text, agent)
     began = time.monotonic()
     _refuse_unknown(call, target)
-    result = perform(call, target, _beginning(target.agent, request, quiet=quiet), quiet=quiet)
+    result = perform(call, target, _beginning(target.agent, request, quiet=quiet, wait=wait), quiet=quiet)
     return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
 
@@ -67,19 +69,19 @@ def _refuse_unknown(call: Call, target: Target) -> None:
         find_agent(call.load(target).graph, target.agent)
 
 
-def _beginning(agent: str, request: str, *, quiet: bool) -> Begin:
+def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
     """Warnings about agents that this run cannot reach are left to `check`."""
     from folkmoot.cli.output import STYLES, say
     from folkmoot.engine.admission import reachable
 
-    def begin(moot: Folkmoot, hear: HearSpan | None) -> Awaitable[Result]:
+    def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Awaitable[Result]:
         beside = moot.graph.agents.keys() - {
             reached.file for reached in reachable(moot.graph, moot.agent(agent))
         }
         for warning in moot.warnings:
             if not quiet and warning.file not in beside:
                 say(str(warning), STYLES["warning"])
-        return moot.run(agent, request, hear=hear)
+        return moot.run(agent, request, hear=hear, answer=answer, wait=wait)
 
     return begin
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Quiet, Target, call_of, finished
+from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished
 from folkmoot.cli.complete import run_names
 from folkmoot.errors import Held, OperationFailed
 
@@ -111,8 +111,14 @@ def cancel(
 
 
 @app.command()
-def resume(context: typer.Context, run: RunName, as_json: AsJson = False, quiet: Quiet = False) -> int:
-    """Go on with an interrupted run, in this process.
+def resume(
+    context: typer.Context,
+    run: RunName,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    wait: Wait = False,
+) -> int:
+    """Go on with a run that was interrupted or waited for someone, in this process.
 
     Nothing that is recorded is done or paid for again. A run that is over is only printed.
 
@@ -120,11 +126,14 @@ def resume(context: typer.Context, run: RunName, as_json: AsJson = False, quiet:
     Examples:
       folkmoot runs resume last
     """
+    return go_on(call_of(context), run, as_json=as_json, quiet=quiet, wait=wait)
+
+
+def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool) -> int:
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.cli.records import called, read_record
 
-    call = call_of(context)
     record = finished(read_record(call.folder, run))
     result, run_id = record.result, record.row.run_id
     if record.owner:
@@ -136,7 +145,11 @@ def resume(context: typer.Context, run: RunName, as_json: AsJson = False, quiet:
         target = Target(folder=call.folder, agent=record.row.agent)
         try:
             result = perform(
-                call, target, lambda moot, hear: moot.resume(run_id, hear=hear), quiet=quiet, run_id=run_id
+                call,
+                target,
+                lambda moot, hear, answer: moot.resume(run_id, hear=hear, answer=answer, wait=wait),
+                quiet=quiet,
+                run_id=run_id,
             )
         except Held as held:
             raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None

@@ -9,6 +9,8 @@ from folkmoot.domain.value import Value
 Effect = Literal["pure", "keyed", "once"]
 """What a repetition would do: nothing, nothing under the same key, or harm."""
 Access = Literal["read", "egress", "write", "exec"]
+Risk = Literal["", "low", "medium", "high"]
+"""Of a call that needs a person's word before it is made; empty: it needs none."""
 
 
 class ToolCall(Value):
@@ -41,8 +43,7 @@ class ToolSpec(Value):
     """JSON Schema of the arguments."""
     effect: Effect = "once"
     access: Access = "exec"
-    asks: Literal["", "low", "medium", "high"] = ""
-    """The risk of a call that needs a person's word before it is made; empty: it needs none."""
+    asks: Risk = ""
     patient: bool = False
     """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
 

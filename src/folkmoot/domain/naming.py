@@ -6,6 +6,8 @@ import re
 from hashlib import sha256
 
 WIRE_LENGTH = 64
+ASK_USER = "ask_user"
+"""The tool with which an agent asks a person; any agent has it that names it."""
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 
 

@@ -45,6 +45,8 @@ class Activation:
         self._began = began
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
         self._stopping = ""
+        self.parked = False
+        """Whether it ended because all that was left of the run waits for someone."""
         self._task: asyncio.Task[object] | None = None
         self._over: asyncio.Future[None] | None = None
 
@@ -57,6 +59,7 @@ class Activation:
             end = await self._end()
             self._task = None  # nothing can be stopped any more
             self._note(end)
+            self.parked = isinstance(end, RunParked)
             await self.run.log.settle()
         finally:
             self._task = None
@@ -82,8 +85,8 @@ class Activation:
     async def _end(self) -> Event:
         try:
             outcome = await run_root(self.run, self._started.agent, self._started.request, self._began)
-        except Parked as parked:
-            return RunParked(waiting=parked.waiting)
+        except Parked:
+            return RunParked(waiting=self.run.inbox.open_ids)
         except asyncio.CancelledError:
             return self._cancelled()
         except OperationFailed:

@@ -13,6 +13,9 @@ from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.views.live import live_children
 
+DESTROY = "destroy"
+"""The kind of a post that asks for it."""
+
 
 def is_kept(past: Sequence[Draft], session: str) -> bool:
     return any(child.id == session for child in live_children(past))

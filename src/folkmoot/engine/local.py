@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 
@@ -15,22 +17,27 @@ from folkmoot.domain.events import (
     SESSION_ENDS,
     CancelRequested,
     RunCancelled,
+    RunParked,
     RunStarted,
     SessionCancelled,
     SessionStarted,
 )
+from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
+from folkmoot.engine import kept
 from folkmoot.engine.activation import Activation, Project
-from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept, take_in
+from folkmoot.engine.inbox import find_item, leave, take_in
+from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
-from folkmoot.errors import Conflict, Held, WrongUse
+from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import ROOT
 from folkmoot.orchestration.subscribers import TeamSubscriber, told
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, Query
 from folkmoot.views.result import Result
 
 LEASE = 30.0
@@ -66,19 +73,32 @@ class LocalEngine:
         self._live: dict[str, tuple[Activation, Claim]] = {}
         self._attending: asyncio.Task[None] | None = None
 
-    async def start(self, project: Project, file: str, request: str, hear: HearSpan | None = None) -> Result:
+    async def start(
+        self,
+        project: Project,
+        file: str,
+        request: str,
+        hear: HearSpan | None = None,
+        attendance: Attendance = Attendance(),
+    ) -> Result:
         while True:
             identity = self._identify(self._clock)
             log = RunLog(self._journal, self._clock, identity.run, NewRun(owner=self._owner, lease=LEASE))
-            run = self._run(project, identity, log, hear)
+            run = self._run(project, identity, log, hear, attendance)
+            go_on = partial(self.resume, run.id, lambda *_: project, hear, attendance)
             started = RunStarted(agent=file, request=request, graph=project.graph_id, seed=identity.seed)
+            activation = Activation(run, started, self._clock.now(), fresh=True)
             try:
-                return await self._activate(Activation(run, started, self._clock.now(), fresh=True), epoch=1)
+                return await self._activate(activation, 1, go_on)
             except Conflict:
                 continue  # the name was taken
 
     async def resume(
-        self, run_id: str, project: Callable[[bytes, str], Project], hear: HearSpan | None = None
+        self,
+        run_id: str,
+        project: Callable[[bytes, str], Project],
+        hear: HearSpan | None = None,
+        attendance: Attendance = Attendance(),
     ) -> Result:
         """Continue a run from its journal; `project` rebuilds what the run was pinned to."""
         past = await self.past(run_id)
@@ -92,11 +112,28 @@ class LocalEngine:
             return await self._bury(run_id, claim, past, "interrupted while it was being cancelled")
         pinned = project(await self._journal.artifact(started.graph), started.graph)
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
-        run = self._run(pinned, Identity(run_id, started.seed), log, hear)
+        run = self._run(pinned, Identity(run_id, started.seed), log, hear, attendance)
         for draft in past:
             for watcher in log.watchers:
                 watcher(draft.span, draft.event)
-        return await self._activate(Activation(run, started, past[0].ts, fresh=False), epoch=claim.epoch)
+        for post in await self._journal.posts([run_id]):
+            if post.kind == "cancel":
+                await self._journal.take(post)
+                return await self._bury(run_id, claim, past, post.body)
+            await self._receive(run, post)
+        activation = Activation(run, started, began(past, self._clock.now()), fresh=False)
+        go_on = partial(self.resume, run_id, project, hear, attendance)
+        return await self._activate(activation, claim.epoch, go_on)
+
+    async def reply(self, reply: Reply) -> None:
+        """Say something to an item of any run: to the run itself if it is held here, otherwise in its inbox."""
+        item = await find_item(self._journal, reply.id)
+        if item.run in self._live:
+            run = self._live[item.run][0].run
+            run.inbox.take(reply)
+            await run.log.settle()
+        else:
+            await leave(self._journal, reply)
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Return when the stop is acknowledged, by whoever holds the run; a run nobody holds is ended here."""
@@ -128,7 +165,7 @@ class LocalEngine:
         try:
             claim = await self._claim(run_id)
         except Held:
-            await self._journal.post(run_id, "destroy", destroy_post(session_id, reason))
+            await self._journal.post(run_id, kept.DESTROY, destroy_post(session_id, reason))
             while is_kept(await self.past(run_id), session_id):
                 await self._clock.sleep(ATTEND_EVERY)
         else:
@@ -153,8 +190,16 @@ class LocalEngine:
             with suppress(asyncio.CancelledError):
                 await self._attending
 
-    def _run(self, project: Project, identity: Identity, log: RunLog, hear: HearSpan | None) -> Run:
-        ledger = Ledger(project.graph.settings.limits, self._clock)
+    def _run(
+        self,
+        project: Project,
+        identity: Identity,
+        log: RunLog,
+        hear: HearSpan | None,
+        attendance: Attendance,
+    ) -> Run:
+        settings = project.graph.settings
+        ledger = Ledger(settings.limits, self._clock)
         chats = Chats()
         log.watchers.append(ledger.fold)
         if any(agent.chat for agent in project.graph.agents.values()):
@@ -171,12 +216,15 @@ class LocalEngine:
             log=log,
             keep=self._journal.keep,
             ledger=ledger,
-            turnstile=asyncio.Semaphore(project.graph.settings.limits.concurrent),
+            turnstile=asyncio.Semaphore(settings.limits.concurrent),
+            inbox=Inbox(identity.run, log, attendance, deny=settings.approvals.unattended == "deny"),
             hear=hear,
             chats=chats,
         )
 
-    async def _activate(self, activation: Activation, epoch: int) -> Result:
+    async def _activate(
+        self, activation: Activation, epoch: int, go_on: Callable[[], Awaitable[Result]]
+    ) -> Result:
         run = activation.run
         claim = Claim(run=run.id, owner=self._owner, epoch=epoch, live=True)
         self._live[run.id] = (activation, claim)
@@ -186,10 +234,13 @@ class LocalEngine:
             await activation.to_its_end()
         finally:
             del self._live[run.id]
-        result = Result(run.id, run.log.drafts)
-        if result.status == "waiting":
+        if activation.parked:
             await self._journal.release(claim)
-        return result
+            # Looked at after the release: whoever answers from now on sees that nobody holds the run.
+            if run.inbox.missed or await self._journal.posts([run.id]):
+                with suppress(Held):
+                    return await go_on()
+        return Result(run.id, run.log.drafts)
 
     async def _claim(self, run_id: str) -> Claim:
         try:
@@ -225,13 +276,22 @@ class LocalEngine:
 
     async def _take_in(self) -> None:
         for post in await self._journal.posts(list(self._live)):
-            if post.run in self._live:
-                activation, _ = self._live[post.run]
-                if post.kind == "destroy":
-                    take_in(activation.run, post.body)
-                else:
-                    activation.stop(post.body)
+            if post.run not in self._live:
+                continue  # ended or parked meanwhile; what was said to it is for whoever goes on with it
+            activation, _ = self._live[post.run]
+            if post.kind == "cancel":
+                activation.stop(post.body)
+                await self._journal.take(post)
+            else:
+                with suppress(OperationFailed):  # somebody else owns the run by now, and gets the post
+                    await self._receive(activation.run, post)
+
+    async def _receive(self, run: Run, post: Post) -> None:
+        if post.kind == kept.DESTROY:
+            kept.take_in(run, post.body)
             await self._journal.take(post)
+        else:
+            await take_in(self._journal, run, post)
 
     async def _acknowledged(self, run_id: str) -> None:
         while True:
@@ -241,6 +301,17 @@ class LocalEngine:
             if isinstance(past[-1].event, RUN_ENDS):
                 return
             await self._clock.sleep(ATTEND_EVERY)
+
+
+def began(past: Sequence[Draft], now: str) -> str:
+    """When a run would have begun had it never been parked: waiting for a person uses up no `wall`."""
+    moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in past), now)]
+    rests = [
+        later - parked
+        for draft, parked, later in zip(past, moments, moments[1:], strict=False)
+        if isinstance(draft.event, RunParked)
+    ]
+    return (moments[0] + sum(rests, timedelta())).isoformat()
 
 
 def encoded(graph: msgspec.Struct) -> bytes:

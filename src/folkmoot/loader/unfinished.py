@@ -12,7 +12,7 @@ from folkmoot.loader.findings import Findings
 from folkmoot.loader.nodes import Node, place_of
 
 FRONTMATTER = ("split", "cache", "plugins", "tool_output")
-SETTINGS = ("orchestration", "approvals", "storage", "agents.defaults.task_continuation", "limits.a2a_hops")
+SETTINGS = ("orchestration", "storage", "agents.defaults.task_continuation", "limits.a2a_hops")
 
 
 def warn_of_unfinished(declared: Frontmatter | Settings, node: Node, findings: Findings) -> None:

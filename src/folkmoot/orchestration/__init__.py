@@ -13,6 +13,8 @@ seats       who sits in a team, with what
 broker      what a team has said, and who has read what
 subscribers the seam for whoever wants to hear what is said in teams
 envelope    foreign text in a prompt, fenced by nonces
+inbox       what waits for someone, who is asked, and where the answer goes
+waiting     how a branch waits, and when a run has nothing left to do
 log         the one writer of a run's events
 ledger      what the run spent and may still spend
 """

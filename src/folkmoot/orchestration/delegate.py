@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
@@ -43,6 +44,8 @@ class SessionTools:
             return await self._delegate(self._agents[call.tool], call, site)
         if call.tool == ASK_CLARIFICATION:
             return await ask_clarification(self._run, self._inv, call, site, self._start)
+        if call.tool == ASK_USER:
+            return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
         return await self._run.tools.call(call, site)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:

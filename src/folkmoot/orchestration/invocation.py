@@ -14,6 +14,7 @@ from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
@@ -38,6 +39,7 @@ class Run:
     keep: Callable[[bytes], str]
     ledger: Ledger
     turnstile: asyncio.Semaphore
+    inbox: Inbox
     hear: HearSpan | None = None
     chats: Chats = field(default_factory=Chats)
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import agent_tool
+from folkmoot.domain.naming import ASK_USER, agent_tool
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import ask_tool
@@ -71,11 +71,16 @@ class Kits:
     def _make(self, agent: Agent) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
         specs = [_as_tool(other) for other in called]
-        tools = (*self._tools.specs(agent.tools), *specs)
+        named = (each for name in agent.tools for each in self._named(name))
         agents = {spec.name: other for spec, other in zip(specs, called, strict=True)}
         unlisted = (ask_tool(()),) if agent.agents or agent.advisors else ()
-        bare = Kit(tools=tools, exits=(), offered=(), agents=agents, schema_tokens=0, unlisted=unlisted)
+        bare = Kit(
+            tools=(*named, *specs), exits=(), offered=(), agents=agents, schema_tokens=0, unlisted=unlisted
+        )
         return _with_exits(bare, self._exits(agent))
+
+    def _named(self, name: str) -> tuple[ToolSpec, ...]:
+        return (_ASK_USER,) if name == ASK_USER else self._tools.specs([name])
 
     def _exits(self, agent: Agent) -> tuple[ToolSpec, ...]:
         if not agent.destinations:
@@ -112,3 +117,23 @@ def _as_tool(agent: Agent) -> ToolSpec:
         access="read",
         patient=True,
     )
+
+
+_ASK_USER = ToolSpec(
+    name=ASK_USER,
+    description="Ask a person. Their answer is the result; it may take long, so ask only what you cannot find out.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "question": {
+                "type": "string",
+                "description": "The whole question; the person knows nothing of your conversation.",
+            }
+        },
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+    effect="pure",
+    access="read",
+    patient=True,
+)

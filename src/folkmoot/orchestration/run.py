@@ -78,6 +78,8 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
         extra=partial(run.chats.offers, inv.session),
+        answered=run.inbox.answered,
+        working=run.inbox.working,
     )
     past = log.of(inv.span)
     session = Session(brief, past, world)
@@ -88,7 +90,8 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
             )
         )
     try:
-        return await session.run()
+        with run.inbox.attended(inv.span, session.happen):
+            return await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise

@@ -7,10 +7,11 @@ from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
 from folkmoot.session.ask import ask, ask_again
 from folkmoot.session.broadcast import judge_broadcast
+from folkmoot.session.calls import sort_calls
 from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_report, judge_route
 from folkmoot.session.state import State
-from folkmoot.session.steps import Call, Doubt, Finish, Refuse, Step
+from folkmoot.session.steps import Call, Consult, Finish, Refuse, Step
 
 _RANKS = (ROUTE, FINAL_REPORT, BROADCAST)
 
@@ -21,8 +22,8 @@ def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ())
         return Finish(state.outcome)
     if state.calls:
         return _handle_calls(state)
-    if state.said:
-        return Finish(outcome(state, exit=BROADCAST, broadcast=state.said))
+    if state.broadcast:
+        return Finish(outcome(state, exit=BROADCAST, broadcast=state.broadcast))
     if state.report:
         return Finish(outcome(state, report=state.report))
     if state.exceeded:
@@ -36,38 +37,19 @@ def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ())
 
 def _handle_calls(state: State) -> Step:
     """Ordinary calls first, all at once; an exit takes effect when they are done."""
-    brief = state.brief
-    offered = {spec.name: spec for spec in (() if state.last else brief.tools)}
-    unlisted = {spec.name: spec for spec in (() if state.last else brief.unlisted)}
-    exits = {spec.name: spec for spec in brief.leaving(state.last)}
-    limit = state.brief.agent.tuning.max_tool_calls_per_turn
-    calls, refusals, doubts, leaving = [], [], [], []
-    for position, call in enumerate(state.calls, start=1):
-        if position in state.results:
-            continue
-        if position > limit:
-            reason = f"too many tool calls in one turn; the limit is {limit}"
-            refusals.append((position, call, Refusal(reason=reason)))
-        elif call.tool in exits:
-            leaving.append((position, call))
-        elif spec := offered.get(call.tool) or unlisted.get(call.tool):
-            if position in state.started and spec.effect == "once":
-                doubts.append((position, call))
-            else:
-                calls.append((position, call, spec))
-        else:
-            refusals.append((position, call, Refusal(reason=_not_offered(call, offered, exits))))
-    if refusals:
-        return Refuse(tuple(refusals))
-    if calls:
-        return Call(tuple(calls))
-    if doubts:
-        return Doubt(tuple(doubts))
-    return _leave(state, leaving, exits)
+    found = sort_calls(state)
+    if found.refusals:
+        return Refuse(tuple(found.refusals))
+    if found.unasked or found.doubts:
+        return Consult(tuple(found.unasked), tuple(found.doubts))
+    if found.calls:
+        return Call(tuple(found.calls))
+    return _leave(state, found.leaving)
 
 
-def _leave(state: State, leaving: list[tuple[int, ToolCall]], exits: dict[str, ToolSpec]) -> Step:
+def _leave(state: State, leaving: list[tuple[int, ToolCall]]) -> Step:
     """A selection wins over a report, a report over a broadcast; of several alike the first good one counts."""
+    exits = {spec.name: spec for spec in state.brief.leaving(state.last)}
     refused = []
     for position, call in sorted(leaving, key=lambda exit: _RANKS.index(exit[1].tool)):
         match _judge(state, position, call, exits):
@@ -90,8 +72,3 @@ def _judge(
     if call.tool == BROADCAST:
         return judge_broadcast(exits[BROADCAST], call, position)
     return judge_report(state.brief.agent, call)
-
-
-def _not_offered(call: ToolCall, offered: dict[str, ToolSpec], exits: dict[str, ToolSpec]) -> str:
-    names = ", ".join([*offered, *exits])
-    return f"there is no tool {call.tool!r} in this turn; offered are {names}"

@@ -9,3 +9,8 @@ class Parked(Exception):  # because it is no error, its name has no Error in it
     def __init__(self, waiting: tuple[str, ...]) -> None:
         self.waiting = waiting
         super().__init__(", ".join(waiting))
+
+
+async def nobody_answers(id: str) -> None:
+    """For a session without an inbox around it."""
+    raise Parked((id,))

@@ -5,12 +5,23 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import cost
+from folkmoot.domain.canonical import fingerprint, title
 from folkmoot.domain.draw import draw
-from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, ToolFailed, ToolFinished, ToolStarted
+from folkmoot.domain.events import (
+    ApprovalRequested,
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    ToolFailed,
+    ToolFinished,
+    ToolInDoubt,
+    ToolStarted,
+)
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
+from folkmoot.session.calls import Released, approval_id, doubt_id, verdict
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask
 
@@ -71,7 +82,25 @@ def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
     )
 
 
+def approval_requested(state: State, position: int, call: ToolCall, spec: ToolSpec) -> ApprovalRequested:
+    return ApprovalRequested(
+        id=approval_id(state, position),
+        turn=state.turn,
+        call=position,
+        tool=call.tool,
+        arguments=call.arguments,
+        hash=fingerprint(call),
+        risk=spec.asks,
+        preview=title(call),
+    )
+
+
+def in_doubt(state: State, position: int, call: ToolCall) -> ToolInDoubt:
+    return ToolInDoubt(turn=state.turn, call=position, tool=call.tool, id=doubt_id(state, position))
+
+
 def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> ToolStarted:
+    said = verdict(state, site.call, call)
     return ToolStarted(
         turn=site.turn,
         call=site.call,
@@ -80,7 +109,9 @@ def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> Too
         effect=spec.effect,
         access=spec.access,
         key=site.key,
-        decision=f"allowed: {state.brief.agent.file} names it",
+        decision=said.decision
+        if isinstance(said, Released)
+        else f"allowed: {state.brief.agent.file} names it",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TypeVar, assert_never, cast
 
@@ -21,7 +22,6 @@ from folkmoot.domain.events import (
     SessionFailed,
     ToolFailed,
     ToolFinished,
-    ToolInDoubt,
 )
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.report import Outcome
@@ -30,11 +30,12 @@ from folkmoot.errors import ModelFailed, OperationFailed
 from folkmoot.ports import Clock, Hear, Models, Site, Tools
 from folkmoot.session import record
 from folkmoot.session.ask import fits
+from folkmoot.session.calls import Released, item_id, needs_a_word, verdict
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
-from folkmoot.session.parked import Parked
+from folkmoot.session.parked import Parked, nobody_answers
 from folkmoot.session.state import Brief, evolve, folded
-from folkmoot.session.steps import Ask, Call, Doubt, Exceed, Finish, Refuse
+from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
 
 T = TypeVar("T")
 
@@ -57,6 +58,10 @@ class World:
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
+    answered: Callable[[str], Awaitable[None]] = nobody_answers
+    """Return when this item of the inbox is decided; raises `Parked` when nothing else is left to do."""
+    working: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Around whatever does not wait for a person: as long as it lasts, the run does not park."""
 
 
 class Session:
@@ -80,15 +85,16 @@ class Session:
                         self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
                     return outcome
                 case Ask() as ask:
-                    await self._ask_or_rest(ask)
+                    with self._world.working():
+                        await self._ask_or_rest(ask)
                 case Call(calls):
                     await self._call_all(calls)
                 case Refuse(refusals):
                     self._refuse(refusals)
                 case Exceed(limit):
                     self.happen(BudgetExceeded(limit))
-                case Doubt(calls):
-                    self._doubt(calls)
+                case Consult(approvals, doubts):
+                    self._consult(approvals, doubts)
                 case unknown:
                     assert_never(unknown)
 
@@ -129,6 +135,16 @@ class Session:
             return await world.clock.within(limit, model.answer(record.request(self._state, ask), world.hear))
 
     async def _call_all(self, calls: tuple[tuple[int, ToolCall, ToolSpec], ...]) -> None:
+        """Those that wait for someone hold up none of the others."""
+        waiting = {position for position, _, _ in calls if needs_a_word(self._state, position)}
+        await self._let_through([one for one in calls if one[0] not in waiting])
+        works = [(self._call_when_released if one[0] in waiting else self._call)(*one) for one in calls]
+        if len(works) == 1:
+            await works[0]
+        else:
+            await all_of(works, self._world.write_soon)
+
+    async def _let_through(self, calls: Sequence[tuple[int, ToolCall, ToolSpec]]) -> None:
         for position, call, spec in calls:
             if position not in self._state.started:
                 self.happen(record.let_through(self._state, self._site(position), call, spec))
@@ -136,18 +152,28 @@ class Session:
             # A repetition does no harm, so nobody waits for the record of it.
             self._world.write_soon()
         else:
-            await self._world.settle()
-        if len(calls) == 1:
-            await self._call(*calls[0])
-        else:
-            await all_of((self._call(*one) for one in calls), self._world.write_soon)
+            with self._world.working():
+                await self._world.settle()
+
+    async def _call_when_released(self, position: int, call: ToolCall, spec: ToolSpec) -> None:
+        while (said := verdict(self._state, position, call)) is None:
+            await self._world.answered(item_id(self._state, position))
+        match said:
+            case Released():
+                await self._let_through([(position, call, spec)])
+                await self._call(position, call, spec)
+            case Refusal():
+                self._refuse(((position, call, said),))
+            case ToolResult():
+                self.happen(self._outcome(self._site(position), call, said))
 
     async def _call(self, position: int, call: ToolCall, spec: ToolSpec) -> None:
         world, site = self._world, self._site(position)
         limit = self._limit(0.0 if spec.patient else self._state.brief.agent.tuning.tool_timeout)
         began = world.clock.monotonic()
         try:
-            result = await world.clock.within(limit, world.tools.call(call, site))
+            with nullcontext() if spec.patient else world.working():
+                result = await world.clock.within(limit, world.tools.call(call, site))
         except TimeoutError:
             result = ToolResult(text="timeout", failed=True)
         except (Parked, OperationFailed):
@@ -175,11 +201,13 @@ class Session:
             refused = record.failed(self._site(position), call, refusal.reason)
             self.happen(replace(refused, broke_schema=refusal.schema))
 
-    def _doubt(self, calls: tuple[tuple[int, ToolCall], ...]) -> None:
-        for position, call in calls:
-            if position not in self._state.in_doubt:
-                self.happen(ToolInDoubt(turn=self._state.turn, call=position, tool=call.tool))
-        raise Parked(tuple(self._site(position).key for position, _ in calls))
+    def _consult(
+        self, approvals: tuple[tuple[int, ToolCall, ToolSpec], ...], doubts: tuple[tuple[int, ToolCall], ...]
+    ) -> None:
+        for position, call, spec in approvals:
+            self.happen(record.approval_requested(self._state, position, call, spec))
+        for position, call in doubts:
+            self.happen(record.in_doubt(self._state, position, call))
 
     def _site(self, position: int) -> Site:
         brief = self._state.brief

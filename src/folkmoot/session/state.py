@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRequested,
     BudgetExceeded,
     Event,
     LlmFailed,
@@ -20,6 +25,7 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
+    ToolSettled,
     ToolStarted,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
@@ -28,6 +34,8 @@ from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
 from folkmoot.session.exits import Refusal, judge_text
+
+T = TypeVar("T")
 
 
 class Brief(Value):
@@ -66,6 +74,10 @@ class Brief(Value):
         return any(spec.name == FINAL_REPORT for spec in self.exits)
 
 
+Said = ApprovalApproved | ApprovalDenied | ApprovalExpired | ToolSettled
+"""What somebody decided about a call."""
+
+
 class State(Value):
     brief: Brief
     messages: tuple[Message, ...] = ()
@@ -79,7 +91,12 @@ class State(Value):
     """What the last answer wants done; empty again when every call has its result."""
     started: frozenset[int] = frozenset()
     """Calls that were let through, by position."""
-    in_doubt: frozenset[int] = frozenset()
+    in_doubt: dict[int, str] = {}
+    """Calls that may have happened or not, by position, with their names in the inbox."""
+    requested: dict[int, ApprovalRequested] = {}
+    """Calls that need a person's word and asked for it, by position."""
+    said: dict[int, Said] = {}
+    """What a person said about a call, by position."""
     results: dict[int, str] = {}
     """What the model will read for each call, by position: parallel results cannot swap."""
     context: int = 0
@@ -92,7 +109,7 @@ class State(Value):
     """The last answer was given to a final request; no other follows."""
     report: Report | None = None
     """Plain text, adopted as the report."""
-    said: Broadcast | None = None
+    broadcast: Broadcast | None = None
     """Plain text, adopted as a broadcast to the team."""
     broke_schema: bool = False
     exceeded: str = ""
@@ -117,8 +134,6 @@ def evolve(state: State, event: Event) -> State:
             return _answered(state, event)
         case ToolStarted():
             return replace(state, started=state.started | {event.call})
-        case ToolInDoubt():
-            return replace(state, in_doubt=state.in_doubt | {event.call})
         case ToolFinished() | ToolFailed():
             return _result(state, event)
         case BudgetExceeded():
@@ -126,7 +141,7 @@ def evolve(state: State, event: Event) -> State:
         case SessionCompleted() | SessionFailed():
             return _ended(state, event.outcome)
         case _:
-            return state
+            return _consulted(state, event)
 
 
 def _opened(state: State, event: SessionStarted) -> State:
@@ -157,14 +172,52 @@ def _answered(state: State, event: LlmResponse) -> State:
         failures=(),
         calls=message.calls,
         started=frozenset(),
+        in_doubt={},
+        requested={},
+        said={},
         results={},
         context=counted or state.context + state.added + estimated_tokens(message.text),
         added=added,
         last=state.asking.final,
         report=judged if isinstance(judged, Report) else None,
-        said=judged if isinstance(judged, Broadcast) else None,
+        broadcast=judged if isinstance(judged, Broadcast) else None,
         broke_schema=broke,
     )
+
+
+def _consulted(state: State, event: Event) -> State:
+    """What was put before someone, and what they said."""
+    match event:
+        case ApprovalRequested():
+            return replace(state, requested={**state.requested, event.call: event})
+        case ApprovalApproved() | ApprovalDenied() | ApprovalExpired():
+            position = next(at for at, asked in state.requested.items() if asked.id == event.id)
+            return replace(state, said={**state.said, position: event})
+        case ToolInDoubt():
+            return _doubted(state, event)
+        case ToolSettled():
+            return _settled(state, event)
+        case _:
+            return state
+
+
+def _doubted(state: State, event: ToolInDoubt) -> State:
+    """Also of a call that was made again and cut off again: what was said about it before is used up."""
+    brief, place = state.brief, f"turn:{event.turn}/call:{event.call}"
+    doubts = {**state.in_doubt, event.call: event.id or f"{brief.run}/{brief.span}/{place}"}
+    return replace(state, in_doubt=doubts, said=_without(state.said, event.call))
+
+
+def _settled(state: State, event: ToolSettled) -> State:
+    state = replace(state, said={**state.said, event.call: event})
+    if event.decision != "retry":
+        return state
+    started, doubts = state.started - {event.call}, _without(state.in_doubt, event.call)
+    return replace(state, started=started, in_doubt=doubts)
+
+
+def _without(by_position: dict[int, T], position: int) -> dict[int, T]:
+    return {at: each for at, each in by_position.items() if at != position}
 
 
 def _result(state: State, event: ToolFinished | ToolFailed) -> State:
@@ -189,7 +242,7 @@ def _all_answered(state: State, results: dict[int, str]) -> State:
         Message(role="tool", text=results[position], answers=call.id)
         for position, call in enumerate(state.calls, start=1)
     )
-    return replace(state, messages=state.messages + answers, calls=(), results={}, in_doubt=frozenset())
+    return replace(state, messages=state.messages + answers, calls=(), results={})
 
 
 def _size(message: Message) -> int:

@@ -24,7 +24,7 @@ class Ask(Value):
 
 
 class Call(Value):
-    """Make these calls, by position, all at once."""
+    """Make these calls, by position, all at once; those that wait for someone as soon as they may."""
 
     calls: tuple[tuple[int, ToolCall, ToolSpec], ...]
 
@@ -35,10 +35,11 @@ class Refuse(Value):
     refusals: tuple[tuple[int, ToolCall, Refusal], ...]
 
 
-class Doubt(Value):
-    """These calls may or may not have happened; only a person can say."""
+class Consult(Value):
+    """Put before someone, all at once: calls that need a word first, and calls that may have happened or not."""
 
-    calls: tuple[tuple[int, ToolCall], ...]
+    approvals: tuple[tuple[int, ToolCall, ToolSpec], ...] = ()
+    doubts: tuple[tuple[int, ToolCall], ...] = ()
 
 
 class Exceed(Value):
@@ -51,4 +52,4 @@ class Finish(Value):
     outcome: Outcome
 
 
-Step = Ask | Call | Refuse | Doubt | Exceed | Finish
+Step = Ask | Call | Refuse | Consult | Exceed | Finish

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints, overload
 
 import msgspec
 
-from folkmoot.domain.message import Access, Effect, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import Access, Effect, Risk, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
 from folkmoot.ports import Site
 
@@ -24,11 +24,12 @@ KEY = "idempotency_key"
 class FunctionTool:
     """A function that agents may call. Sync functions run in a thread, so that they block nobody."""
 
-    def __init__(self, function: Callable[..., Any], effect: Effect, access: Access) -> None:
+    def __init__(self, function: Callable[..., Any], effect: Effect, access: Access, asks: Risk = "") -> None:
         self.name = function.__name__
         self.function = function
         self.effect = effect
         self.access = access
+        self.asks: Risk = asks
         self._is_async = inspect.iscoroutinefunction(function)
         self._wants_key = KEY in inspect.signature(function).parameters
         self._arguments = _arguments(function)
@@ -50,6 +51,7 @@ class FunctionTool:
             parameters=parameters,
             effect=self.effect,
             access=self.access,
+            asks=self.asks,
         )
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
@@ -74,21 +76,27 @@ def tool(function: Callable[..., Any], /) -> FunctionTool: ...
 
 @overload
 def tool(
-    *, effect: Effect = "once", access: Access = "exec"
+    *, effect: Effect = "once", access: Access = "exec", asks: Risk = ""
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 
 
 def tool(
-    function: Callable[..., Any] | None = None, /, *, effect: Effect = "once", access: Access = "exec"
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    effect: Effect = "once",
+    access: Access = "exec",
+    asks: Risk = "",
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
     """Make a function a tool.
 
     Say `effect="pure"` if repeating it does no harm, `"keyed"` if it honours `idempotency_key`; `"once"`, the
     default, is never repeated without a person's word. `access` is the most it does: read, egress, write, exec.
+    With `asks`, the risk as `"low"`, `"medium"` or `"high"`, a person must approve each call before it is made.
     """
     if function is not None:
-        return FunctionTool(function, effect, access)
-    return lambda function: FunctionTool(function, effect, access)
+        return FunctionTool(function, effect, access, asks)
+    return lambda function: FunctionTool(function, effect, access, asks)
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:

@@ -31,7 +31,7 @@ class Registry:
         for tool in tools:
             effect, access = source.effect or tool.effect, source.access or tool.access
             known = f"{name}.{tool.name}"
-            self._tools[known] = FunctionTool(tool.function, effect, access)
+            self._tools[known] = FunctionTool(tool.function, effect, access, tool.asks)
             self._on_wire[wire_name(known)] = self._tools[known]
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:

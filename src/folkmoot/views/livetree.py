@@ -11,12 +11,14 @@ import msgspec
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     AdvisorFailed,
+    ApprovalRequested,
     BudgetExceeded,
     Event,
     HandoffRejected,
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    QuestionAsked,
     RouterSelected,
     RunCancelled,
     RunCompleted,
@@ -213,5 +215,11 @@ def _work(branch: Branch, event: Event) -> None:
             branch.note = f"{event.tool} may or may not have happened"
         case TeamMemberFailed():
             branch.status, branch.note = "failed", event.reason
-        case RouterSelected():
-            branch.note = f"routes to {event.agent}"
+        case ApprovalRequested() | QuestionAsked() | RouterSelected():
+            branch.note = _turned_to(event)
+
+
+def _turned_to(event: ApprovalRequested | QuestionAsked | RouterSelected) -> str:
+    if isinstance(event, RouterSelected):
+        return f"routes to {event.agent}"
+    return f"waits for someone: {event.id}"

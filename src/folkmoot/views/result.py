@@ -20,10 +20,11 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.domain.inbox import inbox
+from folkmoot.domain.item import Item
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
 from folkmoot.views.accounting import Spent, Totals, account, total
-from folkmoot.views.doubts import Doubt, doubts
 from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.teams import TeamTranscript, team_transcripts
 
@@ -92,8 +93,9 @@ class Result:
         return list(self._end.waiting) if isinstance(self._end, RunParked) else []
 
     @cached_property
-    def in_doubt(self) -> list[Doubt]:
-        return doubts(self._drafts)
+    def inbox(self) -> list[Item]:
+        """What the run waits for someone to say."""
+        return [item for item in inbox(self.run_id, self._drafts).values() if item.is_open]
 
     @property
     def final_agent_id(self) -> str | None:

@@ -8,6 +8,15 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunCancelled, RunCompleted, RunFailed, RunParked, RunStarted
 from folkmoot.domain.value import Value
 
+DECISIONS = (
+    "question.answered",
+    "approval.approved",
+    "approval.denied",
+    "approval.expired",
+    "tool.settled",
+)
+"""The events after which a run that was parked is under way again."""
+
 
 class RunRow(Value, omit_defaults=False):
     run_id: str
@@ -36,9 +45,17 @@ def run_rows(entries: Iterable[Entry], live: Collection[str]) -> list[RunRow]:
                 _end(rows, entry, "failed", error)
             case RunCancelled(reason=reason):
                 _end(rows, entry, "cancelled", reason)
-            case RunParked():
+            case RunParked() if entry.stream not in live:
                 _end(rows, entry, "waiting")
+            case event if event.type in DECISIONS:
+                _go_on(rows, entry, live)
     return list(reversed(rows.values()))
+
+
+def _go_on(rows: dict[str, RunRow], entry: Entry, live: Collection[str]) -> None:
+    if (row := rows.get(entry.stream)) and row.status == "waiting":
+        status = "running" if entry.stream in live else "interrupted"
+        rows[entry.stream] = RunRow(row.run_id, row.agent, status, row.started_at, row.request)
 
 
 def _end(rows: dict[str, RunRow], entry: Entry, status: str, error: str | None = None) -> None:

@@ -6,6 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRequested,
     BudgetExceeded,
     CancelRequested,
     ClarificationRefused,
@@ -14,6 +18,8 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    QuestionAnswered,
+    QuestionAsked,
     RouterSelected,
     SessionCancelled,
     SessionCompleted,
@@ -27,6 +33,7 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
+    ToolSettled,
     ToolStarted,
 )
 from folkmoot.domain.report import BROADCAST, ROUTE
@@ -42,6 +49,13 @@ LINES: Mapping[type[Event], str] = {
     ToolStarted: "{agent} calls {event.tool}",
     ToolFailed: "{agent} called {event.tool}: {event.text}",
     ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
+    ToolSettled: "{agent} is told what became of its call: {event.decision}",
+    ApprovalRequested: "{agent} waits for somebody to approve {event.tool}: {event.id}",
+    ApprovalApproved: "{agent} may make the call: {event.id}",
+    ApprovalDenied: "{agent} may not make the call: {event.id}: {event.reason}",
+    ApprovalExpired: "{agent} may not make the call: {event.id}: {event.reason}",
+    QuestionAsked: "{agent} waits for an answer: {event.id}: {event.question}",
+    QuestionAnswered: "{agent} is answered: {event.text}",
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",

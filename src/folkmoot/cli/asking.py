@@ -1,0 +1,117 @@
+"""Asks the person at the terminal what a run waits for: one thing at a time, the whole call, nothing raw."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from folkmoot.cli.output import say
+from folkmoot.domain.canonical import canonical, visible
+from folkmoot.domain.item import Item, Reply
+
+HINTS = {
+    "question": "your answer (empty: later)",
+    "approval": "y to approve, n [reason] to deny (empty: later)",
+    "in_doubt": "done [result], retry, or fail [reason] (empty: later)",
+}
+"""What may be typed for each kind."""
+
+
+class TerminalAnswerer:
+    """`aside` makes room on the screen while somebody is asked."""
+
+    def __init__(self, aside: Callable[[], AbstractContextManager[object]]) -> None:
+        self._aside = aside
+
+    async def __call__(self, item: Item) -> Reply | None:
+        with self._aside():
+            for line in described(item):
+                say(line)
+            try:
+                return await _reply(item)
+            except asyncio.CancelledError:
+                say(f"no longer asked: {item.id}", "dim")
+                raise
+
+
+async def _reply(item: Item) -> Reply | None:
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before it was shown is no answer to it
+    while True:
+        say(f"{HINTS[item.kind]}:", "bold")
+        typed = await _line()
+        if typed is None or not typed.strip():
+            say(f"left for later: {item.id}", "dim")
+            return None
+        if reply := read_typed(item, typed.strip(), this_user()):
+            return reply
+
+
+def this_user() -> str:
+    """Who is recorded to have decided."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "user"
+
+
+def described(item: Item) -> Iterator[str]:
+    """Everything that a person needs to decide; the title is cut, the call is whole."""
+    asked = {
+        "question": "asks",
+        "approval": f"needs your word, risk {item.risk}",
+        "in_doubt": "may have done this",
+    }
+    yield f"\n{item.agent} ({item.span}) {asked[item.kind]}: {item.id}"
+    if item.kind == "question":
+        yield from (f"  | {visible(line)}" for line in item.question.splitlines())
+        return
+    yield item.preview
+    yield visible(canonical(item.tool, item.arguments))
+    if item.kind == "in_doubt":
+        yield "the process ended while this call was under way; only you can say what became of it"
+
+
+def read_typed(item: Item, typed: str, by: str) -> Reply | None:
+    """None for what cannot be understood; then it is asked again."""
+    word, _, rest = typed.partition(" ")
+    match item.kind, word.lower():
+        case "question", _:
+            return item.answer(typed, by)
+        case "approval", "y" | "yes":
+            return item.approve(by)
+        case "approval", "n" | "no":
+            return item.deny(rest.strip(), by)
+        case "in_doubt", "done" | "retry" | "fail" as decision:
+            return item.settle(decision, rest.strip(), by)
+        case _:
+            return None
+
+
+async def _line() -> str | None:
+    """One line of stdin, without a thread that could not be stopped; None at its end."""
+    loop = asyncio.get_running_loop()
+    with _readable(loop) as readable:
+        await readable
+    typed = os.read(sys.stdin.fileno(), 65536)
+    return typed.decode(errors="replace") if typed else None
+
+
+@contextmanager
+def _readable(loop: asyncio.AbstractEventLoop) -> Iterator[asyncio.Future[None]]:
+    ready: asyncio.Future[None] = loop.create_future()
+    descriptor = sys.stdin.fileno()
+
+    def tell() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(descriptor, tell)
+    try:
+        yield ready
+    finally:
+        loop.remove_reader(descriptor)

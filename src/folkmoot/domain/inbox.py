@@ -1,0 +1,119 @@
+"""What a run waits for someone to say: questions, approvals, calls in doubt; folded from its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import (
+    RUN_ENDS,
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRequested,
+    Event,
+    QuestionAnswered,
+    QuestionAsked,
+    ToolFailed,
+    ToolFinished,
+    ToolInDoubt,
+    ToolSettled,
+    ToolStarted,
+)
+from folkmoot.domain.item import Item
+
+
+def inbox(run: str, drafts: Iterable[Draft]) -> dict[str, Item]:
+    """Every item of a run by its id, in the order in which they came up."""
+    items: dict[str, Item] = {}
+    begun: dict[tuple[str, int, int], ToolStarted] = {}
+    for draft in drafts:
+        event = draft.event
+        match event:
+            case ToolStarted():
+                begun[draft.span, event.turn, event.call] = event
+            case QuestionAsked() | ApprovalRequested():
+                items[event.id] = _asked(run, draft, event)
+            case ToolInDoubt():
+                item = _in_doubt(run, draft, event, begun[draft.span, event.turn, event.call])
+                items[item.id] = item
+            case ToolFinished() | ToolFailed() | ToolSettled():
+                _close_call(items, draft.span, event)
+            case _ if isinstance(event, RUN_ENDS):
+                items = {id: _closed(item, "over") for id, item in items.items()}
+            case _:
+                _decide(items, event)
+    return items
+
+
+def _asked(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested) -> Item:
+    item = Item(
+        id=event.id,
+        kind="question",
+        run=run,
+        span=draft.span,
+        session=draft.session_id,
+        agent=draft.agent_id,
+        turn=event.turn,
+        call=event.call,
+        at=draft.ts,
+    )
+    if isinstance(event, QuestionAsked):
+        return replace(item, question=event.question)
+    return replace(
+        item,
+        kind="approval",
+        tool=event.tool,
+        arguments=event.arguments,
+        hash=event.hash,
+        risk=event.risk,
+        preview=event.preview,
+    )
+
+
+def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) -> Item:
+    return Item(
+        id=event.id or begun.key,
+        kind="in_doubt",
+        run=run,
+        span=draft.span,
+        session=draft.session_id,
+        agent=draft.agent_id,
+        turn=event.turn,
+        call=event.call,
+        at=draft.ts,
+        tool=event.tool,
+        arguments=begun.arguments,
+    )
+
+
+def _close_call(items: dict[str, Item], span: str, event: ToolFinished | ToolFailed | ToolSettled) -> None:
+    """A call that has its result waits for nobody, whatever was asked about it."""
+    for item in list(items.values()):
+        if (item.span, item.turn, item.call) != (span, event.turn, event.call):
+            continue
+        if isinstance(event, ToolSettled) and item.kind == "in_doubt":
+            items[item.id] = _closed(item, event.decision, event.by, event.text)
+        elif not isinstance(event, ToolSettled):
+            items[item.id] = _closed(item, "over")
+
+
+def _decide(items: dict[str, Item], event: Event) -> None:
+    match event:
+        case QuestionAnswered():
+            status, by, text = "answered", event.by, event.text
+        case ApprovalApproved():
+            status, by, text = "approved", event.by, ""
+        case ApprovalDenied():
+            status, by, text = "denied", event.by, event.reason
+        case ApprovalExpired():
+            status, by, text = "expired", "", event.reason
+        case _:
+            return
+    items[event.id] = _closed(items[event.id], status, by, text)
+
+
+def _closed(item: Item, status: str, by: str = "", text: str = "") -> Item:
+    return replace(item, status=status, by=by, text=text) if item.is_open else item

@@ -1,0 +1,110 @@
+"""One thing that waits for someone, and what they may say to it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from folkmoot.domain.events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    Event,
+    QuestionAnswered,
+    Settlement,
+    ToolSettled,
+)
+from folkmoot.domain.message import Risk
+from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
+
+Kind = Literal["question", "approval", "in_doubt"]
+Word = Literal["answer", "approve", "deny", "done", "retry", "fail"]
+WORDS: dict[Kind, tuple[Word, ...]] = {
+    "question": ("answer",),
+    "approval": ("approve", "deny"),
+    "in_doubt": ("done", "retry", "fail"),
+}
+"""What may be said to each kind."""
+NOUNS: dict[Kind, str] = {"question": "a question", "approval": "an approval", "in_doubt": "a call in doubt"}
+_SETTLEMENTS: dict[Word, Settlement] = {"done": "done", "retry": "retry", "fail": "fail"}
+
+
+class Reply(Value):
+    """What somebody said to one item."""
+
+    id: str
+    word: Word
+    text: str = ""
+    """The answer, the reason of a denial, or what a call in doubt gave."""
+    by: str = ""
+    hash: str = ""
+    """Of the call that was shown to whoever approved it."""
+
+
+class Item(Value, omit_defaults=False):
+    id: str
+    kind: Kind
+    run: str
+    span: str
+    session: str
+    agent: str
+    turn: int
+    call: int
+    at: str
+    """Since when it waits."""
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    question: str = ""
+    hash: str = ""
+    risk: Risk = ""
+    preview: str = ""
+    status: str = "open"
+    """`open`; then what was decided; `over` if the run or the call ended first."""
+    by: str = ""
+    text: str = ""
+    """The answer, or the reason."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == "open"
+
+    def answer(self, text: str, by: str = "user") -> Reply:
+        return self._reply("answer", text, by)
+
+    def approve(self, by: str = "user") -> Reply:
+        return self._reply("approve", "", by)
+
+    def deny(self, reason: str = "", by: str = "user") -> Reply:
+        return self._reply("deny", reason, by)
+
+    def settle(self, decision: Settlement, text: str = "", by: str = "user") -> Reply:
+        return self._reply(decision, text, by)
+
+    def _reply(self, word: Word, text: str, by: str) -> Reply:
+        return Reply(id=self.id, word=word, text=text, by=by, hash=self.hash)
+
+
+def decided(item: Item | None, reply: Reply) -> Event:
+    """The event that a reply becomes. Raises `WrongUse` if it cannot be said, or is said too late."""
+    if item is None:
+        raise WrongUse(f"nothing waits under the id {reply.id!r}; `folkmoot inbox list` shows what does")
+    if not item.is_open:
+        by = f" by {item.by}" if item.by else ""
+        raise WrongUse(f"{item.id} is decided already: {item.status}{by}")
+    if reply.word not in WORDS[item.kind]:
+        can = " or ".join(WORDS[item.kind])
+        raise WrongUse(f"{item.id} is {NOUNS[item.kind]}; it takes {can}, not {reply.word}")
+    if reply.hash != item.hash:
+        raise WrongUse(f"{item.id} asks about another call than the one that was shown; look at it again")
+    return _event(item, reply)
+
+
+def _event(item: Item, reply: Reply) -> Event:
+    match reply.word:
+        case "answer":
+            return QuestionAnswered(id=item.id, text=reply.text, by=reply.by)
+        case "approve":
+            return ApprovalApproved(id=item.id, by=reply.by)
+        case "deny":
+            return ApprovalDenied(id=item.id, by=reply.by, reason=reply.text)
+        case word:
+            return ToolSettled(item.turn, item.call, _SETTLEMENTS[word], reply.text, reply.by)

@@ -1,0 +1,80 @@
+"""The inboxes of all runs, as the journal tells them: what is open, and how to leave an answer there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.inbox import inbox
+from folkmoot.domain.item import Item, Reply, decided
+from folkmoot.errors import WrongUse
+from folkmoot.orchestration.invocation import Run
+from folkmoot.ports import Journal, Post, Query
+
+ANSWER = "answer"
+"""The kind of a post that holds a reply."""
+_ASKING = ("question.asked", "approval.requested", "tool.in_doubt")
+
+
+async def read_inbox(journal: Journal, run: str = "") -> list[Item]:
+    """Every item of a run or of all runs, the oldest first; an answer that nobody took in yet counts."""
+    runs = {run: None} if run else await _asking(journal)
+    items = {id: item for each in runs for id, item in (await _items(journal, each)).items()}
+    for post in await journal.posts(list(runs)):
+        reply = read_reply(post)
+        if reply and (item := items.get(reply.id)) and item.is_open:
+            items[item.id] = replace(item, status=reply.word, by=reply.by, text=reply.text)
+    return list(items.values())
+
+
+async def find_item(journal: Journal, id: str) -> Item:
+    for item in await read_inbox(journal):
+        if item.id == id:
+            return item
+    raise WrongUse(f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does")
+
+
+async def leave(journal: Journal, reply: Reply) -> Item:
+    """Leave an answer in the inbox of its run. Raises `WrongUse` if it comes too late: the first one counts."""
+    item = await find_item(journal, reply.id)
+    decided(item, reply)
+    await journal.post(item.run, ANSWER, msgspec.json.encode(reply).decode())
+    for post in await journal.posts([item.run]):
+        first = read_reply(post)
+        if first and first.id == reply.id:
+            if first != reply:
+                raise WrongUse(f"{reply.id} is decided already: {first.word} by {first.by}")
+            break
+    return item
+
+
+def read_reply(post: Post) -> Reply | None:
+    """None for other posts, and for what is no reply."""
+    if post.kind != ANSWER:
+        return None
+    try:
+        return msgspec.json.decode(post.body, type=Reply)
+    except msgspec.DecodeError:
+        return None
+
+
+async def take_in(journal: Journal, run: Run, post: Post) -> None:
+    """Let an answer happen to a run that is held here; one that came too late is dropped."""
+    if reply := read_reply(post):
+        with suppress(WrongUse):
+            run.inbox.take(reply)
+        await run.log.settle()
+    await journal.take(post)
+
+
+async def _asking(journal: Journal) -> dict[str, None]:
+    return {entry.stream: None async for entry in journal.read(Query(types=_ASKING))}
+
+
+async def _items(journal: Journal, run: str) -> dict[str, Item]:
+    drafts: Sequence[Draft] = [entry.draft async for entry in journal.read(Query(stream=run))]
+    return inbox(run, drafts)

@@ -1,0 +1,136 @@
+"""The inbox of a run that is under way: what waits for someone, who is asked, and where the answer goes.
+
+An answer becomes an event at the place of whoever asked, and wakes that branch alone. The first one counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from folkmoot.domain.draw import draw
+from folkmoot.domain.events import ApprovalExpired, Event, QuestionAsked
+from folkmoot.domain.inbox import inbox
+from folkmoot.domain.item import Item, Reply, decided
+from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.text import storable
+from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.waiting import WaitingRoom
+from folkmoot.ports import Site
+
+Answerer = Callable[[Item], Awaitable[Reply | None]]
+"""Somebody who is there now. None: they do not want to say anything yet."""
+
+NOBODY = "approval_timeout"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attendance:
+    """Who is there while a run runs."""
+
+    answer: Answerer | None = None
+    stay: bool = False
+    """Wait for what others leave in the inbox, however long it takes, instead of parking."""
+
+
+class Inbox:
+    def __init__(self, run: str, log: RunLog, attendance: Attendance, *, deny: bool) -> None:
+        self._run = run
+        self._log = log
+        self._answer = attendance.answer
+        self._room = WaitingRoom(stay=attendance.stay)
+        self._denies = deny and not attendance.answer and not attendance.stay
+        """Nobody is there, and the project wants that taken for a no."""
+        self._sessions: dict[str, Callable[[Event], None]] = {}
+        self._one_by_one = asyncio.Lock()
+        self._unwilling: set[str] = set()
+        """What the answerer left for later."""
+
+    @property
+    def items(self) -> dict[str, Item]:
+        return inbox(self._run, self._log.drafts)
+
+    @property
+    def open_ids(self) -> tuple[str, ...]:
+        return tuple(item.id for item in self.items.values() if item.is_open)
+
+    @property
+    def missed(self) -> bool:
+        """Whether something was answered after its branch had given up."""
+        return not self._room.given_up <= {*self.open_ids}
+
+    def working(self) -> AbstractContextManager[None]:
+        return self._room.working()
+
+    @contextmanager
+    def attended(self, span: str, happen: Callable[[Event], None]) -> Iterator[None]:
+        """As long as a session runs, what is said to it happens to it."""
+        self._sessions[span] = happen
+        try:
+            yield
+        finally:
+            del self._sessions[span]
+
+    def take(self, reply: Reply) -> None:
+        """Let an answer happen. Raises `WrongUse` if nothing waits for it."""
+        item = self.items.get(reply.id)
+        event = decided(item, reply)
+        assert item is not None
+        self._happen(item, event)
+
+    async def answered(self, id: str) -> None:
+        """Return when an item was decided, or raise `Parked`."""
+        self._log.flush()  # whoever looks into the journal now shall see it
+        item = self.items[id]
+        if self._denies and item.kind == "approval":
+            self._happen(item, ApprovalExpired(id=id, reason=NOBODY))
+        elif self._answer and id not in self._unwilling:
+            await self._asked_or_answered(item, self._answer)
+        else:
+            await self._room.wait(id)
+
+    async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
+        """The tool `ask_user`: its result is what a person answers."""
+        question = call.arguments.get("question")
+        if not isinstance(question, str) or not question.strip() or set(call.arguments) != {"question"}:
+            return ToolResult(text="ask_user takes one argument, `question`, a text", failed=True)
+        id = "q_" + draw(seed, site.below, "question")
+        self._log.once(place, QuestionAsked(id, storable(question), site.turn, site.call))
+        while self.items[id].is_open:
+            if self._denies:
+                return ToolResult(text=f"{NOBODY}: nobody is there to answer", failed=True)
+            await self.answered(id)
+        return ToolResult(text=self.items[id].text)
+
+    async def _asked_or_answered(self, item: Item, answer: Answerer) -> None:
+        """Ask whoever is there, one thing at a time, until they or anybody else said something."""
+        asking = asyncio.ensure_future(self._asked(item, answer))
+        waiting = asyncio.ensure_future(self._room.wait(item.id))
+        try:
+            await asyncio.wait({asking, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            for done in (asking, waiting):
+                if done.done():
+                    done.result()
+        finally:
+            asking.cancel()
+            waiting.cancel()
+            await asyncio.gather(asking, waiting, return_exceptions=True)
+
+    async def _asked(self, item: Item, answer: Answerer) -> None:
+        with self._room.working():
+            async with self._one_by_one:
+                reply = await answer(item)
+            if reply is None:
+                self._unwilling.add(item.id)
+            else:
+                self.take(reply)
+
+    def _happen(self, item: Item, event: Event) -> None:
+        if happen := self._sessions.get(item.span):
+            happen(event)
+        else:
+            self._log.note(Place(item.span, item.session, item.agent), event)
+        self._log.flush()
+        self._room.tell(item.id)

@@ -1,0 +1,75 @@
+"""Where the branches of a run wait for someone: until an answer comes, or nothing else is left to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from folkmoot.session.parked import Parked
+
+PATIENCE = 100
+"""Rounds of the event loop in which nothing works before the run counts as waiting: so many may lie between
+the end of one work and the beginning of the next."""
+
+
+class WaitingRoom:
+    def __init__(self, *, stay: bool = False) -> None:
+        self._stay = stay
+        """Never give up: somebody will answer while the process waits."""
+        self._working = 0
+        self._waiting: dict[asyncio.Future[None], str] = {}
+        self._looking = False
+        self.given_up: set[str] = set()
+        """What nobody waits for any more, because everything that was left waited."""
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """As long as this lasts, the run does more than wait."""
+        self._working += 1
+        try:
+            yield
+        finally:
+            self._working -= 1
+            self._look()
+
+    async def wait(self, id: str) -> None:
+        """Return when `tell` is called with this id; raises `Parked` when all that is left of the run waits."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[told] = id
+        self._look()
+        try:
+            await told
+        finally:
+            self._waiting.pop(told, None)
+            self._look()
+
+    def tell(self, id: str) -> None:
+        for told, awaited in self._waiting.items():
+            if awaited == id and not told.done():
+                told.set_result(None)
+
+    @property
+    def _only_waits(self) -> bool:
+        waiting = [told for told in self._waiting if not told.done()]
+        return bool(waiting) and not self._working and not self._stay
+
+    def _look(self) -> None:
+        if self._only_waits and not self._looking:
+            self._looking = True
+            asyncio.get_running_loop().call_soon(self._look_again, PATIENCE)
+
+    def _look_again(self, rounds: int) -> None:
+        if not self._only_waits:
+            self._looking = False
+        elif rounds:
+            asyncio.get_running_loop().call_soon(self._look_again, rounds - 1)
+        else:
+            self._looking = False
+            self._give_up()
+
+    def _give_up(self) -> None:
+        for told, id in self._waiting.items():
+            if not told.done():
+                self.given_up.add(id)
+                told.set_exception(Parked((id,)))

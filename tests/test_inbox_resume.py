@@ -1,0 +1,162 @@
+"""What was put before someone, and what they said, survives the end of the process at any moment."""
+
+import pytest
+
+from folkmoot import MemoryJournal, tool
+from folkmoot.engine.local import encoded
+from folkmoot.ports import NewRun
+
+FILES = {"desk": "agents: [clerk.ai]\ntools: [ask_user]", "clerk": "tools: [pay, look]"}
+CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "pay", "reason": "r"}}
+ASK = {"tool": "ask_user", "arguments": {"question": "How much?"}}
+PAY = [{"tool": "pay", "arguments": {"to": name}} for name in ("ann", "bob")]
+SCRIPT = {
+    "desk": [{"calls": [ASK, CLERK]}, "done"],
+    "clerk": [{"calls": [PAY[0], {"tool": "look"}, PAY[1]]}, "ok"],
+}
+SEND = {"desk": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "ok"]}
+
+
+@tool(effect="pure", access="write", asks="high")
+async def pay(to: str) -> str:
+    """Pay."""
+    return f"paid {to}"
+
+
+@tool(effect="pure", access="read")
+async def look() -> str:
+    """Look."""
+    return "seen"
+
+
+async def decide(item):
+    if item.kind == "question":
+        return item.answer("5")
+    return item.deny("not bob") if item.arguments["to"] == "bob" else item.approve()
+
+
+def by_span(drafts):
+    """What happened in each span; branches and parallel calls may come in another order."""
+    spans = {}
+    for draft in drafts:
+        spans.setdefault(draft.span, []).append(repr(draft.event))
+    return {span: sorted(events) for span, events in spans.items()}
+
+
+async def cut_and_continued(at, drafts, cut, answer=None):
+    at.journal = MemoryJournal(at.clock.monotonic)
+    async with at.open() as moot:
+        at.journal.keep(encoded(moot.graph))
+        await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), drafts[:cut])
+        return await at.played(await moot.resume("run-1", answer=answer))
+
+
+async def test_a_run_with_questions_and_approvals_cut_after_any_event_ends_the_same(desk):
+    """DESIGN 4, B-34, U-7: nobody is asked twice, nothing that was denied is made."""
+    at = desk(FILES, SCRIPT, tools=[pay, look])
+    async with at.open() as moot:
+        whole = await at.played(await moot.run("desk", "hello", answer=decide))
+    assert whole.report == "done"
+    assert len(whole.drafts) > 25
+
+    for cut in range(1, len(whole.drafts)):
+        again = desk(FILES, SCRIPT, tools=[pay, look])
+        played = await cut_and_continued(again, whole.drafts, cut, decide)
+
+        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
+        assert played.result.totals == whole.result.totals
+
+
+class Post:
+    """A tool that must not be repeated; `sent` is what it really did."""
+
+    def __init__(self):
+        self.sent = []
+
+        @tool(effect="once", access="write")
+        async def send(to: str) -> str:
+            """Send it."""
+            self.sent.append(to)
+            return f"sent to {to}"
+
+        self.tool = send
+
+
+@pytest.fixture
+async def doubtful(desk):
+    """A run whose process died in the middle of a `once` call, and which therefore waits."""
+    post = Post()
+    at = desk({"desk": "tools: [send]"}, SEND, tools=[post.tool])
+    whole = await at.run("desk")
+    cut = whole.types.index("tool.started") + 1
+    again = desk({"desk": "tools: [send]"}, SEND, tools=[post.tool])
+    played = await cut_and_continued(again, whole.drafts, cut)
+    assert (played.result.status, post.sent) == ("waiting", ["x"])
+    return again, post
+
+
+async def settled(at, decision, text=""):
+    async with at.open() as moot:
+        (item,) = [item for item in await moot.inbox() if item.is_open]
+        assert (item.kind, item.tool, item.arguments) == ("in_doubt", "send", {"to": "x"})
+        assert item.id.startswith("doubt_")
+        await moot.reply(item.settle(decision, text, "ann"))
+    async with at.open() as moot:
+        return await at.played(await moot.resume("run-1"))
+
+
+@pytest.mark.parametrize(
+    ("decision", "text", "read", "sent"),
+    [
+        ("done", "receipt 4711", "receipt 4711", ["x"]),
+        ("done", "", "done", ["x"]),
+        ("fail", "the line was cut", "(tool failed: the line was cut)", ["x"]),
+        ("fail", "", "(tool failed: it failed, as a person said)", ["x"]),
+        ("retry", "", "sent to x", ["x", "x"]),
+    ],
+)
+async def test_a_call_in_doubt_is_settled_by_a_persons_word(doubtful, decision, text, read, sent):
+    """C3, DESIGN 8: done, retry, fail."""
+    at, post = doubtful
+    played = await settled(at, decision, text)
+
+    assert played.result.success
+    assert at.model.heard[-1].messages[-1].text == read
+    assert post.sent == sent
+    (event,) = played.events("tool.settled")
+    assert (event.decision, event.by) == (decision, "ann")
+
+
+async def test_a_call_that_was_made_again_and_cut_off_again_is_in_doubt_again(doubtful):
+    """C3: one word allows one repetition."""
+    at, post = doubtful
+    played = await settled(at, "retry")
+    cut = len(played.types) - played.types[::-1].index("tool.started")
+    again = await cut_and_continued(at, played.drafts, cut)
+
+    assert again.result.status == "waiting"
+    assert again.types[-2:] == ["tool.in_doubt", "run.parked"]
+    assert post.sent == ["x", "x"]
+
+
+async def test_a_journal_from_before_the_inbox_names_a_call_in_doubt_by_its_key(doubtful):
+    """C4: old events have no id."""
+    at, _ = doubtful
+    async with at.open() as moot:
+        played = await at.played(await moot.result("run-1"))
+    old = [
+        type(draft)(draft.ts, type(draft.event)(1, 1, "send"), draft.session_id, draft.span, draft.agent_id)
+        if draft.event.type == "tool.in_doubt"
+        else draft
+        for draft in played.drafts
+    ]
+    at.journal = MemoryJournal(at.clock.monotonic)
+    async with at.open() as moot:
+        at.journal.keep(encoded(moot.graph))
+        await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), old[:-1])
+        result = await moot.resume("run-1")
+        (item,) = await moot.inbox()
+        await moot.reply(item.settle("done"))
+
+        assert result.waiting == [item.id] == ["run-1/0/turn:1/call:1"]
+        assert (await moot.resume("run-1")).success
