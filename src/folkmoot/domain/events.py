@@ -298,12 +298,25 @@ class SubAgentSpawned(Event):
     hierarchy_level: int = 1
 
 
+class SubAgentExecuting(Event):
+    """The called agent was admitted and begins with its mission."""
+
+    type = "sub_agent.executing"
+    session: str
+    max_steps: int
+
+
 class SubAgentCompleted(Event):
     """The called agent's result goes back to its caller."""
 
     type = "sub_agent.completed"
     session: str
     success: bool
+    steps_taken: int = 0
+    key: str = ""
+    """What the result answers, if it may be reused: a hash over agent, mission, tools and model."""
+    artifact: str = ""
+    """The result as its caller read it, if it may be reused."""
 
 
 class SubAgentFailed(Event):
@@ -313,6 +326,29 @@ class SubAgentFailed(Event):
     session: str
     error: str
     error_type: str = ""
+
+
+class CacheHit(Event):
+    """A call was answered with the result of an earlier one; nothing was started."""
+
+    type = "cache.hit"
+    span: str
+    """Where the called agent would have run."""
+    key: str
+    session: str
+    """The session whose result it is."""
+    artifact: str
+    steps_taken: int = 0
+
+
+class ResultSummarized(Event):
+    """The caller reads a summary of a long result; the whole is kept."""
+
+    type = "result.summarized"
+    session: str
+    length: int
+    summary_length: int
+    artifact: str
 
 
 class ArtifactCreated(Event):

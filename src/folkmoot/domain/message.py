@@ -52,6 +52,8 @@ class ToolResult(Value):
     failed: bool = False
     child: str = ""
     """The session that produced it, when the tool is an agent."""
+    plain: bool = False
+    """The model reads the text as it is, also when the call failed: it says so itself."""
 
 
 class Usage(Value):

@@ -23,6 +23,7 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Activation, Project
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import Conflict, Held, WrongUse
+from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
@@ -135,6 +136,7 @@ class LocalEngine:
             log=log,
             keep=self._journal.keep,
             ledger=ledger,
+            cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(project.graph.settings.limits.concurrent),
             hear=hear,
         )

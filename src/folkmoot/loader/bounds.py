@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.agent import Agent, Graph, Tuning
 
 COUNTLESS = 1_000_000_000
 """Where counting stops: nobody pays for more."""
@@ -14,9 +14,19 @@ def worst_case(graph: Graph, file: str) -> int:
     An agent itself makes at most `maxTurns × maxRetries`. To these come all its advisors, its costliest
     destination, its handoff, all members and the lead of its team; and its costliest agent of `agents`, as
     often as it can be called: `maxToolCallsPerTurn` times in every turn but the last, and at most
-    `limits.childrenPerParent` times. A `budget.requests` caps what is below it. Depth, time and money may end
-    a run earlier.
+    `limits.childrenPerParent` times. With `orchestration.enable_agent_tool` the costliest agent of the project
+    may be called so often instead, down to `limits.callDepth`. A `budget.requests` caps what is below it. Time
+    and money may end a run earlier.
     """
+    called = 0
+    if graph.settings.orchestration.enable_agent_tool:
+        for _ in range(graph.settings.limits.call_depth - 1):
+            called = max(_worst(graph, other, called) for other in graph.agents)
+    return _capped(_worst(graph, file, called), graph.settings.budget.requests)
+
+
+def _worst(graph: Graph, file: str, called: int) -> int:
+    """`called` is the most that a call of any agent of the project costs."""
     worst: dict[str, int] = {}
     waiting = [file]
     while waiting:
@@ -25,22 +35,23 @@ def worst_case(graph: Graph, file: str) -> int:
         if unknown:
             waiting += unknown
         else:
-            worst[agent.file] = _capped(_of(agent, graph, worst), agent.budget.requests)
+            worst[agent.file] = _capped(_of(agent, graph, worst, called), agent.budget.requests)
             waiting.pop()
-    return _capped(worst[file], graph.settings.budget.requests)
+    return worst[file]
 
 
-def _of(agent: Agent, graph: Graph, worst: dict[str, int]) -> int:
-    tuning = agent.tuning
-    calls = min(
-        (tuning.max_turns - 1) * tuning.max_tool_calls_per_turn, graph.settings.limits.children_per_parent
-    )
+def _of(agent: Agent, graph: Graph, worst: dict[str, int], called: int) -> int:
+    tuning, orchestration = agent.tuning, graph.settings.orchestration
+    calls = graph.settings.limits.children_per_parent
+    if not orchestration.enable_agent_tool:
+        calls = min((tuning.max_turns - 1) * tuning.max_tool_calls_per_turn, calls)
+    summary = Tuning().max_retries if orchestration.summarize_results and called else 0
     once = [worst[to] for pattern, to in agent.edges if pattern not in ("agent", "route")]
     return (
         tuning.max_turns * tuning.max_retries
         + sum(once)
         + max((worst[to] for to in agent.destinations), default=0)
-        + calls * max((worst[to] for to in agent.agents), default=0)
+        + calls * max([called + summary, *(worst[to] for to in agent.agents)])
     )
 
 

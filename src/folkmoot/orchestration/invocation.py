@@ -11,10 +11,12 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.events import Cause
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.envelope import Block, enveloped
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
 
 HearSpan = Callable[[str, str], None]
@@ -35,6 +37,7 @@ class Run:
     log: RunLog
     keep: Callable[[bytes], str]
     ledger: Ledger
+    cache: ResultCache
     turnstile: asyncio.Semaphore
     hear: HearSpan | None = None
 
@@ -52,6 +55,8 @@ class Invocation(Value):
     parent: str = ""
     cause: Cause = ""
     title: str = ""
+    reach: Reach = Reach()
+    """Whom it may not call and which tools it may not have, because of those above it."""
 
     @property
     def place(self) -> Place:
@@ -73,6 +78,7 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",
+            reach=self.reach.below(self.agent),
         )
 
 

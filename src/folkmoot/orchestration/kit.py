@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
+from hashlib import sha256
+
 import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import agent_tool
+from folkmoot.domain.naming import agent_tool, wire_name
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
+from folkmoot.orchestration import mission
+from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
 from folkmoot.session.exits import final_report, route
 
@@ -19,26 +25,42 @@ class Kit(Value):
     offered: tuple[ToolSpec, ...]
     agents: dict[str, Agent]
     """The agents among the tools, by their name on the wire."""
+    callable: dict[str, Agent]
+    """The agents that `call_agent` may call, by the name a model calls them."""
     schema_tokens: int
 
 
 class Kits:
-    """One kit per agent, made once: the same objects every turn and every run, so that they are encoded once."""
+    """One kit per agent and reach, made once: the same objects every turn and every run, so that they are
+    encoded once."""
 
     def __init__(self, graph: Graph, tools: Tools) -> None:
         self._graph = graph
         self._tools = tools
-        self._kits: dict[str, Kit] = {}
+        self._calling = graph.settings.orchestration.enable_agent_tool
+        self._kits: dict[tuple[str, Reach], Kit] = {}
 
-    def of(self, agent: Agent) -> Kit:
-        if agent.file not in self._kits:
-            self._kits[agent.file] = self._make(agent)
-        return self._kits[agent.file]
+    def of(self, agent: Agent, reach: Reach = Reach()) -> Kit:
+        key = (agent.file, reach if self._calling else Reach())
+        if key not in self._kits:
+            self._kits[key] = self._make(agent, key[1])
+        return self._kits[key]
 
-    def _make(self, agent: Agent) -> Kit:
+    def on_the_wire(self, names: Iterable[str]) -> set[str]:
+        """What these names stand for, written as in files or as on the wire."""
+        named = tuple(names)
+        return {wire_name(name) for name in named} | {spec.name for spec in self._tools.specs(named)}
+
+    @cached_property
+    def version(self) -> str:
+        """Changes when any agent file does."""
+        return sha256(msgspec.json.encode(self._graph.agents, order="deterministic")).hexdigest()
+
+    def _make(self, agent: Agent, reach: Reach) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
         specs = [_as_tool(other) for other in called]
-        tools = (*self._tools.specs(agent.tools), *specs)
+        callable = callable_by(self._graph, agent, reach) if self._calling else {}
+        tools = self._narrowed((*self._own(agent, reach), *specs, *self._calls(callable)), reach)
         exits = self._exits(agent)
         offered = (*tools, *exits)
         return Kit(
@@ -46,8 +68,26 @@ class Kits:
             exits=exits,
             offered=offered,
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
+            callable=callable,
             schema_tokens=estimated_tokens(msgspec.json.encode(offered).decode()),
         )
+
+    def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
+        declared = self._tools.specs(agent.tools)
+        if reach.allowlist is None:
+            return declared
+        allowed = self.on_the_wire(reach.allowlist)
+        return tuple(spec for spec in declared if spec.name in allowed)
+
+    def _calls(self, callable: dict[str, Agent]) -> tuple[ToolSpec, ...]:
+        if not self._calling:
+            return ()
+        return mission.specs(callable, approved=self._graph.settings.orchestration.auto_approve)
+
+    def _narrowed(self, tools: tuple[ToolSpec, ...], reach: Reach) -> tuple[ToolSpec, ...]:
+        if reach.only is None:
+            return tools
+        return tuple(spec for spec in tools if spec.name in reach.only)
 
     def _exits(self, agent: Agent) -> tuple[ToolSpec, ...]:
         if not agent.destinations:

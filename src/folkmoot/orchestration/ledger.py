@@ -148,7 +148,8 @@ def _in_line(scope: str, span: str) -> bool:
 
 
 def _is_call(span: str) -> bool:
-    return span.rpartition("/")[2].startswith("call:")
+    """Whether an agent was called as a tool here: by a call of its own, or as one mission of several."""
+    return span.rpartition("/")[2].startswith(("call:", "mission:"))
 
 
 def _caller(span: str) -> str:

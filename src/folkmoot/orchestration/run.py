@@ -81,7 +81,7 @@ async def _converse(run: Run, inv: Invocation) -> Outcome:
 
 
 def _brief(run: Run, inv: Invocation) -> Brief:
-    kit = run.kits.of(inv.agent)
+    kit = run.kits.of(inv.agent, inv.reach)
     return Brief(
         agent=inv.agent,
         exits=kit.exits,

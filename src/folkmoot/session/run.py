@@ -158,7 +158,8 @@ class Session:
 
     def _outcome(self, site: Site, call: ToolCall, result: ToolResult) -> ToolFinished | ToolFailed:
         if result.failed:
-            return record.failed(site, call, result.text)
+            failed = record.failed(site, call, result.text)
+            return replace(failed, text=storable(result.text)) if result.plain else failed
         text, artifact = storable(result.text), ""
         limit = self._state.brief.agent.tuning.tool_response_max_bytes
         if len(text) > limit // 4 and len(whole := text.encode()) > limit:

@@ -123,12 +123,14 @@ class _Growth:
         parent = self.nodes.get(parent_id)
         if parent is None:
             return
-        *_, turn, call = node.call_path.split("/")[-2:]
-        if turn.startswith("turn:") and call.startswith("call:"):
-            place = (parent.id, int(turn.removeprefix("turn:")), int(call.removeprefix("call:")))
-            self._open[place].child_session = node
-        else:
-            parent.turn(0).ops.append(Op("session", node.agent_id, child_session=node))
+        below = node.call_path.removeprefix(parent.call_path)
+        match [part.partition(":")[::2] for part in below.split("/")[1:]]:
+            case [("turn", turn), ("call", call)]:
+                self._open[parent.id, int(turn), int(call)].child_session = node
+            case [("turn", turn), ("call", _), ("mission", _)]:
+                parent.turn(int(turn)).ops.append(Op("session", node.agent_id, child_session=node))
+            case _:
+                parent.turn(0).ops.append(Op("session", node.agent_id, child_session=node))
 
 
 def sessions(node: SessionNode) -> Iterator[SessionNode]:
