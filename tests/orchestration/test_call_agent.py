@@ -448,3 +448,17 @@ async def test_a_run_with_calls_cut_after_any_event_continues_to_the_same_end(de
         assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
         assert played.report == whole.report
         assert played.result.totals == whole.result.totals
+
+
+async def test_a_result_that_is_too_long_is_cut_and_what_is_around_it_stays_whole(desk):
+    """B-40, pains 16: 5,000 characters come through, 20,000 do not."""
+    for length, whole in ((5_000, True), (20_000, False)):
+        said = {"desk": [{"calls": [ask("a", "clerk")]}, "ok"], "clerk": [{"report": "x" * length}]}
+        at = at_desk(desk, said)
+        played = await at.run("desk.ai")
+
+        [returned] = results(played)
+        assert (returned["result"] == "x" * length) is whole
+        if not whole:
+            assert await at.journal.artifact(returned["artifact"]) == b"x" * length
+            assert len(played.events("tool.finished")[0].text) <= 12_288

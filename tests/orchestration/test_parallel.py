@@ -154,3 +154,20 @@ async def test_a_batch_cut_after_any_event_continues_to_the_same_end(desk):
 
         assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
         assert played.result.totals == whole.result.totals
+
+
+async def test_long_results_are_cut_one_by_one_and_stay_aligned(desk):
+    """Pains 13, pains 16: the whole of each is kept, and what the caller reads is still JSON."""
+    missions = [{"mission": "long", "specialist": "clerk"}, COUNT, {"mission": "long", "specialist": "clerk"}]
+    long = 'She said "no".\n' * 1000
+    rules = [{"when": "long", "report": long}, {"when": "count", "report": "3"}]
+    at = at_desk(desk, {"desk": [{"calls": [ask_all(*missions)]}, "ok"], "clerk": {"rules": rules}})
+    played = await at.run("desk.ai")
+
+    first, short, last = results(played)[0]["results"]
+    assert short["result"] == "3"
+    for each in (first, last):
+        assert each["success"]
+        assert "more bytes left out; the whole result is artifact" in each["result"]
+        assert await at.journal.artifact(each["artifact"]) == long.encode()
+    assert len(played.events("tool.finished")[0].text.encode()) <= 12_288

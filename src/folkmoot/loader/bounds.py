@@ -42,9 +42,10 @@ def _worst(graph: Graph, file: str, called: int) -> int:
 
 def _of(agent: Agent, graph: Graph, worst: dict[str, int], called: int) -> int:
     tuning, orchestration = agent.tuning, graph.settings.orchestration
-    calls = graph.settings.limits.children_per_parent
-    if not orchestration.enable_agent_tool:
-        calls = min((tuning.max_turns - 1) * tuning.max_tool_calls_per_turn, calls)
+    most = graph.settings.limits.children_per_parent
+    # One call of call_agents_parallel may start any number of agents.
+    per_turn = most if orchestration.enable_agent_tool else tuning.max_tool_calls_per_turn
+    calls = min((tuning.max_turns - 1) * per_turn, most)
     summary = Tuning().max_retries if orchestration.summarize_results and called else 0
     once = [worst[to] for pattern, to in agent.edges if pattern not in ("agent", "route")]
     return (

@@ -10,6 +10,7 @@ from hashlib import sha256
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from folkmoot.domain.events import CacheHit, SubAgentCompleted, SubAgentFailed, SubAgentSpawned
 from folkmoot.domain.message import ToolCall, ToolResult
@@ -25,7 +26,12 @@ from folkmoot.orchestration.summary import summarized
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
 from folkmoot.session.parked import Parked
+from folkmoot.session.record import cut
 from folkmoot.session.run import all_of
+
+
+_NOTE = 256
+"""Bytes for saying that something was left out."""
 
 
 class Returned(Value, rename=None, omit_defaults=False):
@@ -38,7 +44,7 @@ class Returned(Value, rename=None, omit_defaults=False):
     error: str | None = None
     error_type: str | UnsetType = UNSET
     artifact: str | UnsetType = UNSET
-    """Holds the whole result, if `result` is a summary."""
+    """Holds the whole result, if `result` is a summary or was cut."""
     cached: bool | UnsetType = UNSET
     """The result of an equal call before; nothing ran."""
 
@@ -56,8 +62,23 @@ class AgentCalls:
         if isinstance(asked, str):
             return ToolResult(text=asked, failed=True)
         returned = await self.fulfil(asked, site.below)
-        text = msgspec.json.encode(returned).decode()
+        text = msgspec.json.encode(self.fitted(returned, self.limit)).decode()
         return ToolResult(text=text, failed=not returned.success, child=returned.session_id, plain=True)
+
+    @property
+    def limit(self) -> int:
+        """Bytes of one tool result that the caller reads."""
+        return self._inv.agent.tuning.tool_response_max_bytes
+
+    def fitted(self, returned: Returned, limit: int) -> Returned:
+        """A result that is too long is cut and kept, so that what is around it stays whole."""
+        whole = returned.result.encode()
+        over = len(msgspec.json.encode(returned)) - limit
+        if over <= 0:
+            return returned
+        artifact = self._run.keep(whole)
+        shown = cut(whole, max(0, len(whole) - over - _NOTE), artifact)
+        return replace(returned, result=shown, artifact=returned.artifact or artifact)
 
     async def together(self, works: Iterable[Awaitable[Returned]]) -> list[Returned]:
         return await all_of(works, self._run.log.write_soon)

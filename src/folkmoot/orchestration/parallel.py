@@ -14,6 +14,10 @@ from folkmoot.orchestration.mission import read_mission, read_several
 from folkmoot.ports import Site
 
 
+_AROUND = 128
+"""Bytes around the results."""
+
+
 class ReturnedTogether(Value, rename=None, omit_defaults=False):
     success: bool
     """As many succeeded as had to."""
@@ -43,6 +47,14 @@ async def call_agents_parallel(calls: AgentCalls, call: ToolCall, site: Site) ->
         total=len(results),
         succeeded=succeeded,
         failed=len(results) - succeeded,
-        results=results,
+        results=_fitted(calls, results),
     )
     return ToolResult(text=msgspec.json.encode(together).decode())
+
+
+def _fitted(calls: AgentCalls, results: list[Returned]) -> list[Returned]:
+    """Together they may be as long as one tool result; if they are longer, each has an equal part."""
+    room = calls.limit - _AROUND
+    if len(msgspec.json.encode(results)) <= room:
+        return results
+    return [calls.fitted(returned, room // len(results)) for returned in results]

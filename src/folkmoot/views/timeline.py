@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     BudgetExceeded,
+    CacheHit,
     CancelRequested,
     Event,
     HandoffRequested,
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    ResultSummarized,
     RouterSelected,
     SessionCancelled,
     SessionCompleted,
@@ -35,6 +37,8 @@ LINES: Mapping[type[Event], str] = {
     ToolFailed: "{agent} called {event.tool}: {event.text}",
     ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
+    CacheHit: "{agent} reads an earlier result again, of {event.session}",
+    ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
     SystemError: "something broke: {event.error}",
@@ -82,5 +86,5 @@ def _form(event: Event) -> str:
 
 
 def _depth(span: str) -> int:
-    """How many agents stand above; `turn:3/call:2` is one step down, not two."""
-    return sum(not step.startswith("turn:") for step in span.split("/")[1:])
+    """How many agents stand above; `turn:3/call:2` is one step down, not two; nor is a mission of that call."""
+    return sum(not step.startswith(("turn:", "mission:")) for step in span.split("/")[1:])
