@@ -29,7 +29,6 @@ from folkmoot.session.parked import Parked
 from folkmoot.session.record import cut
 from folkmoot.session.run import all_of
 
-
 _NOTE = 256
 """Bytes for saying that something was left out."""
 

@@ -13,7 +13,6 @@ from folkmoot.orchestration.call_agent import AgentCalls, Returned
 from folkmoot.orchestration.mission import read_mission, read_several
 from folkmoot.ports import Site
 
-
 _AROUND = 128
 """Bytes around the results."""
 
