@@ -137,3 +137,16 @@ async def test_a_run_with_hits_cut_after_any_event_continues_to_the_same_end(des
 
         assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
         assert played.result.totals == whole.result.totals
+
+
+async def test_a_result_that_nobody_kept_is_found_out_anew(desk):
+    """B-49: the event alone is not enough."""
+    said = {"desk": [COUNT, COUNT, "ok"], "clerk": ["3"]}
+    whole = await at_desk(desk, said).run("desk.ai")
+    second = [draft.span for draft in whole.drafts].index("0", whole.types.index("sub_agent.completed")) + 1
+
+    again = at_desk(desk, said)
+    played = await cut_and_continued(again, whole.drafts, second, memory(again, None))
+
+    assert played.report == "ok"
+    assert len(again.model.heard_from("clerk")) == 1

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from folkmoot import tool
 from tests.orchestration.calling import ask_all, calling, results
 from tests.test_resume import by_span, cut_and_continued, memory
 
@@ -171,3 +172,46 @@ async def test_long_results_are_cut_one_by_one_and_stay_aligned(desk):
         assert "more bytes left out; the whole result is artifact" in each["result"]
         assert await at.journal.artifact(each["artifact"]) == long.encode()
     assert len(played.events("tool.finished")[0].text.encode()) <= 12_288
+
+
+async def test_cancelling_reaches_every_mission(desk):
+    """A-45, B-14: also those that wait for their turn never begin."""
+    call = ask_all(*[COUNT] * 5, max_concurrency=2)
+    at = at_desk(desk, {"desk": [{"calls": [call]}, "x"], "clerk": [{"delay": "1h", "text": "late"}]})
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("desk", "hello"))
+        await at.clock.advance(1)
+        await moot.cancel("run-1")
+        played = await at.played(await running)
+
+    assert played.result.status == "cancelled"
+    assert len(played.events("session.cancelled")) == len(played.started()) == 3
+    assert len(played.model.heard_from("clerk")) == 2
+
+
+async def test_a_mission_that_waits_for_a_person_parks_the_run_when_the_others_are_done(desk):
+    """O-22, B-13: waiting is no failure of a child."""
+
+    @tool(effect="once", access="write")
+    async def send(to: str) -> str:
+        """Send it."""
+        return "sent"
+
+    files = {"desk": "", "clerk": "", "post": "tools: [send]"}
+    missions = [{"mission": "send", "specialist": "post"}, COUNT]
+    said = {
+        "desk": [{"calls": [ask_all(*missions)]}, "ok"],
+        "post": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "sent"],
+        "clerk": ["3"],
+    }
+    whole = await desk(files, said, settings=calling(), tools=[send]).run("desk.ai")
+    cut = next(
+        n for n, d in enumerate(whole.drafts, 1) if d.agent_id == "post" and d.event.type == "tool.started"
+    )
+    again = desk(files, said, settings=calling(), tools=[send])
+    played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
+
+    assert played.result.status == "waiting"
+    assert played.result.waiting == ["run-1/0/turn:1/call:1/mission:1/turn:1/call:1"]
+    assert "sub_agent.completed" in [d.event.type for d in played.drafts if d.agent_id == "clerk"]
+    assert played.events("sub_agent.failed") == []

@@ -18,15 +18,22 @@ class ResultCache:
         """By key: of equal calls at the same time the first runs, and the others wait for what it gives."""
 
     async def find(self, key: str, seconds: int) -> SubAgentCompleted | None:
-        """The newest result under this key, if it is not older than so many seconds."""
+        """The newest result under this key, if it is not older than so many seconds and still kept."""
         now = datetime.fromisoformat(self._clock.now())
         newest = Query(types=(SubAgentCompleted.type,), newest_first=True)
         async for entry in self._journal.read(newest):
             if (now - datetime.fromisoformat(entry.draft.ts)).total_seconds() > seconds:
                 return None
             if isinstance(entry.event, SubAgentCompleted) and entry.event.key == key:
-                return entry.event
+                return entry.event if await self._kept(entry.event.artifact) else None
         return None
 
     async def text(self, artifact: str) -> str:
         return (await self._journal.artifact(artifact)).decode()
+
+    async def _kept(self, artifact: str) -> bool:
+        try:
+            await self._journal.artifact(artifact)
+        except KeyError:
+            return False
+        return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
@@ -30,9 +32,9 @@ def callable_by(graph: Graph, agent: Agent, reach: Reach) -> dict[str, Agent]:
     That is its id, or its file where two agents share an id.
     """
     barred = {agent.file, *reach.above}
-    ids = [other.id for other in graph.agents.values()]
+    times = Counter(other.id for other in graph.agents.values())
     return {
-        other.id if ids.count(other.id) == 1 else other.file: other
+        other.id if times[other.id] == 1 else other.file: other
         for other in graph.agents.values()
         if other.file not in barred
     }
