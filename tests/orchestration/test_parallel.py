@@ -110,6 +110,22 @@ async def test_twenty_missions_under_five_requests_make_five_requests(desk):
     assert sum("5 requests of the run" in (each["error"] or "") for each in together["results"]) == 17
 
 
+async def test_twenty_missions_under_three_thousand_tokens_leave_the_root_its_last_word(desk):
+    """O-33, B-30, pains 2: at least one runs, the root says what happened, and no token is spent beyond the limit."""
+    call = ask_all(*[COUNT] * 20, max_concurrency=20)
+    clerk = [{"text": "3", "usage": {"tokensIn": 900, "tokensOut": 100}}]
+    said = {"desk": [{"calls": [call]}, {"report": "as far as it went"}], "clerk": clerk}
+    played = await at_desk(desk, said, calling(limits="budget: {tokens: 3000}")).run("desk.ai")
+
+    assert played.report == "as far as it went"
+    [together] = results(played)
+    assert together["succeeded"] >= 1
+    assert {each["error"] for each in together["results"][1:]} == {
+        "desk -> clerk: budget exceeded: 3000 tokens of the run"
+    }
+    assert played.result.totals.tokens_in + played.result.totals.tokens_out <= 3000
+
+
 async def test_children_of_one_parent_are_counted_over_all_its_calls(desk):
     """Pains 1: a batch is no way around `limits.childrenPerParent`."""
     said = {"desk": [{"calls": [ask_all(COUNT, COUNT), ask_all(COUNT, COUNT)]}, "ok"], "clerk": ["3"]}

@@ -37,7 +37,7 @@ class Returned(Value, rename=None, omit_defaults=False):
     """What the caller reads."""
 
     success: bool
-    result: str
+    result: str | UnsetType
     session_id: str
     steps_taken: int = 0
     error: str | None = None
@@ -71,10 +71,10 @@ class AgentCalls:
 
     def fitted(self, returned: Returned, limit: int) -> Returned:
         """A result that is too long is cut and kept, so that what is around it stays whole."""
-        whole = returned.result.encode()
         over = len(msgspec.json.encode(returned)) - limit
-        if over <= 0:
+        if over <= 0 or not returned.result:
             return returned
+        whole = returned.result.encode()
         artifact = self._run.keep(whole)
         shown = cut(whole, max(0, len(whole) - over - _NOTE), artifact)
         return replace(returned, result=shown, artifact=returned.artifact or artifact)

@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.value import Value
@@ -52,7 +54,11 @@ async def call_agents_parallel(calls: AgentCalls, call: ToolCall, site: Site) ->
 
 
 def _fitted(calls: AgentCalls, results: list[Returned]) -> list[Returned]:
-    """Together they may be as long as one tool result; if they are longer, each has an equal part."""
+    """Together they may be as long as one tool result; if they are longer, each has an equal part.
+
+    What failed says so once: a caller must be able to read twenty failures with the tokens that are left.
+    """
+    results = [each if each.success else replace(each, result=UNSET) for each in results]
     room = calls.limit - _AROUND
     if len(msgspec.json.encode(results)) <= room:
         return results
