@@ -234,7 +234,18 @@ async def test_what_happens_to_a_called_agent_is_in_the_journal(desk):
     assert (requested.kind, requested.sender, requested.receiver) == ("delegate", "desk", "clerk")
     assert (child[-1].event.success, child[-1].event.steps_taken) == (True, 1)
     own = [draft.event.type for draft in played.drafts if draft.span == "0"]
-    assert own.count("tool.finished") == 1
+    assert own == [
+        "run.started",
+        "session.started",
+        "llm.request",
+        "llm.response",
+        "tool.started",
+        "tool.finished",
+        "llm.request",
+        "llm.response",
+        "session.completed",
+        "run.completed",
+    ]
 
 
 async def test_the_level_of_a_call_is_the_depth_of_its_caller_plus_one(desk):
