@@ -11,6 +11,8 @@ from typing import Any
 import aiohttp
 
 from bench import scenes
+from folkmoot.domain.agent import Agent
+from folkmoot.orchestration import mission
 
 MAX_TURNS = 300
 
@@ -50,6 +52,17 @@ ROUTE = _tool(
     ),
 )
 
+_HELPER = Agent(id="helper", file="helper.ai", prompt="", description="A part of the bench.")
+
+
+def _calling(**callable_agents: Agent) -> list[dict[str, Any]]:
+    """The very tools that Folkmoot offers: only the texts come from there."""
+    specs = mission.specs(callable_agents, approved=True)
+    return [_tool(spec.name, spec.description, spec.parameters) for spec in specs]
+
+
+CALLER_TOOLS, HELPER_TOOLS = _calling(helper=_HELPER), _calling()
+
 encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -68,12 +81,9 @@ class Bare:
 
     async def converse(self, model: str, question: str, *tools: dict[str, Any]) -> dict[str, Any]:
         """Ask until the model calls anything but the tool; returns that call's arguments."""
-        messages: list[dict[str, Any]] = [
-            {"role": "system", "content": scenes.PROMPT},
-            {"role": "user", "content": question},
-        ]
+        messages = opening(question)
         for _ in range(MAX_TURNS):
-            message = await self._ask({"model": model, "messages": messages, "tools": [*tools, REPORT]})
+            message = await self.ask({"model": model, "messages": messages, "tools": [*tools, REPORT]})
             messages.append(message)
             for call in message["tool_calls"]:
                 arguments: dict[str, Any] = json.loads(call["function"]["arguments"])
@@ -83,13 +93,17 @@ class Bare:
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
         raise RuntimeError(f"{model} did not come to an end within {MAX_TURNS} turns")
 
-    async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
+    async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
         content = encode(body | {"max_tokens": 4096})
         headers = {"Content-Type": "application/json"}
         async with self.http.post(self.url, data=content, headers=headers) as response:
             answer = json.loads(await response.read())
         message: dict[str, Any] = answer["choices"][0]["message"]
         return message
+
+
+def opening(question: str) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": scenes.PROMPT}, {"role": "user", "content": question}]
 
 
 def said(arguments: dict[str, Any]) -> str:
@@ -135,6 +149,20 @@ async def long_talk(bare: Bare) -> str:
     return said(await bare.converse(f"tool-{scenes.LONG_TURNS}", scenes.QUESTION, LOOK))
 
 
+async def sub_agents(bare: Bare) -> str:
+    messages, tools = opening(scenes.QUESTION), [*CALLER_TOOLS, REPORT]
+    body = {"model": f"call-{scenes.HELPERS}:helper", "messages": messages, "tools": tools}
+    messages.append(wish := await bare.ask(body))
+    missions = [json.loads(call["function"]["arguments"])["mission"] for call in wish["tool_calls"]]
+    answers = await asyncio.gather(*(bare.converse("final", each, *HELPER_TOOLS) for each in missions))
+    for call, answer in zip(wish["tool_calls"], answers, strict=True):
+        result = encode({"success": True, "result": said(answer), "steps_taken": 1, "error": None})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+    message = await bare.ask(body)
+    return said(json.loads(message["tool_calls"][0]["function"]["arguments"]))
+
+
 RUNS: dict[str, Callable[[Bare], Awaitable[str]]] = {
     "S1": one_tool, "S2": advisors, "S3": chain, "S4": router, "S5": crowd, "S6": long_talk,
+    "S8": sub_agents,
 }  # fmt: skip

@@ -12,6 +12,10 @@ providers:
   bench: {{kind: openai, baseUrl: "http://127.0.0.1:{port}/v1", price: free, contextWindow: 10000000}}
 """
 
+SWITCHED_ON = "orchestration: {enable_agent_tool: true, auto_approve: true}\n"
+CALLING, SLOW = "calling", "slow"
+"""Projects with agents that call others; in the second each of two takes a second."""
+
 
 @tool(effect="pure", access="read")
 async def look(what: str) -> str:
@@ -36,6 +40,24 @@ def write_project(folder: Path, port: int) -> None:
         second: f"models: bench/final\nhandoff: {third}",
         **dict.fromkeys([*advisors, *destinations, third], "models: bench/final"),
     }
+    _write_agents(folder, agents)
+    for name, model, helper in (
+        (CALLING, f"call-{scenes.HELPERS}:helper", "final"),
+        (SLOW, "call-2:helper", "final@1000"),
+    ):
+        (folder / name).mkdir()
+        (folder / name / "folkmoot.yaml").write_text(SETTINGS.format(port=port) + SWITCHED_ON)
+        _write_agents(
+            folder / name, {"caller.ai": f"models: bench/{model}", "helper.ai": f"models: bench/{helper}"}
+        )
+
+
+def project_of(scene: str, folder: Path) -> Path:
+    """Where agents may call any other, all have the tools for it; so that scene has a project of its own."""
+    return folder / CALLING if scene == "S8" else folder
+
+
+def _write_agents(folder: Path, agents: dict[str, str]) -> None:
     for name, keys in agents.items():
         text = f"---\ndescription: A part of the bench.\n{keys}\n---\n{scenes.PROMPT}\n"
         (folder / name).write_text(text)
@@ -59,4 +81,5 @@ RUNS: dict[str, Callable[[Folkmoot], Awaitable[str]]] = {
     "S4": lambda moot: answer(moot, "router.ai"),
     "S5": crowd,
     "S6": lambda moot: answer(moot, "long-talk.ai"),
+    "S8": lambda moot: answer(moot, "caller.ai"),
 }

@@ -1,10 +1,11 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S7]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S8]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from bench import bare, moot, startup
 from bench.measure import Run, Side, compare
 from bench.process import Traffic, model_server, traffic
-from bench.scenes import CROWD
+from bench.scenes import CROWD, HELPERS
 from folkmoot import Folkmoot
 
 
@@ -31,6 +32,7 @@ SCENES = {
     "S4": Scene("a router of three", 3.0, runs=15, rounds=41),
     "S5": Scene("200 × S1 at once, 50 ms latency", 0.4, runs=1, rounds=9),
     "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=9),
+    "S8": Scene("eight sub-agents in one turn", 3.0, runs=5, rounds=41),
 }
 STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2, "from folkmoot import Folkmoot": 0.2}
 
@@ -50,12 +52,12 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S7; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S8; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
     unknown = set(options.scenes) - {*SCENES, "S7"}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S7")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S8")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
@@ -79,10 +81,13 @@ def measured(names: list[str]) -> Iterator[Row]:
         moot.write_project(Path(folder), port)
         for name in names:
             yield from startup_rows() if name == "S7" else asyncio.run(scene_rows(name, port, Path(folder)))
+            if name == "S8":
+                yield asyncio.run(speed_up(Path(folder) / moot.SLOW))
 
 
 async def scene_rows(name: str, port: int, folder: Path) -> list[Row]:
-    async with bare.Bare(port) as loop, Folkmoot.open(folder, tools=[moot.look]) as house:
+    project = moot.project_of(name, folder)
+    async with bare.Bare(port) as loop, Folkmoot.open(project, tools=[moot.look]) as house:
         sides = (lambda: bare.RUNS[name](loop), lambda: moot.RUNS[name](house))
         sent = [await sent_by(side, port) for side in sides]  # also warms both up
         if sent[0].requests != sent[1].requests:
@@ -92,6 +97,16 @@ async def scene_rows(name: str, port: int, folder: Path) -> list[Row]:
         results = await compare(*sides, SCENES[name].runs, SCENES[name].rounds)
     note = f"{sent[0].bytes / 1000:.1f} / {sent[1].bytes / 1000:.1f} kB sent"
     return [row._replace(sent=note) for row in rows_of(name, *results)]
+
+
+async def speed_up(project: Path) -> Row:
+    """Two sub-agents that take a second each, against one after the other."""
+    async with Folkmoot.open(project) as house:
+        await moot.RUNS["S8"](house)  # warms up
+        began = time.perf_counter()
+        await moot.RUNS["S8"](house)
+        took = time.perf_counter() - began
+    return Row("S8", "  two of a second each: speed-up", 0, 2 / took, "times", 0, "≥ 1.8", 2 / took >= 1.8)
 
 
 async def sent_by(run: Run, port: int) -> Traffic:
@@ -110,6 +125,9 @@ def rows_of(name: str, bare: Side, folkmoot: Side) -> Iterator[Row]:
     ratio = folkmoot.cpu / bare.cpu
     milliseconds = (bare.cpu * 1000, folkmoot.cpu * 1000)
     yield Row(name, about, *milliseconds, "ms CPU", ratio, f"≤ {target}", ratio <= target)
+    if name == "S8":
+        each = folkmoot.cpu * 1000 / HELPERS
+        yield Row(name, "  each of them, from call to result", 0, each, "ms CPU", 0, "< 20", each < 20)
     if name == "S6":
         grows, ratio = "  last 50 turns over the first 50", folkmoot.growth / bare.growth
         yield Row(name, grows, bare.growth, folkmoot.growth, "times", ratio, "≤ 1.0", ratio <= 1.0)

@@ -12,6 +12,7 @@ FOUND = (
 ADVISORS = 8
 CHAIN = ("first", "second", "third")
 DESTINATIONS = ("billing", "legal", "returns")
+HELPERS = 8
 LONG_TURNS = 200
 CROWD = 200
 CROWD_LATENCY_MS = 50

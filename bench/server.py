@@ -1,7 +1,8 @@
 """A fake chat-completions server that costs next to nothing; runs in its own process, until its stdin closes.
 
 The model's name says what to answer: `final` reports at once, `route` picks a destination, `tool-N` asks for
-a tool until N tool results are in the request and then reports. `…@MS` waits that many milliseconds first.
+a tool until N tool results are in the request and then reports, `call-N:ID` calls an agent N times in one turn and
+then reports. `…@MS` waits that many milliseconds first.
 """
 
 import asyncio
@@ -66,22 +67,26 @@ def completion(model: str, body: bytes) -> bytes:
     """The answer of a model to a body; how far a conversation went is seen from its tool results."""
     done = body.count(b'"role":"tool"') + body.count(b'"role": "tool"')
     kind, _, turns = model.partition("-")
+    turns, _, called = turns.partition(":")
     if kind == "route":
         call = ("router__handoff-to", {"agent": "billing", "message": "Please take this one."})
     elif kind == "tool" and done < int(turns):
         call = ("look", {"what": f"order {done + 1}"})
+    elif kind == "call" and not done:
+        call = ("call_agent", {"mission": "Look into order 1042.", "specialist": called})
     else:
         call = ("agent__final_report", {"report_format": "text", "report_content": REPORT_TEXT})
-    return _chat(f"call_{done + 1}", *call, prompt_tokens=len(body) // 4)
+    times = int(turns) if call[0] == "call_agent" else 1
+    return _chat(done + 1, [call] * times, prompt_tokens=len(body) // 4)
 
 
-def _chat(id: str, name: str, arguments: dict[str, Any], prompt_tokens: int) -> bytes:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    message = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": id, "type": "function", "function": function}],
-    }
+def _chat(first: int, calls: list[tuple[str, dict[str, Any]]], prompt_tokens: int) -> bytes:
+    functions = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
+    wished = [
+        {"id": f"call_{number}", "type": "function", "function": function}
+        for number, function in enumerate(functions, start=first)
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": wished}
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": 40, "total_tokens": prompt_tokens + 40}
     choices = [{"index": 0, "message": message, "finish_reason": "tool_calls"}]
     answer = {"id": "chat-1", "object": "chat.completion", "created": 0, "model": "bench", "choices": choices}

@@ -11,8 +11,8 @@ from typer.main import get_command
 
 from checks.structs import Row, all_rows, inner_structs, own_rows
 from folkmoot.domain.agent import Frontmatter
+from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.duration import UNITS
-from folkmoot.domain.events import EVENTS
 from folkmoot.domain.settings import Settings
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from folkmoot import DeclarationError, Folkmoot, ScriptedModel, Surroundings, Untrusted, WrongUse
 from folkmoot.app import load_project
+from folkmoot.orchestration.reach import Reach
 from folkmoot.tools.trust import TrustStore, wishes
 from tests.desk import SETTINGS, write
 
@@ -120,7 +121,7 @@ async def test_what_is_checked_but_not_run_yet_is_refused_before_anything_runs(d
 async def test_a_fault_of_our_own_ends_the_run_and_is_recorded(desk):
     at = desk({"a": "output: {format: json, schema: {}}"}, {"a": ["x"]})
     async with at.open() as moot:
-        moot._project.kits._kits["a.ai"] = None
+        moot._project.kits._kits["a.ai", Reach()] = None
         result = await moot.run("a", "hi")
 
     assert (result.status, result.stop_reason) == ("failed", "SYSTEM_ERROR")

@@ -14,7 +14,7 @@ def port():
 
 
 @pytest.mark.parametrize(
-    ("scene", "requests"), [("S1", 2), ("S2", 9), ("S3", 3), ("S4", 2), ("S5", 400), ("S6", 201)]
+    ("scene", "requests"), [("S1", 2), ("S2", 9), ("S3", 3), ("S4", 2), ("S5", 400), ("S6", 201), ("S8", 10)]
 )
 async def test_every_scene_ends_with_the_report_after_the_requests_it_is_known_for(port, scene, requests):
     before = traffic(port)

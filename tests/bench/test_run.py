@@ -25,6 +25,14 @@ def test_the_long_talk_has_a_second_line_for_how_its_cost_grows():
     assert (growth.ratio, growth.ok) == (1.5, False)
 
 
+def test_sub_agents_have_a_second_line_for_what_each_of_them_costs():
+    """B-53."""
+    cost, each = run.rows_of("S8", bare=Side(0.004, 1, 0), folkmoot=Side(0.2, 1, 0))
+
+    assert (cost.ratio, cost.ok) == (50.0, False)
+    assert (each.folkmoot, each.unit, each.target, each.ok) == (25.0, "ms CPU", "< 20", False)
+
+
 def test_a_missed_target_is_said_on_its_line():
     row = run.Row("S1", "one agent", 1.0, 4.0, "ms CPU", 4.0, "≤ 3.0", ok=False, sent="1.0 / 1.1 kB sent")
 

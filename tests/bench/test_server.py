@@ -30,6 +30,15 @@ def test_a_router_routes_and_any_other_model_reports():
     assert called("final") == "agent__final_report"
 
 
+def test_agents_are_called_all_in_one_turn():
+    body = json.dumps({"model": "call-3:helper"}).encode()
+    message = json.loads(server.completion("call-3:helper", body))["choices"][0]["message"]
+
+    assert [call["id"] for call in message["tool_calls"]] == ["call_1", "call_2", "call_3"]
+    assert {call["function"]["name"] for call in message["tool_calls"]} == {"call_agent"}
+    assert called("call-3:helper", {"role": "tool", "content": "x"}) == "agent__final_report"
+
+
 class Written:
     def __init__(self):
         self.data = b""

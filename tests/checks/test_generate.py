@@ -6,7 +6,7 @@ import typer
 from typer.main import get_command
 
 from checks import generate
-from folkmoot.domain.events import EVENTS
+from folkmoot.domain.catalogue import EVENTS
 
 
 def test_every_event_has_its_section_with_name_version_and_docstring():

@@ -4,13 +4,13 @@ from folkmoot import Result
 from folkmoot.cli.ending import exit_code, finish
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
-    ApprovalRequested,
     RunCancelled,
     RunCompleted,
     RunFailed,
     RunParked,
     RunStarted,
 )
+from folkmoot.domain.inbox_events import ApprovalRequested
 from folkmoot.domain.report import Outcome, Report
 
 BROKE_SCHEMA = Outcome(agent="a", span="0", report=Report(metadata={"reason": "schema_violated"}), error="no")

@@ -67,3 +67,14 @@ def test_many_ways_to_one_agent_are_counted_once_each_and_quickly(tmp_path):
     }
 
     assert bound(tmp_path, files, of="a0.ai") == 2**21 - 1
+
+
+def test_where_agents_may_call_any_other_the_costliest_is_called_down_to_the_depth(tmp_path):
+    """B-25: the bound says what the limits allow."""
+    files = {"a.ai": "maxTurns: 2\nmaxRetries: 1", "b.ai": "maxTurns: 5\nmaxRetries: 1", "c.ai": ONE}
+    settings = "models: {default: openai/gpt-5-mini}\norchestration: {enable_agent_tool: true}\n"
+    limits = "limits: {callDepth: 3, childrenPerParent: 4}\n"
+
+    assert bound(tmp_path, files, settings=settings + limits) == 2 + 4 * (5 + 4 * 5)
+    assert bound(tmp_path, files, "c.ai", settings=settings + limits) == 1
+    assert bound(tmp_path, files, settings=settings + limits + "budget: {requests: 9}\n") == 9

@@ -3,7 +3,12 @@
 import pytest
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits
-from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, SessionStarted
+from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    SessionStarted,
+)
 from folkmoot.domain.message import Message, Usage
 from folkmoot.engine.clock import FakeClock
 from folkmoot.orchestration.ledger import Ledger

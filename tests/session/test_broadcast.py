@@ -2,7 +2,13 @@
 
 from msgspec.structs import replace
 
-from folkmoot.domain.events import LlmRequest, LlmResponse, SessionCompleted, SessionStarted, ToolFinished
+from folkmoot.domain.events import (
+    LlmRequest,
+    LlmResponse,
+    SessionCompleted,
+    SessionStarted,
+    ToolFinished,
+)
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, Broadcast
 from folkmoot.session.broadcast import leads_broadcast, members_broadcast

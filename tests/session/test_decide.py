@@ -7,8 +7,6 @@ from folkmoot.domain.agent import Output
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Room
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.events import (
-    ApprovalApproved,
-    ApprovalRequested,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -18,6 +16,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
 )
 from folkmoot.domain.events import ToolStarted as Started
+from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested
 from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
 from folkmoot.session.calls import verdict

@@ -1,4 +1,5 @@
 from folkmoot.views.outline import Line, outline
+from tests.desk import SETTINGS
 from tests.views.test_timeline import FILES, SCRIPT
 
 
@@ -38,3 +39,20 @@ async def test_a_long_result_is_cut_and_a_request_without_answer_is_open(desk):
     assert lines[1] == Line(1, "turn 1: scripted/any, no answer yet", "running")
     assert lines[2].text.endswith("…")
     assert len(lines[2].text) < 150
+
+
+async def test_the_missions_of_one_call_stand_below_it(desk):
+    """B-23: each once, as a session."""
+    settings = "orchestration: {enable_agent_tool: true, auto_approve: true}\n"
+    missions = [{"mission": "a", "specialist": "clerk"}, {"mission": "b", "specialist": "clerk"}]
+    call = {"tool": "call_agents_parallel", "arguments": {"missions": missions}}
+    said = {"desk": [{"calls": [call]}, "ok"], "clerk": ["3"]}
+    played = await desk({"desk": "", "clerk": ""}, said, settings=SETTINGS + settings).run("desk.ai")
+
+    lines = [line for line in outline(played.result.op_tree) if "tokens in" not in line.text]
+    assert [(line.depth, line.text.partition("(")[0].strip()) for line in lines] == [
+        (0, "desk completed"),
+        (1, "turn 1: call_agents_parallel"),
+        (2, "clerk"),
+        (2, "clerk"),
+    ]

@@ -1,5 +1,6 @@
+from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import EVENTS, LlmRequest
+from folkmoot.domain.events import LlmRequest
 from folkmoot.views.timeline import DETAILS, LINES, line_of, timeline
 
 FILES = {

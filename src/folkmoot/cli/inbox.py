@@ -98,7 +98,7 @@ def settle(
       folkmoot inbox settle doubt_1f0a2b3c4d5e done --text "refund 4711"
       folkmoot inbox settle doubt_1f0a2b3c4d5e retry --resume
     """
-    from folkmoot.domain.events import Settlement
+    from folkmoot.domain.inbox_events import Settlement
     from folkmoot.errors import WrongUse
 
     words: tuple[Settlement, ...] = ("done", "retry", "fail")

@@ -93,7 +93,7 @@ def destroy(
 def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     from folkmoot.cli.amounts import between
     from folkmoot.cli.output import STYLES
-    from folkmoot.domain.events import pattern
+    from folkmoot.domain.event import pattern
 
     branch, status = row.branch, _status(row.branch, unended)
     return (

@@ -183,6 +183,8 @@ class Graph(Value):
     agents: dict[str, Agent]
     """By file, relative to the project, with `/` between folders."""
     settings: Settings = Settings()
+    fast: ModelChoice | None = None
+    """What the alias `fast` stands for: the model that summarises."""
 
     def terminal(self, file: str) -> bool:
         """As `Agent.terminal`; a team's member reports to its lead, so it never answers itself (A-20)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.events import Event
+from folkmoot.domain.event import Event
 from folkmoot.domain.value import Value
 
 

@@ -1,4 +1,5 @@
-"""Everything that can happen. The journal holds these and nothing else.
+"""Everything that can happen in every run. The journal holds events and nothing else; those of agents as tools, teams,
+clarification and the inbox stand in files of their own, all of them together in `catalogue`.
 
 An event is stored under its `type` and `version`, never under a class or module name, so classes may move.
 Fields are added with defaults; a change of meaning is a new version with an upcaster in the journal's codec.
@@ -6,28 +7,11 @@ Fields are added with defaults; a change of meaning is a new version with an upc
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from msgspec import field
-
-from folkmoot.domain.message import Access, Effect, Message, Risk, Usage
+from folkmoot.domain.event import Cause, Event
+from folkmoot.domain.message import Access, Effect, Message, Usage
 from folkmoot.domain.report import Outcome, StopReason
-from folkmoot.domain.value import Value
-
-Cause = Literal["", "advisor", "route", "handoff", "sub", "clarify", "member", "lead"]
-"""Why a session runs: empty for the root, otherwise the pattern that started it."""
-
-
-def pattern(cause: str) -> str:
-    """A cause as people read it, in the words of the agent files."""
-    return "agent" if cause == "sub" else cause
-
-
-class Event(Value):
-    """Base of all events."""
-
-    type: ClassVar[str] = ""
-    version: ClassVar[int] = 1
 
 
 class RunStarted(Event):
@@ -217,81 +201,6 @@ class ToolInDoubt(Event):
     """Its name in the inbox; empty in old journals, where the call's key stands for it."""
 
 
-Settlement = Literal["done", "retry", "fail"]
-
-
-class ToolSettled(Event):
-    """A person said what became of a call in doubt: it was done, it shall be made again, or it failed."""
-
-    type = "tool.settled"
-    turn: int
-    call: int
-    decision: Settlement
-    text: str = ""
-    """The result, or why it failed, as the model will read it."""
-    by: str = ""
-
-
-class QuestionAsked(Event):
-    """An agent asks a person, and waits."""
-
-    type = "question.asked"
-    id: str
-    question: str
-    turn: int
-    call: int
-
-
-class QuestionAnswered(Event):
-    """Somebody answered; the agent reads it as the result of its call."""
-
-    type = "question.answered"
-    id: str
-    text: str
-    by: str = ""
-
-
-class ApprovalRequested(Event):
-    """A call waits for a person's word before it is made."""
-
-    type = "approval.requested"
-    id: str
-    turn: int
-    call: int
-    tool: str
-    arguments: dict[str, Any]
-    hash: str
-    """Of the exact call; the word holds for this call alone."""
-    risk: Risk
-    preview: str = ""
-    """A title for people; what they decide on is the whole call."""
-
-
-class ApprovalApproved(Event):
-    """The call may be made, once."""
-
-    type = "approval.approved"
-    id: str
-    by: str = ""
-
-
-class ApprovalDenied(Event):
-    """The call is not made; the model reads why."""
-
-    type = "approval.denied"
-    id: str
-    by: str = ""
-    reason: str = ""
-
-
-class ApprovalExpired(Event):
-    """Nobody was there to decide, and the project says that such a call is not made."""
-
-    type = "approval.expired"
-    id: str
-    reason: str = ""
-
-
 class AdvisorStarted(Event):
     """An agent consults another before its own session."""
 
@@ -365,158 +274,6 @@ class HandoffCompleted(Event):
     answered_by: str
 
 
-class SubAgentSpawned(Event):
-    """An agent calls another as a tool."""
-
-    type = "sub_agent.spawned"
-    parent: str
-    session: str
-    specialist: str
-    mission_length: int
-    has_custom_definition: bool = False
-    hierarchy_level: int = 1
-
-
-class SubAgentCompleted(Event):
-    """The called agent's result goes back to its caller."""
-
-    type = "sub_agent.completed"
-    session: str
-    success: bool
-
-
-class SubAgentFailed(Event):
-    """The called agent gave no result; its caller reads why and goes on."""
-
-    type = "sub_agent.failed"
-    session: str
-    error: str
-    error_type: str = ""
-
-
-class SessionFrozen(Event):
-    """A finished session is kept, so that the session that caused it may ask it again."""
-
-    type = "session.frozen"
-    session: str
-    agent: str
-    parent: str
-    """The session that may ask."""
-    turns_remaining: int
-
-
-class SessionDestroyed(Event):
-    """A kept session is let go: nobody can ask it any more."""
-
-    type = "session.destroyed"
-    session: str
-    reason: str
-
-
-class ClarificationAsked(Event):
-    """A kept session is asked again; its conversation goes on in a span of its own."""
-
-    type = "clarification.asked"
-    clarification: str
-    """The session in which it is answered."""
-    child: str
-    """The kept session."""
-    question: str
-
-
-class ClarificationAnswered(Event):
-    """The answer goes back to whoever asked, or the reason why there is none."""
-
-    type = "clarification.answered"
-    clarification: str
-    child: str
-    success: bool
-    turns_remaining: int
-
-
-class ClarificationRefused(Event):
-    """The question was not passed on; whoever asked reads why."""
-
-    type = "clarification.refused"
-    turn: int
-    call: int
-    child: str
-    """As it was named, by its session or its agent."""
-    code: str
-    error: str
-
-
-class TeamStarted(Event):
-    """A team begins in place of its file's own session; what its lead and members do is told below it."""
-
-    type = "team.started"
-    lead: str
-    members: tuple[str, ...]
-    parent: str = ""
-    """The session that caused it."""
-    cause: Cause = ""
-    title: str = ""
-
-
-class TeamCalled(Event):
-    """A member or the lead is called for its part of a cycle. What it reads now, it never reads again."""
-
-    type = "team.called"
-    member_id: str
-    cycle: int
-    reads: tuple[int, ...] = ()
-    """The broadcasts that go into its prompt, by their order: all it has not read before."""
-    dropped: tuple[int, ...] = ()
-    """Those of them that would overflow its context; a diagnostic stands in their place, and the team must end."""
-
-
-class TeamBroadcast(Event):
-    """Somebody speaks to the whole team, at the time of the entry; everyone else reads it once, before a turn."""
-
-    type = "team.broadcast"
-    kind: Literal["update", "failure"] = field(name="type")
-    member_id: str
-    message: str
-    turn_count: int
-    """Turns that the sender has taken so far."""
-    order: int
-    """The place in the team's transcript, by cycle and then as the members are declared; the lead comes last."""
-    terminal: bool = False
-    """The sender has left the team with it."""
-    outcome: Literal["", "success", "failure"] = ""
-    """With `terminal`."""
-
-
-class TeamMemberExited(Event):
-    """A member has done its part and left the team."""
-
-    type = "team.member_exited"
-    member_id: str
-
-
-class TeamMemberFailed(Event):
-    """A member gave up, broke down or used up its turns, and is no longer in the team."""
-
-    type = "team.member_failed"
-    member_id: str
-    reason: str
-
-
-class TeamCancelled(Event):
-    """The members that were still in the team are let go."""
-
-    type = "team.cancelled"
-    members: tuple[str, ...]
-    reason: str
-
-
-class TeamCompleted(Event):
-    """The lead has reported, or failed to; that is the end of the team."""
-
-    type = "team.completed"
-    outcome: Outcome
-
-
 class ArtifactCreated(Event):
     """Content was kept outside the events."""
 
@@ -541,8 +298,7 @@ class SystemError(Event):
     error: str
 
 
-EVENTS: dict[str, type[Event]] = {event.type: event for event in Event.__subclasses__()}
-"""Every event by its stored name."""
-
 RUN_ENDS = (RunCompleted, RunFailed, RunCancelled)
+
+
 SESSION_ENDS = (SessionCompleted, SessionFailed, SessionCancelled)

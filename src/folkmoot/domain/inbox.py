@@ -7,20 +7,22 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     RUN_ENDS,
+    ToolFailed,
+    ToolFinished,
+    ToolInDoubt,
+    ToolStarted,
+)
+from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
-    Event,
     QuestionAnswered,
     QuestionAsked,
-    ToolFailed,
-    ToolFinished,
-    ToolInDoubt,
     ToolSettled,
-    ToolStarted,
 )
 from folkmoot.domain.item import Item
 

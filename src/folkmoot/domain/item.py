@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from folkmoot.domain.events import (
+from folkmoot.domain.event import Event
+from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
-    Event,
     QuestionAnswered,
     Settlement,
     ToolSettled,

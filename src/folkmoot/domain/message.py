@@ -55,6 +55,8 @@ class ToolResult(Value):
     """The session that produced it, when the tool is an agent."""
     footer: str = ""
     """What the model reads after the text, however much of that is left out."""
+    plain: bool = False
+    """The model reads the text as it is, also when the call failed: it says so itself."""
 
 
 class Usage(Value):

@@ -66,16 +66,27 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     """How agents call agents that no file names. The keys keep their snake_case."""
 
     enable_agent_tool: bool = False
+    """Give every agent the tools `call_agent` and `call_agents_parallel`."""
     auto_approve: bool = False
+    """Let them be called without a person's word."""
     sub_agent_profile: str | None = None
+    """An agent file whose models and options hold for agents made at run time; absent: their caller's."""
     sub_agent_work_dir: str | None = None
+    """Where the tools of called agents work."""
     sub_agent_max_steps: Annotated[int, Meta(ge=1)] = 30
+    """The most turns of a called agent; never more than its own file or its caller has."""
     sub_agent_tool_allowlist: tuple[str, ...] | None = None
+    """Called agents, and all below them, have no other tools than these; absent: no such limit."""
     summarize_results: bool = False
+    """Have long results summarised by the model alias `fast`."""
     summary_max_length: Annotated[int, Meta(ge=1)] = 2000
+    """Characters; longer results are summarised."""
     enable_result_cache: bool = False
+    """Answer a call with the result of an equal one before."""
     cache_ttl_seconds: Annotated[int, Meta(ge=1)] = 3600
+    """How old that may be."""
     stream_sub_agent_events: bool = False
+    """What called agents do is always in the run's own stream, live; the key changes nothing."""
 
 
 class Approvals(Value, forbid_unknown_fields=True):

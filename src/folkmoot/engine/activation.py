@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass
 
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     CancelRequested,
-    Event,
     RunCancelled,
     RunCompleted,
     RunFailed,

@@ -30,6 +30,7 @@ from folkmoot.engine.inbox import find_item, leave, take_in
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
+from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import HearSpan, Run
@@ -216,6 +217,7 @@ class LocalEngine:
             log=log,
             keep=self._journal.keep,
             ledger=ledger,
+            cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
             inbox=Inbox(identity.run, log, attendance, deny=settings.approvals.unattended == "deny"),
             hear=hear,

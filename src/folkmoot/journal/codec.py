@@ -22,8 +22,9 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft, Entry, role
-from folkmoot.domain.events import EVENTS, Event
+from folkmoot.domain.event import Event
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 
 ORIGIN = "0" * 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from folkmoot.domain.agent import Agent, Graph, Team
+from folkmoot.domain.agent import Agent, Graph, Team, Tuning
 
 COUNTLESS = 1_000_000_000
 """Where counting stops: nobody pays for more."""
@@ -16,9 +16,19 @@ def worst_case(graph: Graph, file: str) -> int:
     An agent itself makes at most `maxTurns × maxRetries`. To these come all its advisors, its costliest
     destination, its handoff, all members of its team and the lead, if that is another; and its costliest agent of
     `agents`, as often as it can be called: `maxToolCallsPerTurn` times in every turn but the last, and at most
-    `limits.childrenPerParent` times. A `budget.requests` caps what is below it. Depth, time and money may end
-    a run earlier.
+    `limits.childrenPerParent` times. With `orchestration.enable_agent_tool` the costliest agent of the project
+    may be called so often instead, down to `limits.callDepth`. A `budget.requests` caps what is below it. Time
+    and money may end a run earlier.
     """
+    called = 0
+    if graph.settings.orchestration.enable_agent_tool:
+        for _ in range(graph.settings.limits.call_depth - 1):
+            called = max(_worst(graph, other, called) for other in graph.agents)
+    return _capped(_worst(graph, file, called), graph.settings.budget.requests)
+
+
+def _worst(graph: Graph, file: str, called: int) -> int:
+    """`called` is the most that a call of any agent of the project costs."""
     worst: dict[str, int] = {}
     waiting = [file]
     while waiting:
@@ -27,24 +37,28 @@ def worst_case(graph: Graph, file: str) -> int:
         if unknown:
             waiting += unknown
         else:
-            worst[agent.file] = _capped(_of(agent, graph, worst), agent.budget.requests)
+            worst[agent.file] = _capped(_of(agent, graph, worst, called), agent.budget.requests)
             waiting.pop()
-    return _capped(worst[file], graph.settings.budget.requests)
+    return worst[file]
 
 
-def _of(agent: Agent, graph: Graph, worst: dict[str, int], max_turns: int | None = None) -> int:
-    tuning, team = agent.tuning, agent.team
+def _of(agent: Agent, graph: Graph, worst: dict[str, int], called: int, max_turns: int | None = None) -> int:
+    tuning, team, orchestration = agent.tuning, agent.team, graph.settings.orchestration
     turns = max_turns or tuning.max_turns
     if team:
         turns = 0 if team.supervisor else team.supervisor_max_turns or turns
-    calls = min(max(0, turns - 1) * tuning.max_tool_calls_per_turn, graph.settings.limits.children_per_parent)
+    most = graph.settings.limits.children_per_parent
+    # One call of call_agents_parallel may start any number of agents.
+    per_turn = most if orchestration.enable_agent_tool else tuning.max_tool_calls_per_turn
+    calls = min(max(0, turns - 1) * per_turn, most)
+    summary = Tuning().max_retries if orchestration.summarize_results and called else 0
     once = [worst[to] for pattern, to in agent.edges if pattern in ("advisor", "handoff")]
     return (
         turns * tuning.max_retries
         + sum(once)
-        + sum(_seated(graph, worst, file, turns) for file, turns in _seats(team))
+        + sum(_seated(graph.agents[file], graph, worst, called, turns) for file, turns in _seats(team))
         + max((worst[to] for to in agent.destinations), default=0)
-        + calls * max((worst[to] for to in agent.agents), default=0)
+        + calls * max([called + summary, *(worst[to] for to in agent.agents)])
     )
 
 
@@ -57,9 +71,8 @@ def _seats(team: Team | None) -> Iterator[tuple[str, int | None]]:
         yield team.supervisor, team.supervisor_max_turns
 
 
-def _seated(graph: Graph, worst: dict[str, int], file: str, max_turns: int | None) -> int:
-    agent = graph.agents[file]
-    return _capped(_of(agent, graph, worst, max_turns), agent.budget.requests)
+def _seated(agent: Agent, graph: Graph, worst: dict[str, int], called: int, max_turns: int | None) -> int:
+    return _capped(_of(agent, graph, worst, called, max_turns), agent.budget.requests)
 
 
 def _capped(count: int, limit: int | None) -> int:

@@ -16,7 +16,8 @@ _ONE_ID_EACH: tuple[Pattern, ...] = ("advisor", "route", "member")
 _WITHOUT_ANSWER = {"handoff": "hand off", "router": "pass on", "team": "work out with others"}
 
 
-def check_links(drafts: Drafts, findings: Findings) -> None:
+def check_links(drafts: Drafts, findings: Findings, *, calling: bool = False) -> None:
+    """`calling`: agents may call agents that no file names, so that nobody is unreachable."""
     for draft in drafts.values():
         _check_names(draft, findings)
         _check_team(draft, drafts, findings)
@@ -24,7 +25,7 @@ def check_links(drafts: Drafts, findings: Findings) -> None:
         _check_formats(drafts, order, findings)
         for draft in drafts.values() if findings.sound else ():
             _check_seats(draft, drafts, findings)
-    if findings.sound:
+    if findings.sound and not calling:
         _warn_of_strangers(drafts, findings)
 
 

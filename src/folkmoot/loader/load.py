@@ -20,6 +20,7 @@ from folkmoot.loader.links import check_links
 from folkmoot.loader.models import Shelf, choices, shelf
 from folkmoot.loader.nodes import Node, Scalar
 from folkmoot.loader.options import Project, Setting
+from folkmoot.loader.orchestration import check_orchestration
 from folkmoot.loader.schemas import settled
 from folkmoot.loader.sources import check_sources
 from folkmoot.loader.tools import check_tools
@@ -55,8 +56,9 @@ def load(
     findings = Findings()
     project = _project(root, env or {}, flags or {}, findings)
     drafts = _drafts(root, entry, findings)
-    check_links(drafts, findings)
+    check_links(drafts, findings, calling=project.settings.orchestration.enable_agent_tool)
     models = shelf(project, known, findings)
+    check_orchestration(project, drafts if entry is None else None, models, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)
@@ -66,7 +68,8 @@ def load(
     settings = list(options.report_settings(project))
     for draft in drafts.values():
         settings += options.report(project, draft)
-    return Loaded(Graph(agents, project.settings), warnings, tuple(settings))
+    graph = Graph(agents, project.settings, fast=models.aliases.get("fast"))
+    return Loaded(graph, warnings, tuple(settings))
 
 
 def _folder(folder: Path) -> Path:

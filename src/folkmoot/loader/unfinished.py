@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import fields
 
 from folkmoot.domain.agent import Frontmatter
 from folkmoot.domain.settings import Settings
@@ -12,7 +14,12 @@ from folkmoot.loader.findings import Findings
 from folkmoot.loader.nodes import Node, place_of
 
 FRONTMATTER = ("split", "cache", "plugins", "tool_output")
-SETTINGS = ("orchestration", "storage", "agents.defaults.task_continuation", "limits.a2a_hops")
+SETTINGS = (
+    "orchestration.sub_agent_work_dir",
+    "storage",
+    "agents.defaults.task_continuation",
+    "limits.a2a_hops",
+)
 
 
 def warn_of_unfinished(declared: Frontmatter | Settings, node: Node, findings: Findings) -> None:
@@ -21,7 +28,7 @@ def warn_of_unfinished(declared: Frontmatter | Settings, node: Node, findings: F
     for path in FRONTMATTER if isinstance(declared, Frontmatter) else SETTINGS:
         names = path.split(".")
         if _value(declared, names) != _value(standard, names):
-            keys = tuple(_key(name) for name in names)
+            keys = tuple(_keys(declared, names))
             message = f"`{'.'.join(keys)}` is checked, but this release does not do it yet"
             findings.warning(place_of(node, keys), message)
 
@@ -33,6 +40,8 @@ def _value(struct: Struct, names: list[str]) -> Any:
     return value
 
 
-def _key(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+def _keys(struct: Struct, names: list[str]) -> Iterator[str]:
+    """As they are written in a file."""
+    for name in names:
+        yield next(field.encode_name for field in fields(struct) if field.name == name)
+        struct = getattr(struct, name)

@@ -7,6 +7,14 @@ delegate    agents offered to a session as tools
 clarify     a finished agent is asked again
 freeze      what becomes of a finished agent: kept to be asked, or let go
 chats       who is kept, and who may ask them
+call_agent  any agent of the project, or one made up, called with a mission; parallel: several at once
+mission     what a model may ask with these tools
+custom      agents that no file declares: they only have less than their caller
+spawn       the one way in which an agent called as a tool begins
+reach       what holds for a session because of those above it
+summary     long results in few words
+cache       results of earlier calls, from the journal
+kit         what a session is offered
 invocation  what an agent is asked, and where in the run
 team        members in parallel under a lead, cycle by cycle
 seats       who sits in a team, with what

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
-from folkmoot.domain.events import Event, TeamBroadcast, TeamCalled
+from folkmoot.domain.event import Event
+from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
 from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.log import Place, RunLog
 

@@ -9,7 +9,8 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from folkmoot.domain.events import ClarificationAsked, Event, SessionDestroyed, SessionFrozen
+from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
+from folkmoot.domain.event import Event
 from folkmoot.domain.message import ToolSpec
 
 ASK_CLARIFICATION = "agent__ask_clarification"

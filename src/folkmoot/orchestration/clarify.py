@@ -11,13 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.events import (
-    SESSION_ENDS,
-    ClarificationAnswered,
-    ClarificationAsked,
-    ClarificationRefused,
-    SessionStarted,
-)
+from folkmoot.domain.chat_events import ClarificationAnswered, ClarificationAsked, ClarificationRefused
+from folkmoot.domain.events import SESSION_ENDS, SessionStarted
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chat

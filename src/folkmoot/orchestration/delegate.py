@@ -8,16 +8,20 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
+from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
 from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
-from folkmoot.orchestration.transfer import staged, transfer
+from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
+from folkmoot.orchestration.parallel import call_agents_parallel
+from folkmoot.orchestration.spawn import spawn, steps_taken
+from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
 
 
@@ -33,8 +37,9 @@ class SessionTools:
     def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
         self._run = run
         self._inv = inv
-        self._agents = run.kits.of(inv.agent).agents
+        self._agents = run.kits.of(inv.agent, inv.reach).agents
         self._start = start
+        self._calls = AgentCalls(run, inv, start)
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return self._run.tools.specs(names)
@@ -46,6 +51,10 @@ class SessionTools:
             return await ask_clarification(self._run, self._inv, call, site, self._start)
         if call.tool == ASK_USER:
             return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
+        if call.tool == CALL_AGENT:
+            return await self._calls.call(call, site)
+        if call.tool == CALL_AGENTS_PARALLEL:
+            return await call_agents_parallel(self._calls, call, site)
         return await self._run.tools.call(call, site)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
@@ -59,19 +68,8 @@ class SessionTools:
             return ToolResult(text=f"not allowed: {refusal}", failed=True)
         child = self._inv.child(self._run, agent, "sub", site.below)
         child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
-        self._spawned(child, site)
-        outcome = await transfer(self._run, self._inv, "delegate", child, self._start)
+        outcome = await spawn(self._run, self._inv, child, self._start)
         return self._returned(child, outcome)
-
-    def _spawned(self, child: Invocation, site: Site) -> None:
-        event = SubAgentSpawned(
-            parent=self._inv.session,
-            session=child.session,
-            specialist=child.agent.id,
-            mission_length=len(child.original),
-            hierarchy_level=site.below.count("/call:"),
-        )
-        self._run.log.once(child.place, event)
 
     def _returned(self, child: Invocation, outcome: Outcome) -> ToolResult:
         log, place = self._run.log, child.place
@@ -81,6 +79,7 @@ class SessionTools:
                 place, SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
             )
             return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
-        log.once(place, SubAgentCompleted(session=child.session, success=True))
+        steps = steps_taken(self._run, child)
+        log.once(place, SubAgentCompleted(session=child.session, success=True, steps_taken=steps))
         kept = footer(self._run.chats, child.session)
         return ToolResult(text=outcome.report.content, child=child.session, footer=kept)

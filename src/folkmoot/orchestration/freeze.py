@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.events import LlmRequest, SessionDestroyed, SessionFrozen
+from folkmoot.domain.chat_events import SessionDestroyed, SessionFrozen
+from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.orchestration.chats import ASK_CLARIFICATION, Chat, Chats
 from folkmoot.orchestration.invocation import Invocation, Run

@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from folkmoot.domain.draw import draw
-from folkmoot.domain.events import ApprovalExpired, Event, QuestionAsked
+from folkmoot.domain.event import Event
 from folkmoot.domain.inbox import inbox
+from folkmoot.domain.inbox_events import ApprovalExpired, QuestionAsked
 from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable

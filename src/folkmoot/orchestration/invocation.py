@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.draw import draw
-from folkmoot.domain.events import Cause
+from folkmoot.domain.event import Cause
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
 
 HearSpan = Callable[[str, str], None]
@@ -38,6 +40,7 @@ class Run:
     log: RunLog
     keep: Callable[[bytes], str]
     ledger: Ledger
+    cache: ResultCache
     turnstile: asyncio.Semaphore
     inbox: Inbox
     hear: HearSpan | None = None
@@ -60,6 +63,8 @@ class Invocation(Value):
     before: tuple[Message, ...] = ()
     """The conversation that goes on, when a finished session is asked again."""
     turns_before: int = 0
+    reach: Reach = Reach()
+    """Whom it may not call and which tools it may not have, because of those above it."""
 
     @property
     def place(self) -> Place:
@@ -81,6 +86,7 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",
+            reach=self.reach.below(self.agent),
         )
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
+from hashlib import sha256
+
 import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import ASK_USER, agent_tool
+from folkmoot.domain.naming import ASK_USER, agent_tool, wire_name
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
+from folkmoot.orchestration import mission
 from folkmoot.orchestration.chats import ask_tool
+from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
 from folkmoot.session.broadcast import leads_broadcast, members_broadcast
 from folkmoot.session.exits import final_report, route
@@ -22,6 +28,8 @@ class Kit(Value):
     offered: tuple[ToolSpec, ...]
     agents: dict[str, Agent]
     """The agents among the tools, by their name on the wire."""
+    callable: dict[str, Agent]
+    """The agents that `call_agent` may call, by the name a model calls them."""
     schema_tokens: int
     unlisted: tuple[ToolSpec, ...] = ()
     """Asking back, for an agent that may have children: offered only while one is kept."""
@@ -30,34 +38,35 @@ class Kit(Value):
 
 
 class Kits:
-    """One kit per agent, made once: the same objects every turn and every run, so that they are encoded once."""
+    """One kit per agent and reach, made once: the same objects every turn and every run, so that they are
+    encoded once."""
 
     def __init__(self, graph: Graph, tools: Tools) -> None:
         self._graph = graph
         self._tools = tools
-        self._kits: dict[str, Kit] = {}
-        self._again: dict[str, Kit] = {}
+        self._calling = graph.settings.orchestration.enable_agent_tool
+        self._kits: dict[tuple[str, Reach], Kit] = {}
 
-    def of(self, agent: Agent, *, again: bool = False) -> Kit:
+    def of(self, agent: Agent, reach: Reach = Reach(), *, again: bool = False) -> Kit:
         """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
-        kits = self._again if again else self._kits
-        if agent.file not in kits:
-            kits[agent.file] = self._make(replace(agent, destinations=()) if again else agent)
-        return kits[agent.file]
-
-    def of_member(self, team: Agent, agent: Agent) -> Kit:
-        """The agent in this team: it broadcasts, and never reports."""
-        key = f"{team.file} member {agent.file}"
+        key = (f"{agent.file} again" if again else agent.file, reach if self._calling else Reach())
         if key not in self._kits:
-            others = [id for id in self._people(team) if id != agent.id]
-            self._kits[key] = _with_exits(self.of(agent), (members_broadcast(", ".join(others)),))
+            self._kits[key] = self._make(replace(agent, destinations=()) if again else agent, key[1])
         return self._kits[key]
 
-    def of_lead(self, team: Agent, agent: Agent) -> Kit:
-        """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
-        key = f"{team.file} lead {agent.file}"
+    def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
+        """The agent in this team: it broadcasts, and never reports."""
+        key = (f"{team.file} member {agent.file}", reach if self._calling else Reach())
         if key not in self._kits:
-            own = self.of(agent)
+            others = [id for id in self._people(team) if id != agent.id]
+            self._kits[key] = _with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
+        return self._kits[key]
+
+    def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
+        """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
+        key = (f"{team.file} lead {agent.file}", reach if self._calling else Reach())
+        if key not in self._kits:
+            own = self.of(agent, reach)
             said = leads_broadcast(", ".join(self._people(team)[:-1]))
             self._kits[key] = replace(_with_exits(own, (*own.exits, said)), last_exits=own.exits)
         return self._kits[key]
@@ -68,19 +77,50 @@ class Kits:
         files = (*team.team.members, team.team.supervisor or team.file)
         return [self._graph.agents[file].id for file in files]
 
-    def _make(self, agent: Agent) -> Kit:
+    def on_the_wire(self, names: Iterable[str]) -> set[str]:
+        """What these names stand for, written as in files or as on the wire."""
+        named = tuple(names)
+        return {wire_name(name) for name in named} | {spec.name for spec in self._tools.specs(named)}
+
+    @cached_property
+    def version(self) -> str:
+        """Changes when any agent file does."""
+        return sha256(msgspec.json.encode(self._graph.agents, order="deterministic")).hexdigest()
+
+    def _make(self, agent: Agent, reach: Reach) -> Kit:
         called = [self._graph.agents[file] for file in agent.agents]
         specs = [_as_tool(other) for other in called]
-        named = (each for name in agent.tools for each in self._named(name))
-        agents = {spec.name: other for spec, other in zip(specs, called, strict=True)}
-        unlisted = (ask_tool(()),) if agent.agents or agent.advisors else ()
+        callable = callable_by(self._graph, agent, reach) if self._calling else {}
         bare = Kit(
-            tools=(*named, *specs), exits=(), offered=(), agents=agents, schema_tokens=0, unlisted=unlisted
+            tools=self._narrowed((*self._own(agent, reach), *specs, *self._calls(callable)), reach),
+            exits=(),
+            offered=(),
+            agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
+            callable=callable,
+            schema_tokens=0,
+            unlisted=(ask_tool(()),) if agent.agents or agent.advisors or callable else (),
         )
         return _with_exits(bare, self._exits(agent))
 
     def _named(self, name: str) -> tuple[ToolSpec, ...]:
         return (_ASK_USER,) if name == ASK_USER else self._tools.specs([name])
+
+    def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
+        declared = tuple(each for name in agent.tools for each in self._named(name))
+        if reach.allowlist is None:
+            return declared
+        allowed = self.on_the_wire(reach.allowlist)
+        return tuple(spec for spec in declared if spec.name in allowed)
+
+    def _calls(self, callable: dict[str, Agent]) -> tuple[ToolSpec, ...]:
+        if not self._calling:
+            return ()
+        return mission.specs(callable, approved=self._graph.settings.orchestration.auto_approve)
+
+    def _narrowed(self, tools: tuple[ToolSpec, ...], reach: Reach) -> tuple[ToolSpec, ...]:
+        if reach.only is None:
+            return tools
+        return tuple(spec for spec in tools if spec.name in reach.only)
 
     def _exits(self, agent: Agent) -> tuple[ToolSpec, ...]:
         if not agent.destinations:

@@ -12,7 +12,13 @@ from datetime import datetime
 from functools import cache
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
-from folkmoot.domain.events import Event, LlmFailed, LlmRequest, LlmResponse, SessionStarted
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    SessionStarted,
+)
 from folkmoot.domain.spans import conversation
 from folkmoot.ports import Clock
 
@@ -161,7 +167,8 @@ def _in_line(scope: str, span: str) -> bool:
 
 
 def _is_call(span: str) -> bool:
-    return span.rpartition("/")[2].startswith("call:")
+    """Whether an agent was called as a tool here: by a call of its own, or as one mission of several."""
+    return span.rpartition("/")[2].startswith(("call:", "mission:"))
 
 
 def _is_clarification(span: str) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.events import Event
+from folkmoot.domain.event import Event
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
 

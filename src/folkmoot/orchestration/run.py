@@ -98,7 +98,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
 
 
 def _brief(run: Run, inv: Invocation) -> Brief:
-    kit = run.kits.of(inv.agent, again=inv.cause == "clarify")
+    kit = run.kits.of(inv.agent, inv.reach, again=inv.cause == "clarify")
     return Brief(
         agent=inv.agent,
         exits=kit.exits,

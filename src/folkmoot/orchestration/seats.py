@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.events import Cause
+from folkmoot.domain.event import Cause
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.broker import LEAD
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.reach import Reach
 from folkmoot.session.state import Brief, State
 
 
@@ -25,7 +26,7 @@ class Seat(Value):
     """Over all cycles."""
 
 
-def members_of(run: Run, file: Agent) -> Iterator[Seat]:
+def members_of(run: Run, file: Agent, reach: Reach) -> Iterator[Seat]:
     assert file.team is not None
     for name in file.team.members:
         agent = run.graph.agents[name]
@@ -33,12 +34,12 @@ def members_of(run: Run, file: Agent) -> Iterator[Seat]:
             name=f"member:{agent.id}",
             cause="member",
             agent=agent,
-            kit=run.kits.of_member(file, agent),
+            kit=run.kits.of_member(file, agent, reach.below(file)),
             max_turns=file.team.member_max_turns or agent.tuning.max_turns,
         )
 
 
-def lead_of(run: Run, file: Agent) -> Seat:
+def lead_of(run: Run, file: Agent, reach: Reach) -> Seat:
     """The team's own file, or the one it names; that one reads the file's body first, as the team's brief."""
     assert file.team is not None
     agent = file
@@ -49,7 +50,7 @@ def lead_of(run: Run, file: Agent) -> Seat:
         name=LEAD,
         cause="lead",
         agent=agent,
-        kit=run.kits.of_lead(file, agent),
+        kit=run.kits.of_lead(file, agent, reach),
         max_turns=file.team.supervisor_max_turns or agent.tuning.max_turns,
     )
 

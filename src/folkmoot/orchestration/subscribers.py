@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from folkmoot.domain.events import Event, TeamBroadcast, TeamMemberExited, TeamMemberFailed
+from folkmoot.domain.event import Event
 from folkmoot.domain.spans import without_cycle
+from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 
 
 class TeamSubscriber(Protocol):

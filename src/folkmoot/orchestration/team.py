@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
-from folkmoot.domain.events import (
-    SessionStarted,
+from folkmoot.domain.events import SessionStarted
+from folkmoot.domain.report import BROADCAST, Outcome
+from folkmoot.domain.team_events import (
     TeamBroadcast,
     TeamCancelled,
     TeamCompleted,
@@ -20,7 +21,6 @@ from folkmoot.domain.events import (
     TeamMemberFailed,
     TeamStarted,
 )
-from folkmoot.domain.report import BROADCAST, Outcome
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.broker import Broker
@@ -49,8 +49,8 @@ class _Team:
         self._inv = inv
         self._start = start
         self._converse = converse
-        self._lead = lead_of(run, inv.agent)
-        self._members = {seat.name: seat for seat in members_of(run, inv.agent)}
+        self._lead = lead_of(run, inv.agent, inv.reach)
+        self._members = {seat.name: seat for seat in members_of(run, inv.agent, inv.reach)}
         self._broker = Broker(run.log, inv.span, list(self._members))
         self._openings: dict[str, tuple[Block, ...]] = {}
         """What each seat reads beside the request in its first part."""

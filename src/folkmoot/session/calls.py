@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.draw import draw
-from folkmoot.domain.events import ApprovalApproved, ApprovalDenied, ApprovalExpired, ToolSettled
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ToolSettled,
+)
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.events import Event
+from folkmoot.domain.event import Event
 from folkmoot.domain.message import Message
 from folkmoot.session.state import Brief, State, evolve
 

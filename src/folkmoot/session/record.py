@@ -8,7 +8,6 @@ from folkmoot.domain.budget import cost
 from folkmoot.domain.canonical import fingerprint, title
 from folkmoot.domain.draw import draw
 from folkmoot.domain.events import (
-    ApprovalRequested,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -17,6 +16,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.inbox_events import ApprovalRequested
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed

@@ -15,9 +15,9 @@ from typing import TypeVar, assert_never, cast
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Allowance
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BudgetExceeded,
-    Event,
     SessionCompleted,
     SessionFailed,
     ToolFailed,
@@ -184,7 +184,8 @@ class Session:
 
     def _outcome(self, site: Site, call: ToolCall, result: ToolResult) -> ToolFinished | ToolFailed:
         if result.failed:
-            return record.failed(site, call, result.text)
+            failed = record.failed(site, call, result.text)
+            return replace(failed, text=storable(result.text)) if result.plain else failed
         text, artifact = storable(result.text), ""
         limit = self._state.brief.agent.tuning.tool_response_max_bytes
         if len(text) > limit // 4 and len(whole := text.encode()) > limit:

@@ -9,13 +9,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
-    ApprovalApproved,
-    ApprovalDenied,
-    ApprovalExpired,
-    ApprovalRequested,
     BudgetExceeded,
-    Event,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -25,8 +21,14 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
-    ToolSettled,
     ToolStarted,
+)
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRequested,
+    ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report

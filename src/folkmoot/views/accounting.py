@@ -8,18 +8,18 @@ from typing import Literal
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
-    Event,
     LlmFailed,
     LlmResponse,
     SessionStarted,
-    TeamBroadcast,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
 from folkmoot.domain.message import Usage
 from folkmoot.domain.report import BROADCAST
+from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.value import Value
 
 

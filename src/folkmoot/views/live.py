@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from folkmoot.domain.chat_events import ClarificationAnswered, SessionDestroyed, SessionFrozen
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, ClarificationAnswered, SessionDestroyed, SessionFrozen
+from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.value import Value
 
 

@@ -9,16 +9,14 @@ from typing import Literal
 import msgspec
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     AdvisorFailed,
-    ApprovalRequested,
     BudgetExceeded,
-    Event,
     HandoffRejected,
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    QuestionAsked,
     RouterSelected,
     RunCancelled,
     RunCompleted,
@@ -28,14 +26,14 @@ from folkmoot.domain.events import (
     SessionCompleted,
     SessionFailed,
     SessionStarted,
-    TeamCompleted,
-    TeamMemberFailed,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.spans import without_cycle
+from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed
 
 Status = Literal["waiting", "running", "completed", "failed", "cancelled"]
 _HEARD = 200
@@ -70,7 +68,7 @@ class Branch(msgspec.Struct):
     def cause(self) -> str:
         """Why it was asked: the pattern, as in the events; empty for the root."""
         last = self.span.rpartition("/")[2].partition(":")[0]
-        return {"0": "", "call": "sub"}.get(last, last)
+        return {"0": "", "call": "sub", "mission": "sub", "summary": "sub"}.get(last, last)
 
     @property
     def doing(self) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
-    Event,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -18,10 +18,6 @@ from folkmoot.domain.events import (
     SessionCompleted,
     SessionFailed,
     SessionStarted,
-    TeamBroadcast,
-    TeamCancelled,
-    TeamCompleted,
-    TeamStarted,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
@@ -29,10 +25,19 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.spans import conversation
+from folkmoot.domain.team_events import (
+    TeamBroadcast,
+    TeamCancelled,
+    TeamCompleted,
+    TeamStarted,
+)
 from folkmoot.views.accounting import Spent, Totals, account, total
 
 _CALLED = re.compile(r"/(?:turn:|clarify:)(\d+)(?:/call:|\.)(\d+)$")
 """The call that a session came of, as turn and position: an agent called as a tool, or asked again."""
+
+_MISSION = re.compile(r"/turn:(\d+)/call:\d+/mission:\d+")
+"""One of several agents that a call started at once."""
 
 
 class Op(msgspec.Struct, rename="camel"):
@@ -140,8 +145,11 @@ class _Growth:
         parent = self.nodes.get(parent_id)
         if parent is None:
             return
+        below = node.call_path.removeprefix(parent.call_path)
         if called := _CALLED.search(node.call_path):
             self._open[parent.id, int(called[1]), int(called[2])].child_session = node
+        elif mission := _MISSION.fullmatch(below):
+            parent.turn(int(mission[1])).ops.append(Op("session", node.agent_id, child_session=node))
         else:
             parent.turn(0).ops.append(Op("session", node.agent_id, child_session=node))
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.events import LlmFailed, LlmResponse, pattern
+from folkmoot.domain.event import pattern
+from folkmoot.domain.events import LlmFailed, LlmResponse
 from folkmoot.views.optree import Op, SessionNode
 
 
@@ -45,8 +46,9 @@ def _session(node: SessionNode, depth: int, unended: str) -> Line:
 
 def _op(op: Op, turn: int, depth: int, unended: str) -> Iterator[Line]:
     status = {"ok": "", "failed": "failed"}.get(op.status, unended)
-    said = _model(op) if op.kind == "llm" else _tool(op)
-    yield Line(depth, f"turn {turn}: {said}", status)
+    if op.kind != "session":
+        said = _model(op) if op.kind == "llm" else _tool(op)
+        yield Line(depth, f"turn {turn}: {said}", status)
     if op.child_session:
         yield from outline(op.child_session, depth + 1, unended=unended)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.events import RunCancelled, RunCompleted, RunFailed, RunParked, RunStarted
+from folkmoot.domain.events import (
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunParked,
+    RunStarted,
+)
 from folkmoot.domain.value import Value
 
 DECISIONS = (

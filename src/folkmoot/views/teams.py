@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import TeamBroadcast, TeamStarted
 from folkmoot.domain.spans import without_cycle
+from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 
 
 class Said(msgspec.Struct, frozen=True, rename="camel"):

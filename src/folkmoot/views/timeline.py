@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from folkmoot.domain.call_events import CacheHit, ResultSummarized
+from folkmoot.domain.chat_events import ClarificationRefused, SessionDestroyed
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
-    ApprovalApproved,
-    ApprovalDenied,
-    ApprovalExpired,
-    ApprovalRequested,
     BudgetExceeded,
     CancelRequested,
-    ClarificationRefused,
-    Event,
     HandoffRequested,
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    QuestionAnswered,
-    QuestionAsked,
     RouterSelected,
     SessionCancelled,
     SessionCompleted,
-    SessionDestroyed,
     SessionFailed,
     SessionStarted,
     SystemError,
-    TeamBroadcast,
-    TeamMemberExited,
-    TeamStarted,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
-    ToolSettled,
     ToolStarted,
 )
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRequested,
+    QuestionAnswered,
+    QuestionAsked,
+    ToolSettled,
+)
 from folkmoot.domain.report import BROADCAST, ROUTE
+from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamStarted
 
 LINES: Mapping[type[Event], str] = {
     SessionCompleted: "{agent} is done",
@@ -57,6 +57,8 @@ LINES: Mapping[type[Event], str] = {
     QuestionAsked: "{agent} waits for an answer: {event.id}: {event.question}",
     QuestionAnswered: "{agent} is answered: {event.text}",
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
+    CacheHit: "{agent} reads an earlier result again, of {event.session}",
+    ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
@@ -111,5 +113,5 @@ def _form(event: Event) -> str:
 
 
 def _depth(span: str) -> int:
-    """How many agents stand above; `turn:3/call:2` is one step down, not two, and so is `lead/cycle:2`."""
-    return sum(not step.startswith(("turn:", "cycle:")) for step in span.split("/")[1:])
+    """How many agents stand above; `turn:3/call:2` is one step down, not two; so are `lead/cycle:2` and a mission."""
+    return sum(not step.startswith(("turn:", "cycle:", "mission:")) for step in span.split("/")[1:])

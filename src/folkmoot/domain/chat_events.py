@@ -1,0 +1,57 @@
+"""What can happen when a finished agent is kept and asked again."""
+
+from __future__ import annotations
+
+from folkmoot.domain.event import Event
+
+
+class SessionFrozen(Event):
+    """A finished session is kept, so that the session that caused it may ask it again."""
+
+    type = "session.frozen"
+    session: str
+    agent: str
+    parent: str
+    """The session that may ask."""
+    turns_remaining: int
+
+
+class SessionDestroyed(Event):
+    """A kept session is let go: nobody can ask it any more."""
+
+    type = "session.destroyed"
+    session: str
+    reason: str
+
+
+class ClarificationAsked(Event):
+    """A kept session is asked again; its conversation goes on in a span of its own."""
+
+    type = "clarification.asked"
+    clarification: str
+    """The session in which it is answered."""
+    child: str
+    """The kept session."""
+    question: str
+
+
+class ClarificationAnswered(Event):
+    """The answer goes back to whoever asked, or the reason why there is none."""
+
+    type = "clarification.answered"
+    clarification: str
+    child: str
+    success: bool
+    turns_remaining: int
+
+
+class ClarificationRefused(Event):
+    """The question was not passed on; whoever asked reads why."""
+
+    type = "clarification.refused"
+    turn: int
+    call: int
+    child: str
+    """As it was named, by its session or its agent."""
+    code: str
+    error: str

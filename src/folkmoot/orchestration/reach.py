@@ -1,0 +1,46 @@
+"""What holds for a session because of those above it: whom it may not call, and which tools it may not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.value import Value
+
+CUSTOM = "custom"
+"""The id of every agent that no file declares."""
+
+
+class Reach(Value):
+    above: tuple[str, ...] = ()
+    """The files of all agents that this one runs below, the root first."""
+    allowlist: tuple[str, ...] | None = None
+    """Of all tools only these, by their names in files: for a called agent and everything below it."""
+    only: tuple[str, ...] | None = None
+    """Of everything its caller has only these, by their names on the wire: for an agent made at run time."""
+
+    def below(self, agent: Agent) -> Reach:
+        """For whatever `agent` starts."""
+        return replace(self, above=(*self.above, agent.file), only=None)
+
+
+def callable_by(graph: Graph, agent: Agent, reach: Reach) -> dict[str, Agent]:
+    """Every agent of the project but the caller and those it runs below, by the name a model calls it.
+
+    That is its id, or its file where two agents share an id.
+    """
+    barred = {agent.file, *reach.above}
+    times = Counter(other.id for other in graph.agents.values())
+    return {
+        other.id if times[other.id] == 1 else other.file: other
+        for other in graph.agents.values()
+        if other.file not in barred
+    }
+
+
+def path_to(graph: Graph, agent: Agent, reach: Reach) -> str:
+    """The ids of all agents from the root down to this one."""
+    known = (graph.agents.get(file) for file in reach.above)
+    return " -> ".join([*(other.id if other else CUSTOM for other in known), agent.id])

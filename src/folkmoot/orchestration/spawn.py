@@ -1,0 +1,32 @@
+"""An agent is called as a tool: the one way, whichever tool it was called with."""
+
+from __future__ import annotations
+
+from folkmoot.domain.call_events import SubAgentExecuting, SubAgentSpawned
+from folkmoot.domain.events import LlmRequest
+from folkmoot.domain.report import Outcome
+from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.transfer import transfer
+
+
+async def spawn(
+    run: Run, inv: Invocation, child: Invocation, start: Start, *, custom: bool = False
+) -> Outcome:
+    """`child` was admitted by the ledger. `custom`: its caller made it up."""
+    spawned = SubAgentSpawned(
+        parent=inv.session,
+        session=child.session,
+        specialist=child.agent.id,
+        mission_length=len(child.original),
+        has_custom_definition=custom,
+        hierarchy_level=inv.session.count(":") + 1,
+    )
+    run.log.once(child.place, spawned)
+    executing = SubAgentExecuting(session=child.session, max_steps=child.agent.tuning.max_turns)
+    run.log.once(child.place, executing)
+    return await transfer(run, inv, "delegate", child, start)
+
+
+def steps_taken(run: Run, child: Invocation) -> int:
+    """The turns of the called agent's own session."""
+    return max((event.turn for event in run.log.of(child.span) if isinstance(event, LlmRequest)), default=0)

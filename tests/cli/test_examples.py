@@ -1,0 +1,69 @@
+"""The example projects with called agents: sound, offline, and doing what their pages say."""
+
+import re
+import shutil
+
+import pytest
+
+from checks.files import ROOT
+
+
+@pytest.fixture
+def example(folkmoot):
+    def copied(name):
+        shutil.copytree(ROOT / "examples" / name, folkmoot.folder, dirs_exist_ok=True)
+        script = folkmoot.folder / "script.yaml"
+        script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+        return folkmoot
+
+    return copied
+
+
+def test_the_research_assistant_sends_out_three_and_combines_what_they_find(example):
+    """B-60, B-59, B-23: who is called and who is done is on stderr, the report alone on stdout."""
+    folkmoot = example("research-assistant")
+
+    assert "no problems, no warnings" in folkmoot("check").err
+    done = folkmoot("run", "assistant.ai", "Is a heat pump worth it for my house of 1962?")
+    assert done.out.startswith("A heat pump works in an old house if 55 °C are enough")
+    for line in ("assistant calls call_agent", "  market starts, called as a tool", "  market is done"):
+        assert line in done.err
+    tree = folkmoot("sessions", "list").out.splitlines()
+    assert [line.split()[0:2] for line in tree[2:]] == [
+        ["├─", "technology"],
+        ["├─", "market"],
+        ["└─", "rules"],
+    ]
+
+
+def test_the_orchestrators_of_the_examples_have_fifty_turns(example):
+    """B-45."""
+    folkmoot = example("research-assistant")
+
+    shown = folkmoot("config", "show", "--json").json
+    turns = [each for each in shown if each["key"] == "maxTurns" and each.get("file") == "assistant.ai"]
+    assert [each["value"] for each in turns] == [50]
+
+
+def test_review_and_documentation_come_at_the_same_time(example):
+    """B-60, B-28."""
+    folkmoot = example("code-review")
+
+    assert "no problems, no warnings" in folkmoot("check").err
+    result = folkmoot("run", "lead.ai", "def mean(xs): return sum(xs) / len(xs)", "--json").json
+    assert result["finalReport"]["content"].startswith("**Not yet.**")
+    [call] = [message for message in result["conversation"] if message.get("tool") == "call_agents_parallel"]
+    assert '"succeeded":2' in call["text"]
+
+
+def test_an_agent_made_at_run_time_reads_the_books_and_cannot_write_to_them(example):
+    """B-60, B-15, B-39: it asked for both tools."""
+    folkmoot = example("custom-agent")
+    folkmoot("trust", "--yes")
+
+    assert "no problems, no warnings" in folkmoot("check").err
+    result = folkmoot("run", "orchestrator.ai", "Can I deduct my trips of 2025?", "--json").json
+    assert result["finalReport"]["content"].startswith("Yes: 1,240.00 EUR")
+    [looked] = [entry for entry in result["accounting"] if entry["name"] == "books__look_up"]
+    assert looked["agentId"] == "custom"
+    assert looked["status"] == "ok"
