@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from folkmoot.session.parked import Parked
 
@@ -23,15 +21,16 @@ class WaitingRoom:
         self.given_up: set[str] = set()
         """What nobody waits for any more, because everything that was left waited."""
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self) -> WaitingRoom:
         """As long as this lasts, the run does more than wait."""
+        return self
+
+    def __enter__(self) -> None:
         self._working += 1
-        try:
-            yield
-        finally:
-            self._working -= 1
-            self._look()
+
+    def __exit__(self, *_: object) -> None:
+        self._working -= 1
+        self._look()
 
     async def wait(self, id: str) -> None:
         """Return when `tell` is called with this id; raises `Parked` when all that is left of the run waits."""
