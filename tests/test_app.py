@@ -62,6 +62,18 @@ async def test_functions_of_a_python_module_are_tools_after_trust(project, aroun
     assert model.heard_from("a")[1].messages[-1].text == "x has 7"
 
 
+async def test_a_python_module_is_run_once_when_its_project_is_opened(project, around):
+    trace = project.parent / "trace"
+    counting = f"with open({str(trace)!r}, 'a') as trace:\n    trace.write('run ')\n"
+    (project / "tools" / "psp.py").write_text(PSP + counting)
+    write(project, {"a": "tools: [psp]"}, WITH_TOOLS)
+    allow(project, around)
+    async with Folkmoot.open(project, around=around):
+        pass
+
+    assert trace.read_text() == "run "
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [("import nothing_like_this", "cannot be loaded: ModuleNotFoundError"), ("x = 1", "makes no tools")],

@@ -14,8 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from folkmoot.app import Folkmoot, Surroundings
+    from folkmoot.app import Folkmoot
     from folkmoot.engine.clock import FakeClock
+    from folkmoot.engine.workshop import Surroundings
     from folkmoot.errors import DeclarationError, FolkmootError, Untrusted, WrongUse
     from folkmoot.journal.memory import MemoryJournal
     from folkmoot.models.scripted import ScriptedModel
@@ -44,7 +45,7 @@ _ROOMS = {
     "MemoryJournal": "journal.memory",
     "Result": "views.result",
     "ScriptedModel": "models.scripted",
-    "Surroundings": "app",
+    "Surroundings": "engine.workshop",
     "Untrusted": "errors",
     "WrongUse": "errors",
     "tool": "tools.functions",

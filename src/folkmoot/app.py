@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,41 +14,23 @@ from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.item import Item, Reply
-from folkmoot.domain.naming import ASK_USER
 from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import admit
-from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.inbox import read_inbox
-from folkmoot.engine.local import Identity, LocalEngine, drawn, encoded
-from folkmoot.errors import DeclarationError, Problem, Untrusted, WrongUse
+from folkmoot.engine.local import encoded
+from folkmoot.engine.workshop import Surroundings, Workshop, as_tools
+from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
-from folkmoot.orchestration.kit import Kits
-from folkmoot.orchestration.subscribers import TeamSubscriber
-from folkmoot.ports import Clock, Journal, Model, Query
-from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.registry import Registry, load_module
+from folkmoot.ports import Journal, Model, Query
+from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.registry import Registry
 from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
 from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 
 if TYPE_CHECKING:
     from folkmoot.loader.load import Loaded
-    from folkmoot.models.choose import ProviderModels
-
-
-@dataclass(frozen=True, kw_only=True)
-class Surroundings:
-    """What lies around a project; tests and embedders replace parts of it."""
-
-    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    clock: Clock = field(default_factory=SystemClock)
-    journal: Journal | None = None
-    """Absent: the SQLite journal in the project's `.folkmoot` folder."""
-    identify: Callable[[Clock], Identity] = drawn
-    """Gives each run its name and the seed of its randomness."""
-    subscribers: Sequence[TeamSubscriber] = ()
-    """Told what is said in teams, and who leaves one, as it happens."""
 
 
 def load_project(
@@ -70,7 +51,7 @@ def load_project(
     return load(
         Path(folder),
         known=known_models(),
-        tools=Registry(_as_tools(tools)).names,
+        tools=Registry(as_tools(tools)).names,
         env=os.environ if env is None else env,
         flags=overrides or {},
         entry=only,
@@ -80,7 +61,7 @@ def load_project(
 class Folkmoot:
     """A project that is open: loaded once, with its journal, ready to run agents."""
 
-    def __init__(self, loaded: Loaded, journal: Journal, workshop: _Workshop) -> None:
+    def __init__(self, loaded: Loaded, journal: Journal, workshop: Workshop) -> None:
         self.folder = workshop.folder
         self.graph = loaded.graph
         self.warnings = loaded.warnings
@@ -109,7 +90,7 @@ class Folkmoot:
         """
         around = around or Surroundings()
         async with AsyncExitStack() as stack:
-            workshop = _Workshop(Path(folder), _as_tools(tools), models or {}, around)
+            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around)
             loaded = load_project(
                 folder, tools=workshop.tools, overrides=overrides, env=around.env, only=only
             )
@@ -129,7 +110,7 @@ class Folkmoot:
     ) -> AsyncIterator[Folkmoot]:
         """Open a project as a run was started with it, whatever its files say by now: to resume the run."""
         async with AsyncExitStack() as stack:
-            workshop = _Workshop(Path(folder), _as_tools(tools), models or {}, around or Surroundings())
+            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around or Surroundings())
             journal = workshop.open_journal(stack)
             yield cls(await _pinned(journal, run_id), journal, workshop)
 
@@ -228,15 +209,6 @@ def find_agent(graph: Graph, name: str) -> Agent:
     raise WrongUse(f"this project has no agent {name!r}; {hint}")
 
 
-def open_journal(folder: Path, *, readonly: bool = False) -> Journal:
-    """The journal of a project folder alone, whatever state the project's files are in."""
-    import time
-
-    from folkmoot.journal.sqlite import SqliteJournal
-
-    return SqliteJournal.open(folder, time.time, readonly=readonly)
-
-
 async def run_list(journal: Journal) -> list[RunRow]:
     from folkmoot.engine.owner import is_gone
 
@@ -244,66 +216,6 @@ async def run_list(journal: Journal) -> list[RunRow]:
     types = ("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", *DECISIONS)
     entries = [entry async for entry in journal.read(Query(types=types))]
     return run_rows(entries, live)
-
-
-class _Workshop:
-    """Builds what a graph needs to run, from what this opening was given, and closes it at the end."""
-
-    def __init__(
-        self, folder: Path, tools: list[FunctionTool], models: Mapping[str, Model], around: Surroundings
-    ) -> None:
-        self.folder = folder
-        self.tools = tools
-        self._models = models
-        self._around = around
-        self._adapters: list[ProviderModels] = []
-        self._engines: list[LocalEngine] = []
-
-    def project(self, graph: Graph, graph_id: str) -> Project:
-        registry = _registry(self.folder, graph, self.tools, self._around.env)
-        adapters = self._speak_to(graph)
-        return Project(
-            graph=graph, graph_id=graph_id, kits=Kits(graph, registry), models=adapters, tools=registry
-        )
-
-    def check(self, graph: Graph) -> None:
-        """Raises before anything is opened: for tools and for scripts that are wrong."""
-        _registry(self.folder, graph, self.tools, self._around.env)
-        if problems := list(self._speak_to(graph).problems()):
-            raise DeclarationError(problems)
-
-    def missing_key(self, provider: str) -> str:
-        return self._adapters[-1].missing_key(provider)
-
-    def open_journal(self, stack: AsyncExitStack) -> Journal:
-        """At the end everything else is closed first: a run that is stopped still writes."""
-        journal = self._around.journal or open_journal(self.folder)
-        if self._around.journal is None:
-            stack.push_async_callback(journal.close)
-        stack.push_async_callback(self._close)
-        return journal
-
-    def engine(self, journal: Journal) -> LocalEngine:
-        around = self._around
-        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers)
-        self._engines.append(engine)
-        return engine
-
-    async def _close(self) -> None:
-        for engine in self._engines:
-            await engine.close()
-        for adapters in self._adapters:
-            await adapters.aclose()
-
-    def _speak_to(self, graph: Graph) -> ProviderModels:
-        from folkmoot.models.choose import ProviderModels
-
-        around, providers = self._around, graph.settings.providers
-        speaking = ProviderModels(
-            providers, around.env, self.folder, extra=self._models, sleep=around.clock.sleep
-        )
-        self._adapters.append(speaking)
-        return speaking
 
 
 async def _pinned(journal: Journal, run_id: str) -> Loaded:
@@ -320,31 +232,3 @@ async def _of_run(run_id: str, entries: AsyncIterator[Entry]) -> AsyncIterator[E
     async for entry in entries:
         if run_id in ("", entry.stream):
             yield entry
-
-
-def _as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:
-    return [one if isinstance(one, FunctionTool) else tool(one) for one in given]
-
-
-def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str]) -> Registry:
-    from folkmoot.tools.trust import TrustStore, wishes
-
-    wanted = wishes(folder, graph.settings)
-    if missing := TrustStore(env).missing(folder, wanted):
-        listed = "".join(f"\n  - {wish.text}" for wish in missing)
-        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
-    registry = Registry(given)
-    for name, source in graph.settings.tools.items():
-        if source.module:
-            registry.add_source(name, source, load_module(folder / source.module, source.module))
-    unknown = [
-        Problem(
-            file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
-        )
-        for agent in graph.agents.values()
-        for name in agent.tools
-        if name != ASK_USER and not registry.specs([name])
-    ]
-    if unknown:
-        raise DeclarationError(unknown)
-    return registry

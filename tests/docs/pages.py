@@ -27,9 +27,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from folkmoot.app import open_journal
 from folkmoot.cli.main import main
 from folkmoot.domain.events import SessionStarted
+from folkmoot.engine.workshop import open_journal
 from folkmoot.ports import Query
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
-from folkmoot.app import Folkmoot, Surroundings
+from folkmoot.app import Folkmoot
 from folkmoot.cli.asking import TerminalAnswerer
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.interrupt import run_interruptibly
@@ -16,6 +16,7 @@ from folkmoot.cli.progress import Progress, choose_progress
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.engine.local import Identity, drawn
+from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import Untrusted
 from folkmoot.orchestration.inbox import Answerer
 from folkmoot.orchestration.invocation import HearSpan

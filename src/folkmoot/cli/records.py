@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from folkmoot.app import open_journal, run_list
+from folkmoot.app import run_list
 from folkmoot.domain.entry import Draft
 from folkmoot.engine.owner import is_gone
+from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
 from folkmoot.ports import Journal, Query

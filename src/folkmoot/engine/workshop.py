@@ -1,0 +1,143 @@
+"""Builds what a project needs to run, from what surrounds it: its tools, its models, its journal, its engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.naming import ASK_USER
+from folkmoot.engine.activation import Project
+from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.local import Identity, LocalEngine, drawn
+from folkmoot.errors import DeclarationError, Problem, Untrusted
+from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.subscribers import TeamSubscriber
+from folkmoot.ports import Clock, Journal, Model
+from folkmoot.tools.functions import FunctionTool, tool
+from folkmoot.tools.registry import Registry, load_module
+
+if TYPE_CHECKING:
+    from folkmoot.models.choose import ProviderModels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What lies around a project; tests and embedders replace parts of it."""
+
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    clock: Clock = field(default_factory=SystemClock)
+    journal: Journal | None = None
+    """Absent: the SQLite journal in the project's `.folkmoot` folder."""
+    identify: Callable[[Clock], Identity] = drawn
+    """Gives each run its name and the seed of its randomness."""
+    subscribers: Sequence[TeamSubscriber] = ()
+    """Told what is said in teams, and who leaves one, as it happens."""
+
+
+class Workshop:
+    """Builds what a graph needs to run, from what this opening was given, and closes it at the end."""
+
+    def __init__(
+        self, folder: Path, tools: list[FunctionTool], models: Mapping[str, Model], around: Surroundings
+    ) -> None:
+        self.folder = folder
+        self.tools = tools
+        self._models = models
+        self._around = around
+        self._adapters: list[ProviderModels] = []
+        self._engines: list[LocalEngine] = []
+        self._checked: tuple[Graph, Registry] | None = None
+        """The tools of a graph, so that its Python modules are run once."""
+
+    def project(self, graph: Graph, graph_id: str) -> Project:
+        registry = self._registry(graph)
+        adapters = self._speak_to(graph)
+        return Project(
+            graph=graph, graph_id=graph_id, kits=Kits(graph, registry), models=adapters, tools=registry
+        )
+
+    def check(self, graph: Graph) -> None:
+        """Raises before anything is opened: for tools and for scripts that are wrong."""
+        self._registry(graph)
+        if problems := list(self._speak_to(graph).problems()):
+            raise DeclarationError(problems)
+
+    def missing_key(self, provider: str) -> str:
+        return self._adapters[-1].missing_key(provider)
+
+    def open_journal(self, stack: AsyncExitStack) -> Journal:
+        """At the end everything else is closed first: a run that is stopped still writes."""
+        journal = self._around.journal or open_journal(self.folder)
+        if self._around.journal is None:
+            stack.push_async_callback(journal.close)
+        stack.push_async_callback(self._close)
+        return journal
+
+    def engine(self, journal: Journal) -> LocalEngine:
+        around = self._around
+        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers)
+        self._engines.append(engine)
+        return engine
+
+    async def _close(self) -> None:
+        for engine in self._engines:
+            await engine.close()
+        for adapters in self._adapters:
+            await adapters.aclose()
+
+    def _registry(self, graph: Graph) -> Registry:
+        if self._checked is None or self._checked[0] is not graph:
+            self._checked = (graph, _registry(self.folder, graph, self.tools, self._around.env))
+        return self._checked[1]
+
+    def _speak_to(self, graph: Graph) -> ProviderModels:
+        from folkmoot.models.choose import ProviderModels
+
+        around, providers = self._around, graph.settings.providers
+        speaking = ProviderModels(
+            providers, around.env, self.folder, extra=self._models, sleep=around.clock.sleep
+        )
+        self._adapters.append(speaking)
+        return speaking
+
+
+def open_journal(folder: Path, *, readonly: bool = False) -> Journal:
+    """The journal of a project folder alone, whatever state the project's files are in."""
+    import time
+
+    from folkmoot.journal.sqlite import SqliteJournal
+
+    return SqliteJournal.open(folder, time.time, readonly=readonly)
+
+
+def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:
+    return [one if isinstance(one, FunctionTool) else tool(one) for one in given]
+
+
+def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str]) -> Registry:
+    from folkmoot.tools.trust import TrustStore, wishes
+
+    wanted = wishes(folder, graph.settings)
+    if missing := TrustStore(env).missing(folder, wanted):
+        listed = "".join(f"\n  - {wish.text}" for wish in missing)
+        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
+    registry = Registry(given)
+    for name, source in graph.settings.tools.items():
+        if source.module:
+            registry.add_source(name, source, load_module(folder / source.module, source.module))
+    unknown = [
+        Problem(
+            file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
+        )
+        for agent in graph.agents.values()
+        for name in agent.tools
+        if name != ASK_USER and not registry.specs([name])
+    ]
+    if unknown:
+        raise DeclarationError(unknown)
+    return registry
