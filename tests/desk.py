@@ -86,7 +86,7 @@ class Desk:
         self.tools = tools or []
         self.identity = Identity("run-1", "a seed nobody knows")
 
-    def open(self):  # type: ignore[no-untyped-def]
+    def open(self):
         around = Surroundings(
             env={}, clock=self.clock, journal=self.journal, identify=lambda _: self.identity
         )

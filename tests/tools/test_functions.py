@@ -79,7 +79,7 @@ async def test_wrong_arguments_are_told_to_the_model(call, reason):
 
 
 def test_a_parameter_without_a_type_is_an_error_that_names_it():
-    def vague(x):  # type: ignore[no-untyped-def]
+    def vague(x):
         return x
 
     with pytest.raises(TypeError, match="parameter 'x' needs a type"):

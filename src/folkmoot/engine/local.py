@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
 from functools import partial
 
 import msgspec
@@ -14,13 +13,9 @@ import msgspec
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RUN_ENDS,
-    SESSION_ENDS,
     CancelRequested,
     RunCancelled,
-    RunParked,
     RunStarted,
-    SessionCancelled,
-    SessionStarted,
 )
 from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
@@ -29,14 +24,14 @@ from folkmoot.engine.activation import Activation, Project
 from folkmoot.engine.inbox import find_item, leave, take_in
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.takeover import began, bury
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
-from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.run import ROOT
+from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.subscribers import TeamSubscriber, told
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, Query
 from folkmoot.views.result import Result
@@ -253,15 +248,8 @@ class LocalEngine:
             return await self._journal.claim(run_id, self._owner, LEASE, after=held.owner)
 
     async def _bury(self, run_id: str, claim: Claim, past: Sequence[Draft], reason: str) -> Result:
-        """End a run that nobody holds: every session that began gets its end, then the run."""
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
-        ended = {draft.session_id for draft in past if isinstance(draft.event, SESSION_ENDS)}
-        root = past[0]
-        for draft in past:
-            if isinstance(draft.event, SessionStarted) and draft.session_id not in ended:
-                place = Place(draft.span, draft.session_id, draft.agent_id)
-                log.note(place, SessionCancelled(reason=reason))
-        log.note(Place(ROOT, run_id, root.agent_id), RunCancelled(reason=reason))
+        bury(log, reason)
         await log.settle()
         return Result(run_id, log.drafts)
 
@@ -303,17 +291,6 @@ class LocalEngine:
             if isinstance(past[-1].event, RUN_ENDS):
                 return
             await self._clock.sleep(ATTEND_EVERY)
-
-
-def began(past: Sequence[Draft], now: str) -> str:
-    """When a run would have begun had it never been parked: waiting for a person uses up no `wall`."""
-    moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in past), now)]
-    rests = [
-        later - parked
-        for draft, parked, later in zip(past, moments, moments[1:], strict=False)
-        if isinstance(draft.event, RunParked)
-    ]
-    return (moments[0] + sum(rests, timedelta())).isoformat()
 
 
 def encoded(graph: msgspec.Struct) -> bytes:

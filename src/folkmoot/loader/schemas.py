@@ -49,7 +49,7 @@ def _referred(path: str, key: str, root: Path, draft: Draft, findings: Findings)
 
 
 def _check(schema: dict[str, Any], node: Node, findings: Findings) -> None:
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - slow to import, seldom needed
+    from jsonschema import Draft202012Validator, SchemaError
 
     try:
         Draft202012Validator.check_schema(schema)

@@ -82,7 +82,7 @@ class ProviderModels:
         return self._over_http(name, provider, key)
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
-        from folkmoot.models import anthropic, http, openai  # noqa: PLC0415  # aiohttp takes time to import
+        from folkmoot.models import anthropic, http, openai
 
         base = provider.base_url or OWN_ADDRESS[provider.kind]
         if self._pool is None:
@@ -102,8 +102,8 @@ class ProviderModels:
         return anthropic.Anthropic(endpoint) if wire is anthropic else openai.OpenAI(endpoint, base)
 
     def _scripted(self, name: str, provider: Provider) -> Model:
-        from folkmoot.models.script_file import read_script_file  # noqa: PLC0415  # YAML takes time to import
-        from folkmoot.models.scripted import ScriptedModel  # noqa: PLC0415
+        from folkmoot.models.script_file import read_script_file
+        from folkmoot.models.scripted import ScriptedModel
 
         if not provider.script:
             message = f"provider {name!r} is scripted and needs `script`: the YAML file with its answers"

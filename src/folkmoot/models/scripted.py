@@ -45,7 +45,7 @@ class ScriptedModel:
     @classmethod
     def read(cls, file: Path | str, *, sleep: Sleep = asyncio.sleep) -> ScriptedModel:
         """From a YAML file. Raises `DeclarationError` with everything that is wrong with it."""
-        from folkmoot.models.script_file import read_script_file  # noqa: PLC0415  # needs YAML, which takes time
+        from folkmoot.models.script_file import read_script_file
 
         return cls(read_script_file(Path(file), str(file)), sleep=sleep)
 

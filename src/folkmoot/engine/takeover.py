@@ -1,0 +1,31 @@
+"""Taking over a run that nobody holds: when it began, and how it is ended for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import SESSION_ENDS, RunCancelled, RunParked, SessionCancelled, SessionStarted
+from folkmoot.orchestration.log import Place, RunLog
+
+
+def began(past: Sequence[Draft], now: str) -> str:
+    """When a run would have begun had it never been parked: waiting for a person uses up no `wall`."""
+    moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in past), now)]
+    rests = [
+        later - parked
+        for draft, parked, later in zip(past, moments, moments[1:], strict=False)
+        if isinstance(draft.event, RunParked)
+    ]
+    return (moments[0] + sum(rests, timedelta())).isoformat()
+
+
+def bury(log: RunLog, reason: str) -> None:
+    """Every session that began gets its end, then the run."""
+    ended = {draft.session_id for draft in log.drafts if isinstance(draft.event, SESSION_ENDS)}
+    root = log.drafts[0]
+    for draft in tuple(log.drafts):
+        if isinstance(draft.event, SessionStarted) and draft.session_id not in ended:
+            log.note(Place(draft.span, draft.session_id, draft.agent_id), SessionCancelled(reason=reason))
+    log.note(Place(root.span, root.session_id, root.agent_id), RunCancelled(reason=reason))
