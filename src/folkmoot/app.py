@@ -15,7 +15,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.item import Item, Reply
 from folkmoot.engine.activation import Project
-from folkmoot.engine.admission import admit
+from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
 from folkmoot.engine.workshop import Surroundings, Workshop, as_tools
@@ -68,6 +68,7 @@ class Folkmoot:
         self._journal = journal
         self._engine = workshop.engine(journal)
         self._workshop = workshop
+        self._admitted: set[str] = set()
         self._project = workshop.project(loaded.graph, journal.keep(encoded(loaded.graph)))
 
     @classmethod
@@ -129,7 +130,10 @@ class Folkmoot:
         left of it waits for someone; with `wait` it waits for what others say to its inbox.
         """
         chosen = self.agent(agent)
-        admit(self.graph, chosen, request, self._workshop.missing_key)
+        if chosen.file not in self._admitted:
+            admit(self.graph, chosen, self._workshop.missing_key)
+            self._admitted.add(chosen.file)
+        check_request(chosen, request)
         attendance = Attendance(answer=answer, stay=wait)
         return await self._engine.start(self._project, chosen.file, request, hear, attendance)
 

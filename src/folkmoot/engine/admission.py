@@ -11,14 +11,27 @@ from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.session.schema import violation
 
 
-def admit(graph: Graph, root: Agent, request: str, missing_key: Callable[[str], str]) -> None:
-    """Raises `DeclarationError` for what is wrong with the project, `WrongUse` for the request.
+def admit(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> None:
+    """Raises `DeclarationError` for whatever keeps this agent, or one that it needs, from running.
 
     `missing_key` names the environment variable that a provider needs and that is not set.
     """
     if problems := [*unsupported(graph, root), *_without_key(graph, root, missing_key)]:
         raise DeclarationError(problems)
-    _check_input(root, request)
+
+
+def check_request(agent: Agent, request: str) -> None:
+    """Raises `WrongUse` for a request that the agent does not take."""
+    if not request.strip():
+        raise WrongUse(f"there is nothing to ask {agent.file}; give it a text")
+    if agent.input.format != "json":
+        return
+    try:
+        value = msgspec.json.decode(request)
+    except msgspec.DecodeError as error:
+        raise WrongUse(f"{agent.file} takes JSON, and the request is none: {error}") from None
+    if agent.input.schema and (wrong := violation(value, agent.input.schema)):
+        raise WrongUse(f"the request does not fit the input schema of {agent.file}: {wrong}")
 
 
 def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:
@@ -49,16 +62,3 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
             variables = " or ".join(dict.fromkeys(missing))
             message = f"none of its models can be asked: set the environment variable {variables}"
             yield Problem(file=agent.file, message=message)
-
-
-def _check_input(agent: Agent, request: str) -> None:
-    if not request.strip():
-        raise WrongUse(f"there is nothing to ask {agent.file}; give it a text")
-    if agent.input.format != "json":
-        return
-    try:
-        value = msgspec.json.decode(request)
-    except msgspec.DecodeError as error:
-        raise WrongUse(f"{agent.file} takes JSON, and the request is none: {error}") from None
-    if agent.input.schema and (wrong := violation(value, agent.input.schema)):
-        raise WrongUse(f"the request does not fit the input schema of {agent.file}: {wrong}")
