@@ -395,3 +395,13 @@ def test_json_on_interruption_before_anything_ran_is_a_document_too(folkmoot, mo
     done = folkmoot("run", "a.ai", "x", "--json")
 
     assert (done.code, json.loads(done.out)["error"]) == (130, "interrupted")
+
+
+def test_a_blank_request_leaves_no_journal_behind(folkmoot):
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
+
+    done = folkmoot("run", "a.ai", "  ")
+
+    assert (done.code, done.out) == (2, "")
+    assert "there is nothing to ask a.ai" in done.err
+    assert not (folkmoot.folder / ".folkmoot").exists()

@@ -55,18 +55,19 @@ def run(
     target = call.target(agent)
     request = _request(text, agent)
     began = time.monotonic()
-    _refuse_unknown(call, target)
+    _refuse_early(call, target, request)
     result = perform(call, target, _beginning(target.agent, request, quiet=quiet, wait=wait), quiet=quiet)
     return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
 
-def _refuse_unknown(call: Call, target: Target) -> None:
+def _refuse_early(call: Call, target: Target, request: str) -> None:
     """Before a journal is made for nothing; where there is one, the run itself finds out."""
     from folkmoot.app import find_agent
     from folkmoot.cli.records import has_run
+    from folkmoot.engine.admission import check_request
 
     if not has_run(target.folder):
-        find_agent(call.load(target).graph, target.agent)
+        check_request(find_agent(call.load(target).graph, target.agent), request)
 
 
 def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
