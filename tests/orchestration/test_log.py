@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from folkmoot import FakeClock, MemoryJournal
+from folkmoot import FakeClock, MemoryJournal, tool
 from folkmoot.domain.events import AdvisorStarted, RunCancelled
 from folkmoot.errors import Conflict, StaleOwner
 from folkmoot.orchestration.log import Place, RunLog
@@ -154,6 +154,35 @@ async def test_no_model_is_asked_and_no_tool_called_before_the_intent_is_durable
         (["llm.response", "tool.started"], 1, 0),
         (["tool.finished", "llm.request"], 1, 1),
         (["llm.response", "session.completed", "run.completed"], 2, 1),
+    ]
+
+
+async def test_a_call_that_is_declared_pure_is_written_with_what_follows_it(desk):
+    """A repetition does no harm, so nobody waits for its record; the model is asked only after it is durable."""
+    touched = []
+
+    @tool(effect="pure", access="read")
+    async def look() -> str:
+        """Look."""
+        touched.append(len(journal.batches))
+        return "a tree"
+
+    at = desk({"a": "tools: [look]"}, {"a": [{"calls": [{"tool": "look"}]}, "done"]}, tools=[look])
+    at.journal = journal = SlowJournal()
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("a.ai", "hi"))
+        while not running.done():
+            await asyncio.sleep(0)
+            for _, durable in journal.batches:
+                if not durable.done():
+                    durable.set_result([])
+
+    assert touched == [1]
+    assert [event.type for event in journal.batches[1][0]] == [
+        "llm.response",
+        "tool.started",
+        "tool.finished",
+        "llm.request",
     ]
 
 

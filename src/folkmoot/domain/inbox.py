@@ -51,22 +51,10 @@ def inbox(run: str, drafts: Iterable[Draft]) -> dict[str, Item]:
 
 
 def _asked(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested) -> Item:
-    item = Item(
-        id=event.id,
-        kind="question",
-        run=run,
-        span=draft.span,
-        session=draft.session_id,
-        agent=draft.agent_id,
-        turn=event.turn,
-        call=event.call,
-        at=draft.ts,
-    )
     if isinstance(event, QuestionAsked):
-        return replace(item, question=event.question)
+        return replace(_item(run, draft, event), kind="question", question=event.question)
     return replace(
-        item,
-        kind="approval",
+        _item(run, draft, event),
         tool=event.tool,
         arguments=event.arguments,
         hash=event.hash,
@@ -76,9 +64,15 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested) -> 
 
 
 def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) -> Item:
+    item = _item(run, draft, event)
+    id = event.id or begun.key
+    return replace(item, id=id, kind="in_doubt", tool=event.tool, arguments=begun.arguments)
+
+
+def _item(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested | ToolInDoubt) -> Item:
     return Item(
-        id=event.id or begun.key,
-        kind="in_doubt",
+        id=event.id,
+        kind="approval",
         run=run,
         span=draft.span,
         session=draft.session_id,
@@ -86,8 +80,6 @@ def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) ->
         turn=event.turn,
         call=event.call,
         at=draft.ts,
-        tool=event.tool,
-        arguments=begun.arguments,
     )
 
 
