@@ -70,7 +70,7 @@ def test_json_is_the_whole_result_in_one_document(folkmoot):
     assert list(done.json) == [
         "runId", "status", "success", "error", "stopReason", "waiting", "finalAgentId", "finalReport",
         "routerSelection", "conversation", "accounting", "totals", "opTree", "evidence",
-        "teams",
+        "teams", "plans",
     ]  # fmt: skip
     assert done.json["finalReport"]["content"] == "fine\u2028\x9b"
 

@@ -288,7 +288,6 @@ def test_settings_that_cannot_be_read_do_not_blame_the_agents(tmp_path):
 @pytest.mark.parametrize(
     ("declared", "key"),
     [
-        ("split: auto", "split"),
         ("cache: 5m", "cache"),
         ("plugins: [x]", "plugins"),
         ("toolOutput: {a: 1}", "toolOutput"),

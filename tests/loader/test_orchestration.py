@@ -52,6 +52,7 @@ def test_the_defaults_are_those_of_the_seed(tmp_path):
         "summary_max_length": 2000,
         "enable_result_cache": False,
         "cache_ttl_seconds": 3600,
+        "allow_subagents": False,
         "stream_sub_agent_events": False,
     }
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Limits, Price
 from folkmoot.domain.message import Access, Effect
-from folkmoot.domain.options import Options
+from folkmoot.domain.options import Contract, Options
 from folkmoot.domain.value import Value
 
 Free = Literal["free"]
@@ -85,6 +85,8 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     """Answer a call with the result of an equal one before."""
     cache_ttl_seconds: Annotated[int, Meta(ge=1)] = 3600
     """How old that may be."""
+    allow_subagents: bool = False
+    """Let the executor of a `split` call agents too."""
     stream_sub_agent_events: bool = False
     """What called agents do is always in the run's own stream, live; the key changes nothing."""
 
@@ -121,3 +123,5 @@ class Settings(Value, forbid_unknown_fields=True):
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()
     storage: Storage = Storage()
+    contract: Contract = "open"
+    """With `strict`, nothing passes between agents but plans under contract (`split`)."""

@@ -211,6 +211,7 @@ class LocalEngine:
             clock=self._clock,
             log=log,
             keep=self._journal.keep,
+            artifact=self._journal.artifact,
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),

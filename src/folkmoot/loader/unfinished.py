@@ -13,7 +13,7 @@ from folkmoot.domain.settings import Settings
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.nodes import Node, place_of
 
-FRONTMATTER = ("split", "cache", "plugins", "tool_output")
+FRONTMATTER = ("cache", "plugins", "tool_output")
 SETTINGS = (
     "orchestration.sub_agent_work_dir",
     "storage",

@@ -70,7 +70,7 @@ class ScriptedModel:
 
 
 def _turn(script: Script, request: Request) -> Turn:
-    part = script.agents.get(request.agent)
+    part = script.agents.get(f"{request.agent}/{request.part}") or script.agents.get(request.agent)
     if part is None:
         return script.default or _nothing_to_say(script, request)
     said = next((one.text for one in reversed(request.messages) if one.role in ("user", "tool")), "")

@@ -22,7 +22,10 @@ def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocatio
         agent = callable_agents[asked.specialist]
     else:
         agent = _made_up(run, inv.agent, asked.agent_definition)
-    agent = replace(agent, tuning=replace(agent.tuning, max_turns=_steps(run, inv.agent, agent)))
+    tuning = replace(agent.tuning, max_turns=_steps(run, inv.agent, agent))
+    if asked.planning_strategy:
+        tuning = replace(tuning, planning_strategy=asked.planning_strategy)
+    agent = replace(agent, tuning=tuning)
     child = inv.child(run, agent, "sub", span)
     reach = replace(child.reach, allowlist=run.graph.settings.orchestration.sub_agent_tool_allowlist)
     if agent.id == CUSTOM and agent.file not in run.graph.agents:

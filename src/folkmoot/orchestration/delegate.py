@@ -20,6 +20,8 @@ from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.parallel import call_agents_parallel
+from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
+from folkmoot.orchestration.references import ARTIFACT_READ, read_artifact
 from folkmoot.orchestration.spawn import spawn, steps_taken
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
@@ -40,6 +42,14 @@ class SessionTools:
         self._agents = run.kits.of(inv.agent, inv.reach).agents
         self._start = start
         self._calls = AgentCalls(run, inv, start)
+        self._own = {
+            ASK_CLARIFICATION: self._ask_back,
+            ASK_USER: self._ask_user,
+            CALL_AGENT: self._calls.call,
+            CALL_AGENTS_PARALLEL: self._call_several,
+            ARTIFACT_READ: self._read,
+            PLAN_UPDATE.name: self._update_plan,
+        }
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return self._run.tools.specs(names)
@@ -47,15 +57,24 @@ class SessionTools:
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
-        if call.tool == ASK_CLARIFICATION:
-            return await ask_clarification(self._run, self._inv, call, site, self._start)
-        if call.tool == ASK_USER:
-            return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
-        if call.tool == CALL_AGENT:
-            return await self._calls.call(call, site)
-        if call.tool == CALL_AGENTS_PARALLEL:
-            return await call_agents_parallel(self._calls, call, site)
+        if own := self._own.get(call.tool):
+            return await own(call, site)
         return await self._run.tools.call(call, site)
+
+    async def _ask_back(self, call: ToolCall, site: Site) -> ToolResult:
+        return await ask_clarification(self._run, self._inv, call, site, self._start)
+
+    async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
+        return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
+
+    async def _call_several(self, call: ToolCall, site: Site) -> ToolResult:
+        return await call_agents_parallel(self._calls, call, site)
+
+    async def _read(self, call: ToolCall, _: Site) -> ToolResult:
+        return await read_artifact(self._run, call)
+
+    async def _update_plan(self, call: ToolCall, _: Site) -> ToolResult:
+        return update_plan(self._run, self._inv, call)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
         try:

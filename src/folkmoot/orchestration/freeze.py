@@ -14,9 +14,10 @@ def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome)
     """Only a session that gave a report of its own, to somebody who can ask back, has something to clarify.
 
     `own` is how the agent's session ended, `outcome` how the chain behind it did. A kept agent keeps its own
-    children too, because it may need them for its answer. A team has no conversation of its own to go on with.
+    children too, because it may need them for its answer. A team, or an agent that works by a plan, has no one
+    conversation to go on with.
     """
-    reported = own.exit == FINAL_REPORT and not outcome.failed and inv.agent.team is None
+    reported = own.exit == FINAL_REPORT and not outcome.failed and not inv.agent.in_parts
     if inv.agent.chat and inv.cause in ("sub", "advisor") and reported:
         left = inv.agent.tuning.max_turns - turns_taken(run.log, [inv.span])
         event = SessionFrozen(

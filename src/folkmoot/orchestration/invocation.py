@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
@@ -21,6 +23,7 @@ from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
+from folkmoot.session.state import Brief
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
@@ -39,6 +42,7 @@ class Run:
     clock: Clock
     log: RunLog
     keep: Callable[[bytes], str]
+    artifact: Callable[[str], Awaitable[bytes]]
     ledger: Ledger
     cache: ResultCache
     turnstile: asyncio.Semaphore
@@ -89,6 +93,21 @@ class Invocation(Value):
             reach=self.reach.below(self.agent),
         )
 
+    def part(self, run: Run, cause: Cause, path: str) -> Invocation:
+        """A session of the same agent, for a part of its own work."""
+        span = f"{self.span}/{path}"
+        suffix = draw(run.seed, span, "session", length=8)
+        return replace(
+            self,
+            span=span,
+            session=f"{self.session}:{cause}_{self.agent.id}_{suffix}",
+            parent=self.session,
+            cause=cause,
+            title=f"{cause} of {self.agent.id}",
+        )
+
 
 Start = Callable[[Invocation], Awaitable[Outcome]]
 """Run an agent with everything its file declares: the way back into `run.run_agent`."""
+Converse = Callable[[Invocation, Brief], Awaitable[Outcome]]
+"""Hold an agent's own session, begun or taken up again."""

@@ -45,18 +45,23 @@ class Kits:
         self._graph = graph
         self._tools = tools
         self._calling = graph.settings.orchestration.enable_agent_tool
+        self._approved = graph.settings.orchestration.auto_approve
         self._kits: dict[tuple[str, Reach], Kit] = {}
 
     def of(self, agent: Agent, reach: Reach = Reach(), *, again: bool = False) -> Kit:
         """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
-        key = (f"{agent.file} again" if again else agent.file, reach if self._calling else Reach())
+        key = (f"{agent.file} again" if again else agent.file, self._told(reach))
         if key not in self._kits:
             self._kits[key] = self._make(replace(agent, destinations=()) if again else agent, key[1])
         return self._kits[key]
 
+    def _told(self, reach: Reach) -> Reach:
+        """Only what makes a difference to a kit."""
+        return reach if self._calling else Reach(strict=reach.strict)
+
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, and never reports."""
-        key = (f"{team.file} member {agent.file}", reach if self._calling else Reach())
+        key = (f"{team.file} member {agent.file}", self._told(reach))
         if key not in self._kits:
             others = [id for id in self._people(team) if id != agent.id]
             self._kits[key] = _with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
@@ -64,7 +69,7 @@ class Kits:
 
     def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
-        key = (f"{team.file} lead {agent.file}", reach if self._calling else Reach())
+        key = (f"{team.file} lead {agent.file}", self._told(reach))
         if key not in self._kits:
             own = self.of(agent, reach)
             said = leads_broadcast(", ".join(self._people(team)[:-1]))
@@ -88,19 +93,21 @@ class Kits:
         return sha256(msgspec.json.encode(self._graph.agents, order="deterministic")).hexdigest()
 
     def _make(self, agent: Agent, reach: Reach) -> Kit:
-        called = [self._graph.agents[file] for file in agent.agents]
+        called = [self._graph.agents[file] for file in (() if reach.strict else agent.agents)]
         specs = [_as_tool(other) for other in called]
-        callable = callable_by(self._graph, agent, reach) if self._calling else {}
+        calling = self._calling and not reach.strict
+        callable = callable_by(self._graph, agent, reach) if calling else {}
+        missions = mission.specs(callable, approved=self._approved) if calling else ()
         bare = Kit(
-            tools=self._narrowed((*self._own(agent, reach), *specs, *self._calls(callable)), reach),
+            tools=self._narrowed((*self._own(agent, reach), *specs, *missions), reach),
             exits=(),
             offered=(),
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
             callable=callable,
             schema_tokens=0,
-            unlisted=(ask_tool(()),) if agent.agents or agent.advisors or callable else (),
+            unlisted=(ask_tool(()),) if called or agent.advisors or callable else (),
         )
-        return _with_exits(bare, self._exits(agent))
+        return _with_exits(bare, self._exits(replace(agent, destinations=()) if reach.strict else agent))
 
     def _named(self, name: str) -> tuple[ToolSpec, ...]:
         return (_ASK_USER,) if name == ASK_USER else self._tools.specs([name])
@@ -112,11 +119,6 @@ class Kits:
         allowed = self.on_the_wire(reach.allowlist)
         return tuple(spec for spec in declared if spec.name in allowed)
 
-    def _calls(self, callable: dict[str, Agent]) -> tuple[ToolSpec, ...]:
-        if not self._calling:
-            return ()
-        return mission.specs(callable, approved=self._graph.settings.orchestration.auto_approve)
-
     def _narrowed(self, tools: tuple[ToolSpec, ...], reach: Reach) -> tuple[ToolSpec, ...]:
         if reach.only is None:
             return tools
@@ -127,6 +129,16 @@ class Kits:
             return (final_report(agent),)
         destinations = (self._graph.agents[file] for file in agent.destinations)
         return (final_report(agent), route(tuple((other.id, other.description) for other in destinations)))
+
+
+def bare_kit() -> Kit:
+    """Nothing at all: what is said is the answer."""
+    return Kit(tools=(), exits=(), offered=(), agents={}, callable={}, schema_tokens=0)
+
+
+def part_kit(tools: tuple[ToolSpec, ...], exits: tuple[ToolSpec, ...]) -> Kit:
+    """For a session that does a part of an agent's work."""
+    return _with_exits(replace(bare_kit(), tools=tools), exits)
 
 
 def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:

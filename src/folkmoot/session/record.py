@@ -39,6 +39,7 @@ def request(state: State, ask: Ask) -> Request:
         session=brief.session,
         turn=ask.turn,
         attempt=ask.attempt,
+        part=brief.part,
     )
 
 
@@ -112,6 +113,7 @@ def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> Too
         decision=said.decision
         if isinstance(said, Released)
         else f"allowed: {state.brief.agent.file} names it",
+        plan_id=state.brief.plan,
     )
 
 

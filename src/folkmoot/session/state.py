@@ -65,6 +65,10 @@ class Brief(Value):
     """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
     last_exits: tuple[ToolSpec, ...] = ()
     """What is left of `exits` in the last turn; absent: all of them."""
+    part: str = ""
+    """Which part of the agent's work this is, if it works by a plan."""
+    plan: str = ""
+    """The plan that this session carries out, under contract."""
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""
@@ -73,7 +77,7 @@ class Brief(Value):
     @property
     def reports(self) -> bool:
         """Whether this session ends with a report; a member of a team only broadcasts."""
-        return any(spec.name == FINAL_REPORT for spec in self.exits)
+        return not self.exits or any(spec.name == FINAL_REPORT for spec in self.exits)
 
 
 Said = ApprovalApproved | ApprovalDenied | ApprovalExpired | ToolSettled

@@ -26,6 +26,7 @@ from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
+from folkmoot.views.plans import PlanView, plans
 from folkmoot.views.teams import TeamTranscript, team_transcripts
 
 
@@ -150,6 +151,11 @@ class Result:
         return team_transcripts(self._drafts)
 
     @cached_property
+    def plans(self) -> list[PlanView]:
+        """What its agents set out to do, and how far they came."""
+        return plans(self._drafts)
+
+    @cached_property
     def evidence(self) -> list[dict[str, str]]:
         """Every tool result of the run by the id that the runtime gave it."""
         return [
@@ -177,6 +183,7 @@ class Result:
             "opTree": self.op_tree,
             "evidence": self.evidence,
             "teams": self.teams,
+            "plans": self.plans,
         }
         shown = msgspec.to_builtins(parts)
         assert isinstance(shown, dict)

@@ -80,6 +80,11 @@ _STARTS = {
     "clarify": "{agent} is asked again",
     "member": "{agent} takes its part as a member",
     "lead": "{agent} takes its part as the lead",
+    "planner": "{agent} makes a plan",
+    "executor": "{agent} carries out its plan",
+    "step": "{agent} does a step of its plan",
+    "sense": "{agent} looks at what is there",
+    "reflect": "{agent} looks back at what it did",
 }
 
 
@@ -114,4 +119,6 @@ def _form(event: Event) -> str:
 
 def _depth(span: str) -> int:
     """How many agents stand above; `turn:3/call:2` is one step down, not two; so are `lead/cycle:2` and a mission."""
-    return sum(not step.startswith(("turn:", "cycle:", "mission:")) for step in span.split("/")[1:])
+    return sum(
+        not step.startswith(("turn:", "cycle:", "mission:", "try:", "round:")) for step in span.split("/")[1:]
+    )
