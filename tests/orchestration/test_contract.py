@@ -183,6 +183,8 @@ async def test_the_executor_reads_by_id_what_the_plan_names(desk):
     assert f"- {advice}: advisory clerk" in planner.messages[0].text
     assert f"- {request}: request" in planner.messages[0].text
     assert "artifact__read" in [spec.name for spec in first.tools]
+    assert user(first).startswith('{\n  "plan_id"')
+    assert not any("the clerk says" in message.text for message in first.messages)
     assert [message.text for message in second.messages if message.role == "tool"] == [
         "the clerk says: twice",
         "want\n[14 more characters; go on with offset 6]",
