@@ -28,6 +28,7 @@ from folkmoot.engine.takeover import began, bury
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
@@ -197,7 +198,8 @@ class LocalEngine:
         settings = project.graph.settings
         ledger = Ledger(settings.limits, self._clock)
         chats = Chats()
-        log.watchers.append(ledger.fold)
+        evidence = EvidenceLedger()
+        log.watchers += [ledger.fold, evidence.fold]
         if any(agent.chat for agent in project.graph.agents.values()):
             log.watchers.append(chats.fold)
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
@@ -217,6 +219,7 @@ class LocalEngine:
             inbox=Inbox(identity.run, log, attendance, deny=settings.approvals.unattended == "deny"),
             hear=hear,
             chats=chats,
+            evidence=evidence,
         )
 
     async def _activate(

@@ -19,7 +19,7 @@ from folkmoot.domain.call_events import (
     SubAgentSpawned,
 )
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.report import Outcome
+from folkmoot.domain.report import Claim, Outcome
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.custom import child_for
@@ -27,6 +27,7 @@ from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission
 from folkmoot.orchestration.reach import path_to
 from folkmoot.orchestration.spawn import spawn, steps_taken
+from folkmoot.orchestration.stamp import shortened, stamp_of
 from folkmoot.orchestration.summary import summarized
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
@@ -45,6 +46,11 @@ class Returned(Value, rename=None, omit_defaults=False):
     result: str | UnsetType
     session_id: str
     steps_taken: int = 0
+    tool_calls: int | UnsetType = UNSET
+    """Made by the agent and everyone below it, counted by the runtime; absent if it never began."""
+    not_returned: tuple[str, ...] | UnsetType = UNSET
+    """The agents below it that gave no result, if there are any."""
+    claims: tuple[Claim, ...] | UnsetType = UNSET
     error: str | None = None
     error_type: str | UnsetType = UNSET
     artifact: str | UnsetType = UNSET
@@ -114,15 +120,20 @@ class AgentCalls:
             return self._failed(child, outcome)
         whole = outcome.report.content or "No result"
         text, artifact = await summarized(run, child, whole, self._start)
-        steps = steps_taken(run, child)
+        steps, stamp = steps_taken(run, child), stamp_of(run.log, child.span)
         kept = run.keep(text.encode()) if key else ""
-        completed = SubAgentCompleted(child.session, success=True, steps_taken=steps, key=key, artifact=kept)
+        completed = SubAgentCompleted(
+            child.session, True, steps, stamp.tool_calls, stamp.not_returned, key, kept
+        )
         run.log.once(child.place, completed)
         return Returned(
             success=True,
             result=text,
             session_id=child.session,
             steps_taken=steps,
+            tool_calls=stamp.tool_calls,
+            not_returned=stamp.not_returned or UNSET,
+            claims=shortened(outcome.report.claims) or UNSET,
             artifact=artifact or UNSET,
         )
 
@@ -131,12 +142,14 @@ class AgentCalls:
         error = f"{where}: {staged(outcome.error, outcome.span, child)}"
         event = SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
         self._run.log.once(child.place, event)
-        steps = steps_taken(self._run, child)
+        stamp = stamp_of(self._run.log, child.span)
         return Returned(
             success=False,
             result=error,
             session_id=child.session,
-            steps_taken=steps,
+            steps_taken=steps_taken(self._run, child),
+            tool_calls=stamp.tool_calls,
+            not_returned=stamp.not_returned or UNSET,
             error=error,
             error_type=outcome.stop_reason,
         )
@@ -153,11 +166,18 @@ class AgentCalls:
             found = await run.cache.find(key, settings.cache_ttl_seconds)
             if found is None:
                 return None
-            hit = CacheHit(child.span, key, found.session, found.artifact, found.steps_taken)
+            counted = (found.steps_taken, found.tool_calls, found.not_returned)
+            hit = CacheHit(child.span, key, found.session, found.artifact, *counted)
             run.log.once(self._inv.place, hit)
         text = await run.cache.text(hit.artifact)
         return Returned(
-            success=True, result=text, session_id=hit.session, steps_taken=hit.steps_taken, cached=True
+            success=True,
+            result=text,
+            session_id=hit.session,
+            steps_taken=hit.steps_taken,
+            tool_calls=hit.tool_calls,
+            not_returned=hit.not_returned or UNSET,
+            cached=True,
         )
 
     def _unknown(self, specialist: str, known: Mapping[str, object], span: str) -> Returned:

@@ -16,6 +16,7 @@ from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStar
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.delegate import SessionTools
+from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.team import run_team
@@ -78,6 +79,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
         extra=partial(run.chats.offers, inv.session),
+        evidence=run.evidence.results,
         answered=run.inbox.answered,
         working=run.inbox.working,
     )
@@ -91,10 +93,12 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         )
     try:
         with run.inbox.attended(inv.span, session.happen):
-            return await session.run()
+            outcome = await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise
+    record_claims(log, place, outcome.report)
+    return outcome
 
 
 def _brief(run: Run, inv: Invocation) -> Brief:
@@ -113,6 +117,7 @@ def _brief(run: Run, inv: Invocation) -> Brief:
         before=inv.before,
         turns_before=inv.turns_before,
         unlisted=kit.unlisted,
+        may_claim=inv.may_claim,
     )
 
 

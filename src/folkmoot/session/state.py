@@ -65,6 +65,8 @@ class Brief(Value):
     """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
     last_exits: tuple[ToolSpec, ...] = ()
     """What is left of `exits` in the last turn; absent: all of them."""
+    may_claim: bool = True
+    """Otherwise nothing that it claims is ever verified, whatever it cites."""
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""

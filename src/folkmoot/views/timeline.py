@@ -26,6 +26,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.evidence_events import ClaimDemoted
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -59,6 +60,7 @@ LINES: Mapping[type[Event], str] = {
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     CacheHit: "{agent} reads an earlier result again, of {event.session}",
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
+    ClaimDemoted: "{agent} claims what is not verified: {event.reason}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
