@@ -14,6 +14,9 @@ from folkmoot.views.accounting import Totals
 from folkmoot.views.inbox import how_to_answer, what
 from folkmoot.views.result import Result
 
+_CLAIM = 300
+"""Characters of a claim that are shown."""
+
 
 def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | None = None) -> int:
     """`took`: seconds that this process spent on it."""
@@ -74,7 +77,7 @@ def unverified(report: Report | None) -> Iterator[str]:
     for claim in report.claims if report else ():
         if claim.status == "unverified":
             why = f" ({claim.reason})" if claim.reason else ""
-            yield f"unverified: {in_one_line(claim.text, 200)}{why}"
+            yield in_one_line(f"unverified: {claim.text}{why}", _CLAIM)
 
 
 def write_report(report: Report) -> None:

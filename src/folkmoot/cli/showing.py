@@ -62,7 +62,7 @@ def _write_claims(report: Report) -> None:
         write()
     for claim in report.claims:
         if claim.status == "verified":
-            write(f"verified: {in_one_line(claim.text, 200)} ({', '.join(claim.evidence)})", STYLES["ok"])
+            write(in_one_line(f"verified: {claim.text} ({', '.join(claim.evidence)})"), STYLES["ok"])
     for line in unverified(report):
         write(line, STYLES["warning"])
 
