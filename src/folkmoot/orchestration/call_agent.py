@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from hashlib import sha256
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from folkmoot.domain.call_events import (
@@ -19,13 +19,13 @@ from folkmoot.domain.call_events import (
     SubAgentSpawned,
 )
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.report import Claim, Outcome
-from folkmoot.domain.value import Value
+from folkmoot.domain.report import Outcome
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.custom import child_for
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission
 from folkmoot.orchestration.reach import path_to
+from folkmoot.orchestration.returned import Returned
 from folkmoot.orchestration.spawn import spawn, steps_taken
 from folkmoot.orchestration.stamp import shortened, stamp_of
 from folkmoot.orchestration.summary import summarized
@@ -37,26 +37,6 @@ from folkmoot.session.run import all_of
 
 _NOTE = 256
 """Bytes for saying that something was left out."""
-
-
-class Returned(Value, rename=None, omit_defaults=False):
-    """What the caller reads."""
-
-    success: bool
-    result: str | UnsetType
-    session_id: str
-    steps_taken: int = 0
-    tool_calls: int | UnsetType = UNSET
-    """Made by the agent and everyone below it, counted by the runtime; absent if it never began."""
-    not_returned: tuple[str, ...] | UnsetType = UNSET
-    """The agents below it that gave no result, if there are any."""
-    claims: tuple[Claim, ...] | UnsetType = UNSET
-    error: str | None = None
-    error_type: str | UnsetType = UNSET
-    artifact: str | UnsetType = UNSET
-    """Holds the whole result, if `result` is a summary or was cut."""
-    cached: bool | UnsetType = UNSET
-    """The result of an equal call before; nothing ran."""
 
 
 class AgentCalls:
@@ -131,28 +111,23 @@ class AgentCalls:
             result=text,
             session_id=child.session,
             steps_taken=steps,
-            tool_calls=stamp.tool_calls,
-            not_returned=stamp.not_returned or UNSET,
             claims=shortened(outcome.report.claims) or UNSET,
             artifact=artifact or UNSET,
-        )
+        ).counted(stamp)
 
     def _failed(self, child: Invocation, outcome: Outcome) -> Returned:
         where = path_to(self._run.graph, child.agent, child.reach)
         error = f"{where}: {staged(outcome.error, outcome.span, child)}"
         event = SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
         self._run.log.once(child.place, event)
-        stamp = stamp_of(self._run.log, child.span)
         return Returned(
             success=False,
             result=error,
             session_id=child.session,
             steps_taken=steps_taken(self._run, child),
-            tool_calls=stamp.tool_calls,
-            not_returned=stamp.not_returned or UNSET,
             error=error,
             error_type=outcome.stop_reason,
-        )
+        ).counted(stamp_of(self._run.log, child.span))
 
     async def _recalled(self, child: Invocation, key: str) -> Returned | None:
         """A call that has begun is gone on with; one that was answered from the cache is answered the same."""
@@ -171,14 +146,8 @@ class AgentCalls:
             run.log.once(self._inv.place, hit)
         text = await run.cache.text(hit.artifact)
         return Returned(
-            success=True,
-            result=text,
-            session_id=hit.session,
-            steps_taken=hit.steps_taken,
-            tool_calls=hit.tool_calls,
-            not_returned=hit.not_returned or UNSET,
-            cached=True,
-        )
+            success=True, result=text, session_id=hit.session, steps_taken=hit.steps_taken, cached=True
+        ).counted(hit)
 
     def _unknown(self, specialist: str, known: Mapping[str, object], span: str) -> Returned:
         """The model's word for it never gets into an id."""

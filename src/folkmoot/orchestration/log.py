@@ -59,8 +59,9 @@ class RunLog:
 
     def below(self, span: str) -> Iterator[tuple[str, Event]]:
         """What happened in a span and in all below it, each with its place."""
+        inside = f"{span}/"
         for at, events in self._spans.items():
-            if at == span or at.startswith(f"{span}/"):
+            if at == span or at.startswith(inside):
                 yield from ((at, event) for event in events)
 
     def note(self, place: Place, event: Event) -> None:
