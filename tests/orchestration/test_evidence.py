@@ -1,6 +1,7 @@
 """Claims in reports, and the tool results that bear them out."""
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
@@ -126,6 +127,27 @@ async def test_in_the_last_turn_the_report_is_taken_and_the_claim_demoted(desk):
     assert claims(played) == [("a", "unverified", (evidence_id(),)), ("b", "verified", (evidence_id(),))]
     [error] = played.events("claim.demoted")
     assert (error.claim, error.reason) == (1, "no result of this run has the id ev_made_up")
+    assert not played.events("tool.failed")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (None, []),
+        ("it is there", ["it is there"]),
+        (["it is there"], ["it is there"]),
+        ([{"claim": "it is there"}], ['{"claim":"it is there"}']),
+        ({"text": "it is there", "evidence": "ev_1"}, ['{"text":"it is there","evidence":"ev_1"}']),
+    ],
+)
+async def test_claims_in_another_form_are_kept_for_what_they_say(desk, given, kept):
+    arguments = {"report_format": "text", "report_content": "done", "claims": given}
+    said = {"desk": [{"calls": [{"tool": "agent__final_report", "arguments": arguments}]}]}
+    played = await desk(DESK, said, tools=[look]).run("desk.ai")
+
+    assert played.report == "done"
+    assert claims(played) == [(text, "unverified", ()) for text in kept]
+    assert len(played.events("claim.demoted")) == sum(text.startswith("{") for text in kept)
 
 
 async def test_a_refused_report_stands_if_the_session_cannot_go_on(desk):
@@ -154,6 +176,17 @@ async def test_a_report_that_was_refused_for_something_else_does_not_stand(desk)
     played = await desk(files, said, tools=[look]).run("desk.ai")
 
     assert not played.result.success
+
+
+async def test_a_report_of_the_conversation_before_does_not_stand_for_a_later_answer(desk):
+    """A refused and corrected report is no answer to a question that was asked afterwards."""
+    files = {"desk": "agents: [clerk.ai]", "clerk": "chat: true\nmaxRetries: 1"}
+    again = {"tool": "agent__ask_clarification", "arguments": {"child_id": "clerk", "question": "sure?"}}
+    clerk = [claiming(("a", ["ev_made_up"]), report="refused"), "corrected", {"error": "down"}]
+    played = await desk(files, {"desk": [ASK, {"calls": [again]}, "ok"], "clerk": clerk}).run("desk.ai")
+
+    assert read(played).startswith("corrected")
+    assert '"status":"failed"' in read(played, request=2)
 
 
 async def test_a_parent_reads_what_its_child_claimed_and_may_cite_the_childs_evidence(desk):

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
-from folkmoot import MemoryJournal, tool
-from folkmoot.orchestration.stamp import Stamp, unstamped
+from folkmoot import FakeClock, MemoryJournal, tool
+from folkmoot.domain.events import ToolStarted
+from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.stamp import Stamp, stamp_of, unstamped
+from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 from tests.test_resume import by_span, cut_and_continued
 
@@ -128,6 +131,24 @@ async def test_the_stamp_of_an_advisor_stands_outside_its_text(desk):
     played = await desk(files, {"desk": ["ok"], "law": law}, tools=[look]).run("desk.ai")
 
     assert ' agent="law" runtime="1 tool call">\nno law\n</advisory__' in played.prompt("desk")
+
+
+async def test_an_advisor_is_none_of_its_own_agents(desk):
+    files = {"desk": "advisors: [law.ai]", "law": "agents: [risk.ai]", "risk": ""}
+    said = {"desk": ["ok"], "law": [{"calls": [ask("risk")]}, "no law"], "risk": [BROKEN]}
+    played = await desk(files, said).run("desk.ai")
+
+    assert 'runtime="0 tool calls; 1 of 1 agents did not return: risk">' in played.prompt("desk")
+
+
+async def test_what_is_asked_after_a_report_changes_nothing_in_its_stamp():
+    """A resumed run may count again when its advisor was asked again meanwhile."""
+    log = RunLog(MemoryJournal(), FakeClock(), "run-1", NewRun("me", 30.0))
+    for span in ("0/advisor:law", "0/advisor:law/clarify:1.1", "0/advisor:lawyer"):
+        made = ToolStarted(1, 1, "look", {}, "pure", "read", "key", "allowed")
+        log.note(Place(span, "session", "law"), made)
+
+    assert stamp_of(log, "0/advisor:law") == Stamp(tool_calls=1)
 
 
 async def test_a_broadcast_bears_the_stamp_of_the_part_that_ended_with_it(desk):

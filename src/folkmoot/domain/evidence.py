@@ -52,7 +52,7 @@ def judged(claim: Claim, evidence: Evidence) -> Claim:
         )
     if claim.status == "verified" and not cited:
         return demoted(claim, "it was called verified without evidence")
-    return Claim(text=claim.text, evidence=cited, status="verified" if cited else "unverified")
+    return replace(claim, evidence=cited, status="verified" if cited else "unverified")
 
 
 def demoted(claim: Claim, reason: str) -> Claim:

@@ -36,7 +36,7 @@ class _ReportArguments(Value, rename=None, forbid_unknown_fields=True):
     report_format: str = ""
     report_content: str = ""
     content_json: Any = None
-    claims: tuple[_Claim, ...] = ()
+    claims: Any = ()
     metadata: dict[str, Any] = {}
 
 
@@ -164,11 +164,20 @@ def _checked(agent: Agent, content: Any, arguments: _ReportArguments) -> Report 
 
 def _report(form: Format, content: str, arguments: _ReportArguments) -> Report:
     """With its claims as they were made; nobody has looked at their evidence yet."""
-    said = tuple(
-        Claim(one.text, one.evidence, "verified" if one.status == "verified" else "unverified")
-        for one in arguments.claims
-    )
-    return Report(format=form, content=content, claims=said, metadata=arguments.metadata)
+    said = arguments.claims
+    claims = map(_claim, said if isinstance(said, list) else [said] if said else [])
+    return Report(format=form, content=content, claims=tuple(claims), metadata=arguments.metadata)
+
+
+def _claim(said: Any) -> Claim:
+    """What has another form is kept for what it says: no report is lost because of it."""
+    if isinstance(said, str):
+        return Claim(said)
+    try:
+        claim = msgspec.convert(said, _Claim)
+    except msgspec.ValidationError as error:
+        return Claim(msgspec.json.encode(said).decode(), reason=f"it has not the form of a claim: {error}")
+    return Claim(claim.text, claim.evidence, "verified" if claim.status == "verified" else "unverified")
 
 
 def read_arguments(call: ToolCall, form: type[T]) -> T | Refusal:
