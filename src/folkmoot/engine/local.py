@@ -196,9 +196,8 @@ class LocalEngine:
         attendance: Attendance,
     ) -> Run:
         settings = project.graph.settings
-        ledger = Ledger(settings.limits, self._clock)
+        ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
-        evidence = EvidenceLedger()
         log.watchers += [ledger.fold, evidence.fold]
         if any(agent.chat for agent in project.graph.agents.values()):
             log.watchers.append(chats.fold)
