@@ -47,7 +47,8 @@ def test_a_program_reads_every_option_that_holds_defaults_included(folkmoot):
     folkmoot.write({"a": "maxTurns: 2\nbudget: {usd: 1}"}, {})
 
     shown = folkmoot("agents", "show", "a", "--json").json
-    assert shown["input"] == shown["output"] == {"format": "text", "schema": None, "schemaRef": None}
+    text = {"format": "text", "schema": None, "schemaRef": None}
+    assert (shown["input"], shown["output"]) == (text, {**text, "claims": False})
     assert (shown["options"]["maxTurns"], shown["options"]["maxRetries"]) == (2, 3)
     assert (shown["options"]["llmTimeout"], shown["options"]["temperature"]) == (600.0, None)
     assert shown["budget"] == {

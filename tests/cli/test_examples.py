@@ -67,3 +67,23 @@ def test_an_agent_made_at_run_time_reads_the_books_and_cannot_write_to_them(exam
     [looked] = [entry for entry in result["accounting"] if entry["name"] == "books__look_up"]
     assert looked["agentId"] == "custom"
     assert looked["status"] == "ok"
+
+
+def test_the_inspector_plans_without_tools_acts_by_its_plan_and_shows_what_it_rests_on(example):
+    """C-6, C-13, X-1: the first plan is sent back, and a claim with nothing to cite is shown as unverified."""
+    folkmoot = example("planner-executor")
+    folkmoot("trust", "--yes")
+
+    assert "no problems, no warnings" in folkmoot("check").err
+    done = folkmoot("run", "inspector.ai", "Was order 1042 charged twice, and was it paid back?")
+    assert done.out.startswith("**Yes, and yes.**")
+    assert "inspector must plan again: $: 'stop_condition' is a required property" in done.err
+    assert "unverified: The customer pressed the button twice." in done.err
+    result = folkmoot("runs", "show", "last", "--json").json
+    claims = result["finalReport"]["claims"]
+    assert [claim["status"] for claim in claims] == ["verified", "verified", "unverified"]
+    assert {id for claim in claims for id in claim.get("evidence", ())} == {
+        each["id"] for each in result["evidence"]
+    }
+    assert [plan["status"] for plan in result["plans"]] == ["done"]
+    assert folkmoot("runs", "audit", "last").out.endswith("3 snapshots, 0 orphans\n")

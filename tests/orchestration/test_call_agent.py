@@ -74,7 +74,7 @@ async def test_a_specialist_fulfils_a_mission_and_its_result_comes_back(desk):
     [returned] = results(played)
     session = returned.pop("session_id")
     assert re.fullmatch(r"run-1:sub_clerk_[0-9a-f]{8}", session)
-    assert returned == {"success": True, "result": "3", "steps_taken": 1, "error": None}
+    assert returned == {"success": True, "result": "3", "steps_taken": 1, "tool_calls": 0, "error": None}
     assert [message.text for message in played.model.heard_from("clerk")[0].messages] == [
         "You are clerk.",
         "count the hats",
@@ -199,6 +199,7 @@ async def test_transient_errors_of_a_called_agent_are_tried_again(desk):
         "result": "3",
         "session_id": "",
         "steps_taken": 1,
+        "tool_calls": 0,
         "error": None,
     }
 

@@ -237,7 +237,7 @@ async def test_the_answer_of_a_kept_child_ends_with_its_id_and_that_of_another_d
             assert Ids(played)("clerk") in footer
             assert "turns left: 9" in footer
         else:
-            assert text == "3"
+            assert text == "3\n[runtime: 0 tool calls]"
             assert not played.events("session.frozen")
 
 

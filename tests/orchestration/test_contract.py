@@ -329,6 +329,40 @@ async def test_nothing_the_planner_said_besides_the_plan_stands_outside_of_its_o
     }
 
 
+async def test_nothing_that_a_planner_claims_is_ever_recorded_as_a_claim(desk):
+    """C-7: neither in a report, which it cannot give, nor in its plan."""
+    claim = {"text": "order 7 was charged twice", "evidence": [], "status": "verified"}
+    reporting = {"report": text(TWO), "claims": [claim]}
+    at = at_desk(desk, {**said(TWO), "desk/planner": [reporting, text({**LOOK, "claims": [claim]})]})
+    played = await at.run("desk")
+
+    assert played.result.stop_reason == "SYSTEM_ERROR"
+    assert "'claims' was unexpected" in played.result.error
+    assert [event.tool for event in played.events("tool.failed")] == ["agent__final_report"] * 2
+    assert [type for type in played.types if type.startswith(("claim.", "evidence."))] == []
+
+
+async def test_an_executor_claims_what_its_own_calls_bear_out(desk):
+    """C-6, C-10: evidence is attached by the one who did the work."""
+    done = {
+        "report": "twice",
+        "claims": [
+            {"text": "it was charged twice", "evidence": ["look"]},
+            {"text": "I am sure", "status": "verified"},
+        ],
+    }
+    at = at_desk(desk, said(TWO, then=(CALL, done)), "split: always\noutput: {claims: true}")
+    played = await at.run("desk")
+
+    claims = played.result.final_report.claims
+    assert [(claim.text, claim.status) for claim in claims] == [
+        ("it was charged twice", "verified"),
+        ("I am sure", "unverified"),
+    ]
+    assert claims[0].evidence == (played.events("tool.finished")[0].evidence,)
+    assert {draft.span for draft in played.drafts if draft.event.type == "claim.demoted"} == {"0/executor"}
+
+
 async def test_the_result_shows_the_plan_and_where_it_is_kept(desk):
     """C-1, U-2."""
     played = await at_desk(desk, said(TWO)).run("desk", "How often?")

@@ -36,6 +36,8 @@ class Output(Value, forbid_unknown_fields=True):
     """JSON Schema, with `format: json`."""
     schema_ref: str | None = None
     """A file with the schema, relative to this one; `schema` wins."""
+    claims: bool = False
+    """Ask for claims with evidence: every tool result shows its id, and the report may cite it."""
 
 
 class Router(Value, forbid_unknown_fields=True):

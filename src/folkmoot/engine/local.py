@@ -28,6 +28,7 @@ from folkmoot.engine.takeover import began, bury
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
@@ -195,9 +196,9 @@ class LocalEngine:
         attendance: Attendance,
     ) -> Run:
         settings = project.graph.settings
-        ledger = Ledger(settings.limits, self._clock)
+        ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
-        log.watchers.append(ledger.fold)
+        log.watchers += [ledger.fold, evidence.fold]
         if any(agent.chat for agent in project.graph.agents.values()):
             log.watchers.append(chats.fold)
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
@@ -218,6 +219,7 @@ class LocalEngine:
             inbox=Inbox(identity.run, log, attendance, deny=settings.approvals.unattended == "deny"),
             hear=hear,
             chats=chats,
+            evidence=evidence,
         )
 
     async def _activate(

@@ -18,6 +18,7 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chat
 from folkmoot.orchestration.freeze import release, turns_taken
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.ports import Site
 from folkmoot.session.conversation import conversation
 
@@ -75,11 +76,12 @@ async def _answer(run: Run, chat: Chat, again: Invocation, question: str, start:
         release(log, run.chats, chat.session, f"{agent.id} was destroyed")
     said = Clarification(
         status="answered" if success else "failed",
-        content=outcome.report.content,
+        content=unstamped(outcome.report.content),
         clarification_id=again.session,
         turns_remaining=left,
     )
     footer = f"\n\n---\n*Clarification `{again.session}` by {agent.id}; turns left: {left}.*"
+    footer += stamped(stamp_of(log, again.span), outcome.report.claims)
     return ToolResult(text=_json(said), failed=outcome.failed, child=again.session, footer=footer)
 
 

@@ -23,6 +23,7 @@ from folkmoot.orchestration.parallel import call_agents_parallel
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
 from folkmoot.orchestration.references import ARTIFACT_READ, read_artifact
 from folkmoot.orchestration.spawn import spawn, steps_taken
+from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
 
@@ -83,9 +84,9 @@ class SessionTools:
             return ToolResult(text=str(error), failed=True)
         if not asked.prompt.strip():
             return ToolResult(text="prompt is empty", failed=True)
-        if refusal := self._run.ledger.admit(site.below):
-            return ToolResult(text=f"not allowed: {refusal}", failed=True)
         child = self._inv.child(self._run, agent, "sub", site.below)
+        if refusal := self._run.ledger.admit(site.below):
+            return self._refused(child, f"not allowed: {refusal}")
         child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
         outcome = await spawn(self._run, self._inv, child, self._start)
         return self._returned(child, outcome)
@@ -99,6 +100,16 @@ class SessionTools:
             )
             return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
         steps = steps_taken(self._run, child)
-        log.once(place, SubAgentCompleted(session=child.session, success=True, steps_taken=steps))
-        kept = footer(self._run.chats, child.session)
-        return ToolResult(text=outcome.report.content, child=child.session, footer=kept)
+        stamp = stamp_of(log, child.span)
+        log.once(
+            place,
+            SubAgentCompleted(child.session, True, steps, stamp.tool_calls, stamp.not_returned),
+        )
+        below = footer(self._run.chats, child.session) + stamped(stamp, outcome.report.claims)
+        return ToolResult(text=unstamped(outcome.report.content), child=child.session, footer=below)
+
+    def _refused(self, child: Invocation, why: str) -> ToolResult:
+        """Noted with the caller, because the child never began."""
+        failed = SubAgentFailed(session=child.session, error=why, error_type="LimitExceeded")
+        self._run.log.once(self._inv.place, failed)
+        return ToolResult(text=why, failed=True)

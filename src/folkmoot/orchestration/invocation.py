@@ -17,6 +17,7 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger
@@ -49,6 +50,7 @@ class Run:
     inbox: Inbox
     hear: HearSpan | None = None
     chats: Chats = field(default_factory=Chats)
+    evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
 
 
 class Invocation(Value):
@@ -69,6 +71,8 @@ class Invocation(Value):
     turns_before: int = 0
     reach: Reach = Reach()
     """Whom it may not call and which tools it may not have, because of those above it."""
+    may_claim: bool = True
+    """Otherwise nothing that it claims is ever verified."""
 
     @property
     def place(self) -> Place:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
@@ -56,6 +56,13 @@ class RunLog:
     def of(self, span: str) -> Sequence[Event]:
         """What happened in a span so far, in this and in earlier activations of the run."""
         return tuple(self._spans.get(span, ()))
+
+    def below(self, span: str) -> Iterator[tuple[str, Event]]:
+        """What happened in a span and in all below it, each with its place."""
+        inside = f"{span}/"
+        for at, events in self._spans.items():
+            if at == span or at.startswith(inside):
+                yield from ((at, event) for event in events)
 
     def note(self, place: Place, event: Event) -> None:
         draft = Draft(

@@ -23,7 +23,7 @@ from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.kit import bare_kit
 from folkmoot.orchestration.plan_reading import Known, read_steps
-from folkmoot.orchestration.references import Reference, artifacts_of, as_json, evidence_of, keep
+from folkmoot.orchestration.references import Reference, artifacts_of, as_json, keep
 from folkmoot.session.state import Brief
 
 _PLAN = """You plan, and do nothing yourself. Whoever carries out your plan reads nothing else of yours.
@@ -104,7 +104,7 @@ def manifest(run: Run, inv: Invocation, role: str, planning: Planning, **more: o
 
 
 def _asked(run: Run, inv: Invocation, path: str, number: int, problems: list[str]) -> Invocation:
-    asked = inv.part(run, "planner", f"{path}planner/try:{number}")
+    asked = replace(inv.part(run, "planner", f"{path}planner/try:{number}"), may_claim=False)
     if not problems:
         return asked
     listed = "\n".join(f"- {problem}" for problem in problems)
@@ -133,7 +133,7 @@ def _known(run: Run, planning: Planning) -> Known:
         tools=tuple(spec.name for spec in planning.tools),
         artifacts=frozenset(artifacts),
         manifests=frozenset(id for id, kind in artifacts.items() if kind == "manifest"),
-        evidence=frozenset(evidence_of(run)),
+        evidence=frozenset(run.evidence.results),
     )
 
 

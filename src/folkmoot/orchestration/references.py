@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from folkmoot.domain.events import ArtifactCreated, HandoffRequested, ToolFinished
+from folkmoot.domain.evidence import Minted
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
 from folkmoot.domain.value import Value
@@ -90,11 +89,6 @@ def artifacts_of(run: Run) -> dict[str, str]:
     return found
 
 
-def evidence_of(run: Run) -> dict[str, ToolFinished]:
-    """The tool results of this run, by the ids that the runtime gave them."""
-    return {event.evidence: event for event in _results(run)}
-
-
 async def read_artifact(run: Run, call: ToolCall) -> ToolResult:
     try:
         asked = msgspec.convert(call.arguments, _Reading)
@@ -113,16 +107,15 @@ async def read_artifact(run: Run, call: ToolCall) -> ToolResult:
 
 
 async def _text(run: Run, id: str) -> str | None:
-    if event := evidence_of(run).get(id):
-        if not event.artifact:
-            return event.text
-        id = event.artifact
+    if evidence := run.evidence.results.get(id):
+        if not evidence.artifact:
+            return _text_of(run, evidence)
+        id = evidence.artifact
     if id not in artifacts_of(run):
         return None
     return (await run.artifact(id)).decode("utf-8", "replace")
 
 
-def _results(run: Run) -> Iterator[ToolFinished]:
-    for draft in run.log.drafts:
-        if isinstance(draft.event, ToolFinished):
-            yield draft.event
+def _text_of(run: Run, evidence: Minted) -> str:
+    results = (event for event in run.log.of(evidence.span) if isinstance(event, ToolFinished))
+    return next(event.text for event in results if event.evidence == evidence.id)

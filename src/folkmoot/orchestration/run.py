@@ -17,6 +17,7 @@ from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.briefs import brief_for
 from folkmoot.orchestration.delegate import SessionTools
+from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.planned import opening, run_planned
@@ -84,6 +85,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
         extra=partial(run.chats.offers, inv.session),
+        evidence=run.evidence.results,
         answered=run.inbox.answered,
         working=run.inbox.working,
     )
@@ -93,10 +95,12 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         session.happen(opening(run, inv))
     try:
         with run.inbox.attended(inv.span, session.happen):
-            return await session.run()
+            outcome = await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise
+    record_claims(log, place, outcome.report)
+    return outcome
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

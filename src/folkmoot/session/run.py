@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, assert_never, cast
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.text import estimated_tokens, storable
@@ -58,6 +59,8 @@ class World:
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
+    evidence: Evidence = field(default_factory=dict)
+    """Every result of the run so far: a claim may cite no other."""
     answered: Callable[[str], Awaitable[None]] = nobody_answers
     """Return when this item of the inbox is decided; raises `Parked` when nothing else is left to do."""
     working: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -79,7 +82,8 @@ class Session:
 
     async def run(self) -> Outcome:
         while True:
-            match decide(self._state, self._world.allowance(), self._world.extra()):
+            world = self._world
+            match decide(self._state, world.allowance(), world.extra(), world.evidence):
                 case Finish(outcome):
                     if not self._state.outcome:
                         self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
@@ -191,7 +195,7 @@ class Session:
         if len(text) > limit // 4 and len(whole := text.encode()) > limit:
             artifact = self._world.keep(whole)
             text = record.cut(whole, limit, artifact)
-        text += storable(result.footer)
+        text += storable(result.footer) + record.evidence_line(self._state, site)
         if not fits(self._state, estimated_tokens(text)):
             refused = record.failed(site, call, "context window budget exceeded")
             return replace(refused, overflow=True)

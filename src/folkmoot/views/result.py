@@ -20,6 +20,7 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.domain.evidence import minted
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.item import Item
 from folkmoot.domain.report import Outcome, Report, Selection
@@ -156,10 +157,11 @@ class Result:
         return plans(self._drafts)
 
     @cached_property
-    def evidence(self) -> list[dict[str, str]]:
-        """Every tool result of the run by the id that the runtime gave it."""
+    def evidence(self) -> list[dict[str, Any]]:
+        """Every tool result of the run by the id that the runtime gave it, and who got it where."""
         return [
-            {"id": draft.event.evidence, "tool": draft.event.tool, "sessionId": draft.session_id}
+            msgspec.to_builtins(minted(draft.span, draft.event))
+            | {"agentId": draft.agent_id, "sessionId": draft.session_id}
             for draft in self._drafts
             if isinstance(draft.event, ToolFinished)
         ]

@@ -26,6 +26,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.evidence_events import ClaimDemoted
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -35,6 +36,7 @@ from folkmoot.domain.inbox_events import (
     QuestionAsked,
     ToolSettled,
 )
+from folkmoot.domain.plan_events import PlanRejected, StepStarted
 from folkmoot.domain.report import BROADCAST, ROUTE
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamStarted
 
@@ -46,6 +48,8 @@ LINES: Mapping[type[Event], str] = {
     TeamStarted: "{agent} gathers its team",
     TeamBroadcast: "{agent} broadcasts: {event.message}",
     TeamMemberExited: "{agent} leaves the team",
+    PlanRejected: "{agent} must plan again: {event.problems[0]}",
+    StepStarted: "{agent} begins with step {event.step}",
     ToolStarted: "{agent} calls {event.tool}",
     ToolFailed: "{agent} called {event.tool}: {event.text}",
     ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
@@ -59,6 +63,7 @@ LINES: Mapping[type[Event], str] = {
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     CacheHit: "{agent} reads an earlier result again, of {event.session}",
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
+    ClaimDemoted: "{agent} claims what is not verified: {event.reason}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
