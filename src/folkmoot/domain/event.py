@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from folkmoot.domain.value import Value
 
-Cause = Literal["", "advisor", "route", "handoff", "sub", "clarify", "member", "lead"]
+Cause = Literal["", "advisor", "route", "handoff", "sub", "clarify", "ask", "member", "lead"]
 """Why a session runs: empty for the root, otherwise the pattern that started it."""
 
 

@@ -1,4 +1,4 @@
-"""Spans of a conversation that goes on: in every cycle of a team, and in every clarification."""
+"""Spans of a conversation that goes on: in each cycle of a team, clarification and answer to a child."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ def without_cycle(span: str) -> str:
 
 def conversation(span: str) -> str:
     """The agent whose conversation it is: a lead speaks for its team, which has no session of its own, and who is
-    asked again is no other agent."""
+    asked again, or by its child, is no other agent."""
     above, _, last = span.rpartition("/")
+    if last.startswith("ask:"):
+        return conversation(above.rpartition("/turn:")[0])
     return conversation(above) if last.startswith("clarify:") else without_cycle(span).removesuffix("/lead")

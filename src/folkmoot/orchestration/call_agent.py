@@ -22,6 +22,7 @@ from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
+from folkmoot.orchestration.ask_parent import Exchange, exchanged
 from folkmoot.orchestration.custom import child_for
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission
@@ -51,6 +52,8 @@ class Returned(Value, rename=None, omit_defaults=False):
     """Holds the whole result, if `result` is a summary or was cut."""
     cached: bool | UnsetType = UNSET
     """The result of an equal call before; nothing ran."""
+    asked_you: tuple[Exchange, ...] | UnsetType = UNSET
+    """What the agent asked its caller meanwhile, and was told."""
 
 
 class AgentCalls:
@@ -89,7 +92,7 @@ class AgentCalls:
 
     async def fulfil(self, asked: Mission, span: str) -> Returned:
         if asked.specialist and not asked.agent_definition:
-            known = self._run.kits.of(self._inv.agent, self._inv.reach).callable
+            known = self._run.kit(self._inv).callable
             if asked.specialist not in known:
                 return self._unknown(asked.specialist, known, span)
         child = child_for(self._run, self._inv, asked, span)
@@ -115,6 +118,8 @@ class AgentCalls:
         whole = outcome.report.content or "No result"
         text, artifact = await summarized(run, child, whole, self._start)
         steps = steps_taken(run, child)
+        asked = exchanged(run, child)
+        key = "" if asked else key  # what its caller told it is no part of the key
         kept = run.keep(text.encode()) if key else ""
         completed = SubAgentCompleted(child.session, success=True, steps_taken=steps, key=key, artifact=kept)
         run.log.once(child.place, completed)
@@ -124,6 +129,7 @@ class AgentCalls:
             session_id=child.session,
             steps_taken=steps,
             artifact=artifact or UNSET,
+            asked_you=asked or UNSET,
         )
 
     def _failed(self, child: Invocation, outcome: Outcome) -> Returned:
@@ -183,6 +189,6 @@ class AgentCalls:
         """Everything that the result depends on: all agent files, the child, its tools, its mission."""
         settings = self._run.graph.settings.orchestration
         summary = (settings.summarize_results, settings.summary_max_length, self._run.graph.fast)
-        tools = self._run.kits.of(child.agent, child.reach).offered
+        tools = self._run.kit(child).offered
         parts = (self._run.kits.version, child.agent, tools, asked, summary)
         return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

@@ -17,7 +17,7 @@ GENERAL = (
 
 def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocation:
     """The mission for its agent, one level below the caller. A definition wins over a specialist."""
-    callable_agents = run.kits.of(inv.agent, inv.reach).callable
+    callable_agents = run.kit(inv).callable
     if asked.specialist and not asked.agent_definition:
         agent = callable_agents[asked.specialist]
     else:
@@ -48,7 +48,7 @@ def _made_up(run: Run, caller: Agent, definition: Definition | None) -> Agent:
 
 def _only(run: Run, inv: Invocation, definition: Definition | None) -> tuple[str, ...]:
     """Whatever is asked for, nobody gets more than its caller has."""
-    kit = run.kits.of(inv.agent, inv.reach)
+    kit = run.kit(inv)
     has = [spec.name for spec in kit.tools]
     if definition is None or definition.tool_allowlist is None:
         return tuple(name for name in has if name not in {*kit.agents, CALL_AGENT, CALL_AGENTS_PARALLEL})

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import ASK_USER
+from folkmoot.domain.naming import ASK_PARENT, ASK_USER
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.ask_parent import ask_parent, exchanged, reminder
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
@@ -23,6 +24,8 @@ from folkmoot.orchestration.parallel import call_agents_parallel
 from folkmoot.orchestration.spawn import spawn, steps_taken
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
+
+_ASKING = {ASK_CLARIFICATION: ask_clarification, ASK_PARENT: ask_parent}
 
 
 class _Arguments(Value, forbid_unknown_fields=True):
@@ -37,7 +40,7 @@ class SessionTools:
     def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
         self._run = run
         self._inv = inv
-        self._agents = run.kits.of(inv.agent, inv.reach).agents
+        self._agents = run.kit(inv).agents
         self._start = start
         self._calls = AgentCalls(run, inv, start)
 
@@ -47,8 +50,8 @@ class SessionTools:
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
-        if call.tool == ASK_CLARIFICATION:
-            return await ask_clarification(self._run, self._inv, call, site, self._start)
+        if ask := _ASKING.get(call.tool):
+            return await ask(self._run, self._inv, call, site, self._start)
         if call.tool == ASK_USER:
             return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
         if call.tool == CALL_AGENT:
@@ -81,5 +84,5 @@ class SessionTools:
             return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
         steps = steps_taken(self._run, child)
         log.once(place, SubAgentCompleted(session=child.session, success=True, steps_taken=steps))
-        kept = footer(self._run.chats, child.session)
-        return ToolResult(text=outcome.report.content, child=child.session, footer=kept)
+        below = reminder(exchanged(self._run, child)) + footer(self._run.chats, child.session)
+        return ToolResult(text=outcome.report.content, child=child.session, footer=below)

@@ -16,11 +16,12 @@ from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
+from folkmoot.session.run import Session
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
@@ -45,6 +46,11 @@ class Run:
     inbox: Inbox
     hear: HearSpan | None = None
     chats: Chats = field(default_factory=Chats)
+    under_way: dict[str, Session] = field(default_factory=dict)
+    """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+
+    def kit(self, inv: Invocation) -> Kit:
+        return self.kits.of(inv.agent, inv.reach, inv.cause)
 
 
 class Invocation(Value):

@@ -10,12 +10,14 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.event import Cause
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import ASK_USER, agent_tool, wire_name
+from folkmoot.domain.naming import ASK_PARENT, agent_tool, wire_name
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration import mission
 from folkmoot.orchestration.chats import ask_tool
+from folkmoot.orchestration.question import QUESTION_TOOLS
 from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
 from folkmoot.session.broadcast import leads_broadcast, members_broadcast
@@ -47,11 +49,11 @@ class Kits:
         self._calling = graph.settings.orchestration.enable_agent_tool
         self._kits: dict[tuple[str, Reach], Kit] = {}
 
-    def of(self, agent: Agent, reach: Reach = Reach(), *, again: bool = False) -> Kit:
-        """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
-        key = (f"{agent.file} again" if again else agent.file, reach if self._calling else Reach())
+    def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
+        """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
+        key = (f"{agent.file} {cause}", reach if self._calling else Reach())
         if key not in self._kits:
-            self._kits[key] = self._make(replace(agent, destinations=()) if again else agent, key[1])
+            self._kits[key] = self._make(_as_started(agent, cause), key[1])
         return self._kits[key]
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
@@ -103,7 +105,7 @@ class Kits:
         return _with_exits(bare, self._exits(agent))
 
     def _named(self, name: str) -> tuple[ToolSpec, ...]:
-        return (_ASK_USER,) if name == ASK_USER else self._tools.specs([name])
+        return (QUESTION_TOOLS[name],) if name in QUESTION_TOOLS else self._tools.specs([name])
 
     def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
         declared = tuple(each for name in agent.tools for each in self._named(name))
@@ -127,6 +129,14 @@ class Kits:
             return (final_report(agent),)
         destinations = (self._graph.agents[file] for file in agent.destinations)
         return (final_report(agent), route(tuple((other.id, other.description) for other in destinations)))
+
+
+def _as_started(agent: Agent, cause: Cause) -> Agent:
+    if cause == "clarify":
+        agent = replace(agent, destinations=())
+    if cause == "sub":
+        return agent
+    return replace(agent, tools=tuple(name for name in agent.tools if name != ASK_PARENT))
 
 
 def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
@@ -157,23 +167,3 @@ def _as_tool(agent: Agent) -> ToolSpec:
         access="read",
         patient=True,
     )
-
-
-_ASK_USER = ToolSpec(
-    name=ASK_USER,
-    description="Ask a person. Their answer is the result; it may take long, so ask only what you cannot find out.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "question": {
-                "type": "string",
-                "description": "The whole question; the person knows nothing of your conversation.",
-            }
-        },
-        "required": ["question"],
-        "additionalProperties": False,
-    },
-    effect="pure",
-    access="read",
-    patient=True,
-)

@@ -39,7 +39,7 @@ async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
 
 async def run_agent(run: Run, inv: Invocation) -> Outcome:
     """An agent with everything its file declares; children come back here, whatever started them."""
-    if inv.cause == "clarify":
+    if inv.cause in ("clarify", "ask"):
         return await _converse(run, inv, _brief(run, inv))  # nothing around the conversation runs again
     try:
         return await _run_declared(run, inv)
@@ -89,16 +89,19 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
                 inv.agent.file, inv.prompt(run), parent=inv.parent, cause=inv.cause, title=inv.title
             )
         )
+    run.under_way[inv.session] = session
     try:
         with run.inbox.attended(inv.span, session.happen):
             return await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise
+    finally:
+        del run.under_way[inv.session]
 
 
 def _brief(run: Run, inv: Invocation) -> Brief:
-    kit = run.kits.of(inv.agent, inv.reach, again=inv.cause == "clarify")
+    kit = run.kit(inv)
     return Brief(
         agent=inv.agent,
         exits=kit.exits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from folkmoot.domain.call_events import CacheHit, ResultSummarized
-from folkmoot.domain.chat_events import ClarificationRefused, SessionDestroyed
+from folkmoot.domain.chat_events import ClarificationRefused, ParentRefused, SessionDestroyed
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -61,6 +61,7 @@ LINES: Mapping[type[Event], str] = {
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
+    ParentRefused: "{agent} may not ask its caller: {event.error}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
     SystemError: "something broke: {event.error}",
 }
@@ -78,6 +79,7 @@ _STARTS = {
     "handoff": "{agent} starts, to answer after the others",
     "sub": "{agent} starts, called as a tool",
     "clarify": "{agent} is asked again",
+    "ask": "{agent} is asked by the agent it called",
     "member": "{agent} takes its part as a member",
     "lead": "{agent} takes its part as the lead",
 }
