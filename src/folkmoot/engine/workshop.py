@@ -126,7 +126,7 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     if missing := TrustStore(env).missing(folder, wanted):
         listed = "".join(f"\n  - {wish.text}" for wish in missing)
         raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
-    registry = Registry(given)
+    registry = Registry(given, folder)
     for name, source in graph.settings.tools.items():
         if source.module:
             registry.add_source(name, source, load_module(folder / source.module, source.module))

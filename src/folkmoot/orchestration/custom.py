@@ -24,7 +24,12 @@ def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocatio
         agent = _made_up(run, inv.agent, asked.agent_definition)
     agent = replace(agent, tuning=replace(agent.tuning, max_turns=_steps(run, inv.agent, agent)))
     child = inv.child(run, agent, "sub", span)
-    reach = replace(child.reach, allowlist=run.graph.settings.orchestration.sub_agent_tool_allowlist)
+    settings = run.graph.settings.orchestration
+    reach = replace(
+        child.reach,
+        allowlist=settings.sub_agent_tool_allowlist,
+        work_dir=settings.sub_agent_work_dir or "",
+    )
     if agent.id == CUSTOM and agent.file not in run.graph.agents:
         reach = replace(reach, only=_only(run, inv, asked.agent_definition))
     title = asked.mission.strip().partition("\n")[0][:80]

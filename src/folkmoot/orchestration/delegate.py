@@ -58,7 +58,7 @@ class SessionTools:
             return await self._calls.call(call, site)
         if call.tool == CALL_AGENTS_PARALLEL:
             return await call_agents_parallel(self._calls, call, site)
-        return await self._run.tools.call(call, site)
+        return await self._run.tools.call(call, replace(site, work_dir=self._inv.reach.work_dir))
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
         try:

@@ -20,6 +20,8 @@ class Reach(Value):
     """Of all tools only these, by their names in files: for a called agent and everything below it."""
     only: tuple[str, ...] | None = None
     """Of everything its caller has only these, by their names on the wire: for an agent made at run time."""
+    work_dir: str = ""
+    """Where the tools of a called agent, and of everything below it, work; empty: in the project."""
 
     def below(self, agent: Agent) -> Reach:
         """For whatever `agent` starts."""
