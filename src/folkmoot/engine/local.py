@@ -21,7 +21,7 @@ from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
 from folkmoot.engine import kept
 from folkmoot.engine.activation import Activation, Project
-from folkmoot.engine.inbox import find_item, leave, take_in
+from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, take_in, withdrawn
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.engine.takeover import began, bury
@@ -37,8 +37,6 @@ from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, Query
 from folkmoot.views.result import Result
 
 LEASE = 30.0
-ATTEND_EVERY = 0.25
-"""Seconds between looks into the inboxes of the runs that are held here."""
 
 
 class Identity(Value):
@@ -130,6 +128,8 @@ class LocalEngine:
             await run.log.settle()
         else:
             await leave(self._journal, reply)
+            if reply.word == "revoke":
+                await withdrawn(self._journal, item, self._clock.sleep)
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Return when the stop is acknowledged, by whoever holds the run; a run nobody holds is ended here."""
