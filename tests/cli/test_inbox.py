@@ -221,3 +221,15 @@ def test_an_approval_is_taken_back_until_the_call_is_made(till):
     assert late.code == 2
     assert "too late" in late.err
     assert len(paid(till)) == 1
+
+
+def test_going_on_with_a_run_that_still_waits_says_the_same_again(till):
+    """O-22: nothing new is recorded."""
+    waiting(till)
+    run = till("runs", "list", "--json").json[0]["runId"]
+    before = till("log", run, "--json").out
+    done = till("runs", "resume", run)
+
+    assert done.code == 6
+    assert "folkmoot approvals approve" in done.err
+    assert till("log", run, "--json").out == before

@@ -66,7 +66,7 @@ async def ask_clarification(
 async def _answer(run: Run, chat: Chat, again: Invocation, question: str, start: Start) -> ToolResult:
     log, agent = run.log, again.agent
     log.once(again.place, ClarificationAsked(again.session, chat.session, question))
-    run.ledger.open(chat.spans[0], agent.budget, repr(agent.id), _began(run, chat))
+    run.open_budget(chat.spans[0], agent.budget, repr(agent.id))
     outcome = await start(again)
     left = agent.tuning.max_turns - turns_taken(log, [*_earlier(chat, again.span), again.span])
     success = not outcome.failed
@@ -119,7 +119,8 @@ def _stranger(run: Run, inv: Invocation, named: str) -> Refused:
             case SessionStarted(parent=parent, cause="sub" | "advisor", agent=file):
                 if run.chats.conversation(parent) != asker or draft.session_id not in ended:
                     continue
-                if named in (draft.session_id, draft.agent_id) and not run.graph.agents[file].chat:
+                agent = run.graph.agents.get(file)  # none for one that its caller made up
+                if named in (draft.session_id, draft.agent_id) and not (agent and agent.chat):
                     return Refused(
                         "chat_disabled", f"{draft.agent_id} does not take questions (no `chat: true`)"
                     )
@@ -136,11 +137,6 @@ def _refused(run: Run, inv: Invocation, site: Site, child: str, refusal: Refused
 def _agent(run: Run, chat: Chat) -> Agent:
     first = run.log.of(chat.spans[0])
     return next(run.graph.agents[event.agent] for event in first if isinstance(event, SessionStarted))
-
-
-def _began(run: Run, chat: Chat) -> str:
-    """When the child was first started: its wall time counts from there, also in a resumed run."""
-    return next(draft.ts for draft in run.log.drafts if draft.span == chat.spans[0])
 
 
 def _json(value: Value) -> str:

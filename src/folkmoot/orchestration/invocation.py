@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
 from folkmoot.domain.message import Message
@@ -48,6 +49,10 @@ class Run:
     chats: Chats = field(default_factory=Chats)
     under_way: dict[str, Session] = field(default_factory=dict)
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+
+    def open_budget(self, span: str, budget: Budget, owner: str) -> None:
+        """Let a budget hold from here on down, in a resumed run with the time that it had left."""
+        self.ledger.open(span, budget, owner, self.log.began(span) if budget.wall else "")
 
     def kit(self, inv: Invocation) -> Kit:
         return self.kits.of(inv.agent, inv.reach, inv.cause)

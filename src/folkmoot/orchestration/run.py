@@ -26,10 +26,10 @@ from folkmoot.session.state import Brief
 ROOT = "0"
 
 
-async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
-    """The whole run; a failure names the stage it happened in. `began` is when the run was first started."""
+async def run_root(run: Run, file: str, request: str) -> Outcome:
+    """The whole run; a failure names the stage it happened in."""
     agent = run.graph.agents[file]
-    run.ledger.open(ROOT, run.graph.settings.budget, "the run", began)
+    run.open_budget(ROOT, run.graph.settings.budget, "the run")
     inv = Invocation(agent=agent, span=ROOT, session=run.id, original=request)
     outcome = await run_agent(run, inv)
     if not outcome.failed:
@@ -52,7 +52,7 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     start = partial(run_agent, run)
     if inv.parent and (limit := run.ledger.admit(inv.span)):
         return _not_begun(run, inv, limit)
-    run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
+    run.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
     if inv.agent.team:
         own = await run_team(run, advised, start, partial(_converse, run))
