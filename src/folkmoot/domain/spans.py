@@ -14,5 +14,11 @@ def conversation(span: str) -> str:
     asked again, or by its child, is no other agent."""
     above, _, last = span.rpartition("/")
     if last.startswith("ask:"):
-        return conversation(above.rpartition("/turn:")[0])
+        return caller(above)
     return conversation(above) if last.startswith("clarify:") else without_cycle(span).removesuffix("/lead")
+
+
+def caller(span: str) -> str:
+    """The conversation that an agent was called from, as a tool or as an advisor."""
+    above, _, last = span.rpartition("/")
+    return conversation(span.rpartition("/turn:")[0] if last.startswith(("call:", "mission:")) else above)

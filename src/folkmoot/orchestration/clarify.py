@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.domain import spans
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.chat_events import ClarificationAnswered, ClarificationAsked, ClarificationRefused
 from folkmoot.domain.events import SESSION_ENDS, SessionStarted
@@ -53,7 +54,7 @@ async def ask_clarification(
         return ToolResult(text=str(error), failed=True)
     if not asked.question.strip():
         return ToolResult(text="question is empty", failed=True)
-    chat = run.chats.find(inv.session, asked.child_id)
+    chat = run.chats.find(inv.span, asked.child_id)
     if chat is None:
         return _refused(run, inv, site, asked.child_id, _stranger(run, inv, asked.child_id))
     async with chat.floor:
@@ -72,7 +73,7 @@ async def _answer(run: Run, chat: Chat, again: Invocation, question: str, start:
     success = not outcome.failed
     log.once(again.place, ClarificationAnswered(again.session, chat.session, success, left))
     if not chat.live:
-        release(log, run.chats, chat.session, f"{agent.id} was destroyed")
+        release(log, run.chats, chat.spans[0], f"{agent.id} was destroyed")
     said = Clarification(
         status="answered" if success else "failed",
         content=outcome.report.content,
@@ -112,19 +113,19 @@ def _refusal(chat: Chat, again: Invocation) -> Refused | None:
 
 def _stranger(run: Run, inv: Invocation, named: str) -> Refused:
     """Somebody whom this session may not ask: a finished child without `chat`, or nobody it knows."""
-    asker = run.chats.conversation(inv.session)
+    asker = spans.conversation(inv.span)
     ended = {draft.session_id for draft in run.log.drafts if isinstance(draft.event, SESSION_ENDS)}
     for draft in run.log.drafts:
         match draft.event:
-            case SessionStarted(parent=parent, cause="sub" | "advisor", agent=file):
-                if run.chats.conversation(parent) != asker or draft.session_id not in ended:
+            case SessionStarted(cause="sub" | "advisor", agent=file):
+                if spans.caller(draft.span) != asker or draft.session_id not in ended:
                     continue
                 agent = run.graph.agents.get(file)  # none for one that its caller made up
                 if named in (draft.session_id, draft.agent_id) and not (agent and agent.chat):
                     return Refused(
                         "chat_disabled", f"{draft.agent_id} does not take questions (no `chat: true`)"
                     )
-    ids = ", ".join(chat.session for chat in run.chats.held_by(inv.session)) or "nobody"
+    ids = ", ".join(chat.session for chat in run.chats.held_by(inv.span)) or "nobody"
     return Refused("unknown_child", f"there is no child {named!r} to ask; you can ask {ids}")
 
 

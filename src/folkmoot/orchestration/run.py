@@ -44,7 +44,7 @@ async def run_agent(run: Run, inv: Invocation) -> Outcome:
     try:
         return await _run_declared(run, inv)
     except asyncio.CancelledError:
-        release(run.log, run.chats, inv.session, "the run was cancelled")
+        release(run.log, run.chats, inv.span, "the run was cancelled")
         raise
 
 
@@ -77,7 +77,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
-        extra=partial(run.chats.offers, inv.session),
+        extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
         answered=run.inbox.answered,
         working=run.inbox.working,
     )

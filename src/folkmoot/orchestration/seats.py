@@ -70,5 +70,6 @@ def brief_of(run: Run, seat: Seat, asked: Invocation, so_far: State | None) -> B
         max_turns=seat.max_turns,
         before=so_far.messages if so_far else (),
         turns_before=so_far.turn if so_far else 0,
+        unlisted=seat.kit.unlisted,
         last_exits=seat.kit.last_exits,
     )
