@@ -179,6 +179,17 @@ async def test_an_answer_is_a_session_of_its_own_below_the_child_and_no_other_ag
     assert len(ended) == len({*ended}) == 3
 
 
+async def test_whoever_answers_cannot_ask_those_whom_it_kept(desk):
+    """It can only answer; in its own conversation it asks them as before."""
+    files = {**FILES, "desk": "agents: [clerk.ai, boy.ai]", "boy": "chat: true"}
+    boy = {"calls": [{"tool": "agent__boy", "arguments": {"prompt": "p", "reason": "r"}}]}
+    script = {"desk": says(boy, CALL, "ok"), "boy": ["b"], "clerk": [ask("which?"), "3"]}
+    played = await desk(files, script).run("desk.ai")
+
+    assert [spec.name for spec in answering(played)[0].tools] == ["agent__final_report"]
+    assert "agent__ask_clarification" in played.offered("desk", -1)
+
+
 async def test_an_answer_is_no_descendant(desk):
     """O-20: nobody new runs."""
     files = {**FILES, "desk": "agents: [clerk.ai]\nbudget: {descendants: 1}"}

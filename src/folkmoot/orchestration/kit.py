@@ -51,7 +51,7 @@ class Kits:
 
     def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
         """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
-        key = (f"{agent.file} {cause}", reach if self._calling else Reach())
+        key = (f"{agent.file} {cause}".rstrip(), reach if self._calling else Reach())
         if key not in self._kits:
             self._kits[key] = self._make(_as_started(agent, cause), key[1])
         return self._kits[key]
