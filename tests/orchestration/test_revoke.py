@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot.engine.inbox import withdrawn
 from folkmoot.views.timeline import timeline
 from tests.orchestration.test_clarify import results
 from tests.test_resume import cut_and_continued
@@ -124,3 +125,16 @@ async def test_whoever_takes_back_in_another_process_learns_whether_it_was_in_ti
 
     assert [isinstance(each, WrongUse) for each in late] == [bool(paid)]
     assert ("approval.revoked" in played.types) is not bool(paid)
+
+
+async def test_a_call_that_was_made_before_the_revocation_was_read_is_too_late(till, paid):
+    """O-17: however it came to that."""
+    at = till()
+    async with at.open() as moot:
+        (item,) = (await moot.run("desk", "go")).inbox
+        await moot.reply(item.approve())
+        await moot.resume("run-1")
+
+    with pytest.raises(WrongUse, match="too late: the call of"):
+        await withdrawn(at.journal, item, at.clock.sleep)
+    assert paid == ["ann"]
