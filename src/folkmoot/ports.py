@@ -57,6 +57,8 @@ class Site(Value):
     turn: int
     call: int
     """Position in the model's answer, from 1."""
+    work_dir: str = ""
+    """Where its tools work: relative to the project, or absolute."""
 
     @property
     def below(self) -> str:

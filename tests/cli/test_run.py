@@ -405,3 +405,14 @@ def test_a_blank_request_leaves_no_journal_behind(folkmoot):
     assert (done.code, done.out) == (2, "")
     assert "there is nothing to ask a.ai" in done.err
     assert not (folkmoot.folder / ".folkmoot").exists()
+
+
+def test_a_missing_key_leaves_no_journal_behind(folkmoot, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    folkmoot.write({"a": "models: [openai/gpt-5-mini]"}, {})
+
+    done = folkmoot("run", "a.ai", "x")
+
+    assert (done.code, done.out) == (4, "")
+    assert "set the environment variable OPENAI_API_KEY" in done.err
+    assert not (folkmoot.folder / ".folkmoot").exists()

@@ -13,6 +13,7 @@ Cause = Literal[
     "handoff",
     "sub",
     "clarify",
+    "ask",
     "member",
     "lead",
     "planner",

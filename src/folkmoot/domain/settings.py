@@ -72,7 +72,7 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     sub_agent_profile: str | None = None
     """An agent file whose models and options hold for agents made at run time; absent: their caller's."""
     sub_agent_work_dir: str | None = None
-    """Where the tools of called agents work."""
+    """Where the tools of called agents, and of all below them, work; absent: in the project."""
     sub_agent_max_steps: Annotated[int, Meta(ge=1)] = 30
     """The most turns of a called agent; never more than its own file or its caller has."""
     sub_agent_tool_allowlist: tuple[str, ...] | None = None

@@ -21,10 +21,10 @@ from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
 from folkmoot.engine import kept
 from folkmoot.engine.activation import Activation, Project
-from folkmoot.engine.inbox import find_item, leave, take_in
+from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, take_in, withdrawn
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
-from folkmoot.engine.takeover import began, bury
+from folkmoot.engine.takeover import bury
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
@@ -38,8 +38,6 @@ from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, Query
 from folkmoot.views.result import Result
 
 LEASE = 30.0
-ATTEND_EVERY = 0.25
-"""Seconds between looks into the inboxes of the runs that are held here."""
 
 
 class Identity(Value):
@@ -84,7 +82,7 @@ class LocalEngine:
             run = self._run(project, identity, log, hear, attendance)
             go_on = partial(self.resume, run.id, lambda *_: project, hear, attendance)
             started = RunStarted(agent=file, request=request, graph=project.graph_id, seed=identity.seed)
-            activation = Activation(run, started, self._clock.now(), fresh=True)
+            activation = Activation(run, started, fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
             except Conflict:
@@ -118,7 +116,7 @@ class LocalEngine:
                 await self._journal.take(post)
                 return await self._bury(run_id, claim, past, post.body)
             await self._receive(run, post)
-        activation = Activation(run, started, began(past, self._clock.now()), fresh=False)
+        activation = Activation(run, started, fresh=False)
         go_on = partial(self.resume, run_id, project, hear, attendance)
         return await self._activate(activation, claim.epoch, go_on)
 
@@ -131,6 +129,8 @@ class LocalEngine:
             await run.log.settle()
         else:
             await leave(self._journal, reply)
+            if reply.word == "revoke":
+                await withdrawn(self._journal, item, self._clock.sleep)
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Return when the stop is acknowledged, by whoever holds the run; a run nobody holds is ended here."""

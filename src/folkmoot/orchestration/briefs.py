@@ -10,7 +10,7 @@ from folkmoot.session.state import Brief
 
 def brief_for(run: Run, inv: Invocation) -> Brief:
     """For the agent's own session, or for the one in which it is asked again."""
-    return brief_with(run, inv, run.kits.of(inv.agent, inv.reach, again=inv.cause == "clarify"))
+    return brief_with(run, inv, run.kit(inv))
 
 
 def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:

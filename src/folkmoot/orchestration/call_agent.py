@@ -21,6 +21,7 @@ from folkmoot.domain.call_events import (
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.report import Outcome
 from folkmoot.errors import OperationFailed
+from folkmoot.orchestration.ask_parent import exchanged
 from folkmoot.orchestration.custom import child_for
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission
@@ -75,7 +76,7 @@ class AgentCalls:
 
     async def fulfil(self, asked: Mission, span: str) -> Returned:
         if asked.specialist and not asked.agent_definition:
-            known = self._run.kits.of(self._inv.agent, self._inv.reach).callable
+            known = self._run.kit(self._inv).callable
             if asked.specialist not in known:
                 return self._unknown(asked.specialist, known, span)
         child = child_for(self._run, self._inv, asked, span)
@@ -101,6 +102,8 @@ class AgentCalls:
         whole = outcome.report.content or "No result"
         text, artifact = await summarized(run, child, whole, self._start)
         steps, stamp = steps_taken(run, child), stamp_of(run.log, child.span)
+        asked = exchanged(run, child)
+        key = "" if asked else key  # what its caller told it is no part of the key
         kept = run.keep(text.encode()) if key else ""
         completed = SubAgentCompleted(
             child.session, True, steps, stamp.tool_calls, stamp.not_returned, key, kept
@@ -113,6 +116,7 @@ class AgentCalls:
             steps_taken=steps,
             claims=shortened(outcome.report.claims) or UNSET,
             artifact=artifact or UNSET,
+            asked_you=asked or UNSET,
         ).counted(stamp)
 
     def _failed(self, child: Invocation, outcome: Outcome) -> Returned:
@@ -172,6 +176,6 @@ class AgentCalls:
         """Everything that the result depends on: all agent files, the child, its tools, its mission."""
         settings = self._run.graph.settings.orchestration
         summary = (settings.summarize_results, settings.summary_max_length, self._run.graph.fast)
-        tools = self._run.kits.of(child.agent, child.reach).offered
+        tools = self._run.kit(child).offered
         parts = (self._run.kits.version, child.agent, tools, asked, summary)
         return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

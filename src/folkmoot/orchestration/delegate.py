@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import ASK_USER
+from folkmoot.domain.naming import ASK_PARENT, ASK_USER
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.ask_parent import ask_parent, exchanged, reminder
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
@@ -27,6 +28,8 @@ from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
 
+_ASKING = {ASK_CLARIFICATION: ask_clarification, ASK_PARENT: ask_parent}
+
 
 class _Arguments(Value, forbid_unknown_fields=True):
     prompt: str
@@ -40,11 +43,10 @@ class SessionTools:
     def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
         self._run = run
         self._inv = inv
-        self._agents = run.kits.of(inv.agent, inv.reach).agents
+        self._agents = run.kit(inv).agents
         self._start = start
         self._calls = AgentCalls(run, inv, start)
         self._own = {
-            ASK_CLARIFICATION: self._ask_back,
             ASK_USER: self._ask_user,
             CALL_AGENT: self._calls.call,
             CALL_AGENTS_PARALLEL: self._call_several,
@@ -58,12 +60,11 @@ class SessionTools:
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
+        if ask := _ASKING.get(call.tool):
+            return await ask(self._run, self._inv, call, site, self._start)
         if own := self._own.get(call.tool):
             return await own(call, site)
-        return await self._run.tools.call(call, site)
-
-    async def _ask_back(self, call: ToolCall, site: Site) -> ToolResult:
-        return await ask_clarification(self._run, self._inv, call, site, self._start)
+        return await self._run.tools.call(call, replace(site, work_dir=self._inv.reach.work_dir))
 
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
@@ -105,7 +106,8 @@ class SessionTools:
             place,
             SubAgentCompleted(child.session, True, steps, stamp.tool_calls, stamp.not_returned),
         )
-        below = footer(self._run.chats, child.session) + stamped(stamp, outcome.report.claims)
+        asked = unstamped(reminder(exchanged(self._run, child)))
+        below = asked + footer(self._run.chats, child.session) + stamped(stamp, outcome.report.claims)
         return ToolResult(text=unstamped(outcome.report.content), child=child.session, footer=below)
 
     def _refused(self, child: Invocation, why: str) -> ToolResult:

@@ -25,18 +25,18 @@ def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome)
         )
         run.log.once(inv.place, event)
     else:
-        release(run.log, run.chats, inv.session, f"{inv.agent.id} has ended")
+        release(run.log, run.chats, inv.span, f"{inv.agent.id} has ended")
 
 
-def release(log: RunLog, chats: Chats, session: str, reason: str) -> None:
-    """Let go of everyone whom this session may ask."""
-    for chat in chats.held_by(session):
+def release(log: RunLog, chats: Chats, span: str, reason: str) -> None:
+    """Let go of everyone whom the agent at this span may ask, and its team if it is one."""
+    for chat in chats.held_in(span):
         destroy(log, chats, chat, reason)
 
 
 def destroy(log: RunLog, chats: Chats, chat: Chat, reason: str) -> None:
     """Those whom it kept itself go first."""
-    release(log, chats, chat.session, reason)
+    release(log, chats, chat.spans[0], reason)
     place = Place(span=chat.spans[0], session=chat.session, agent=chat.agent)
     log.note(place, SessionDestroyed(session=chat.session, reason=reason))
 

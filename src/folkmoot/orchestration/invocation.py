@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
 from folkmoot.domain.message import Message
@@ -19,11 +20,12 @@ from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
+from folkmoot.session.run import Session
 from folkmoot.session.state import Brief
 
 HearSpan = Callable[[str, str], None]
@@ -51,6 +53,15 @@ class Run:
     hear: HearSpan | None = None
     chats: Chats = field(default_factory=Chats)
     evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
+    under_way: dict[str, Session] = field(default_factory=dict)
+    """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+
+    def open_budget(self, span: str, budget: Budget, owner: str) -> None:
+        """Let a budget hold from here on down, in a resumed run with the time that it had left."""
+        self.ledger.open(span, budget, owner, self.log.began(span) if budget.wall else "")
+
+    def kit(self, inv: Invocation) -> Kit:
+        return self.kits.of(inv.agent, inv.reach, inv.cause)
 
 
 class Invocation(Value):

@@ -10,12 +10,14 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.event import Cause
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import ASK_USER, agent_tool, wire_name
+from folkmoot.domain.naming import ASK_PARENT, agent_tool, wire_name
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration import mission
 from folkmoot.orchestration.chats import ask_tool
+from folkmoot.orchestration.question import QUESTION_TOOLS
 from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
 from folkmoot.session.broadcast import leads_broadcast, members_broadcast
@@ -48,11 +50,11 @@ class Kits:
         self._approved = graph.settings.orchestration.auto_approve
         self._kits: dict[tuple[str, Reach], Kit] = {}
 
-    def of(self, agent: Agent, reach: Reach = Reach(), *, again: bool = False) -> Kit:
-        """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
-        key = (f"{agent.file} again" if again else agent.file, self._told(reach))
+    def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
+        """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
+        key = (f"{agent.file} {cause}".rstrip(), self._told(reach))
         if key not in self._kits:
-            self._kits[key] = self._make(replace(agent, destinations=()) if again else agent, key[1])
+            self._kits[key] = self._make(_as_started(agent, cause), key[1])
         return self._kits[key]
 
     def _told(self, reach: Reach) -> Reach:
@@ -110,7 +112,7 @@ class Kits:
         return _with_exits(bare, self._exits(replace(agent, destinations=()) if reach.strict else agent))
 
     def _named(self, name: str) -> tuple[ToolSpec, ...]:
-        return (_ASK_USER,) if name == ASK_USER else self._tools.specs([name])
+        return (QUESTION_TOOLS[name],) if name in QUESTION_TOOLS else self._tools.specs([name])
 
     def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
         declared = tuple(each for name in agent.tools for each in self._named(name))
@@ -141,6 +143,14 @@ def part_kit(tools: tuple[ToolSpec, ...], exits: tuple[ToolSpec, ...]) -> Kit:
     return _with_exits(replace(bare_kit(), tools=tools), exits)
 
 
+def _as_started(agent: Agent, cause: Cause) -> Agent:
+    if cause == "clarify":
+        agent = replace(agent, destinations=())
+    if cause == "sub":
+        return agent
+    return replace(agent, tools=tuple(name for name in agent.tools if name != ASK_PARENT))
+
+
 def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
     offered = (*kit.tools, *exits)
     tokens = estimated_tokens(msgspec.json.encode(offered).decode())
@@ -169,23 +179,3 @@ def _as_tool(agent: Agent) -> ToolSpec:
         access="read",
         patient=True,
     )
-
-
-_ASK_USER = ToolSpec(
-    name=ASK_USER,
-    description="Ask a person. Their answer is the result; it may take long, so ask only what you cannot find out.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "question": {
-                "type": "string",
-                "description": "The whole question; the person knows nothing of your conversation.",
-            }
-        },
-        "required": ["question"],
-        "additionalProperties": False,
-    },
-    effect="pure",
-    access="read",
-    patient=True,
-)

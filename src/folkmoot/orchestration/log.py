@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
+from folkmoot.domain.events import RunParked
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
 
@@ -63,6 +65,21 @@ class RunLog:
         for at, events in self._spans.items():
             if at == span or at.startswith(inside):
                 yield from ((at, event) for event in events)
+
+    def began(self, span: str) -> str:
+        """When a span would have begun had the run never been parked: waiting for a person uses up no `wall`.
+        Empty if nothing happened there yet."""
+        inside = (n for n, draft in enumerate(self.drafts) if f"{draft.span}/".startswith(f"{span}/"))
+        since = self.drafts[next(inside, len(self.drafts)) :]
+        if not since:
+            return ""
+        moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in since), self._clock.now())]
+        rests = (
+            later - parked
+            for draft, parked, later in zip(since, moments, moments[1:], strict=False)
+            if isinstance(draft.event, RunParked)
+        )
+        return (moments[0] + sum(rests, timedelta())).isoformat()
 
     def note(self, place: Place, event: Event) -> None:
         draft = Draft(

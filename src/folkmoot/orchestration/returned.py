@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from folkmoot.domain.call_events import CacheHit
 from folkmoot.domain.report import Claim
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.ask_parent import Exchange
 from folkmoot.orchestration.stamp import Stamp
 
 
@@ -27,6 +28,8 @@ class Returned(Value, rename=None, omit_defaults=False):
     """Holds the whole result, if `result` is a summary or was cut."""
     cached: bool | UnsetType = UNSET
     """The result of an equal call before; nothing ran."""
+    asked_you: tuple[Exchange, ...] | UnsetType = UNSET
+    """What the agent asked its caller meanwhile, and was told."""
 
     def counted(self, work: Stamp | CacheHit) -> Returned:
         """With what was really done for it."""

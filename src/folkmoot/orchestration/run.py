@@ -30,10 +30,10 @@ from folkmoot.session.state import Brief
 ROOT = "0"
 
 
-async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
-    """The whole run; a failure names the stage it happened in. `began` is when the run was first started."""
+async def run_root(run: Run, file: str, request: str) -> Outcome:
+    """The whole run; a failure names the stage it happened in."""
     agent = run.graph.agents[file]
-    run.ledger.open(ROOT, run.graph.settings.budget, "the run", began)
+    run.open_budget(ROOT, run.graph.settings.budget, "the run")
     reach = Reach(strict=is_strict(run.graph, agent))
     inv = Invocation(agent=agent, span=ROOT, session=run.id, original=request, reach=reach)
     outcome = await run_agent(run, inv)
@@ -44,12 +44,12 @@ async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
 
 async def run_agent(run: Run, inv: Invocation) -> Outcome:
     """An agent with everything its file declares; children come back here, whatever started them."""
-    if inv.cause == "clarify":
+    if inv.cause in ("clarify", "ask"):
         return await _converse(run, inv, brief_for(run, inv))  # nothing around the conversation runs again
     try:
         return await _run_declared(run, inv)
     except asyncio.CancelledError:
-        release(run.log, run.chats, inv.session, "the run was cancelled")
+        release(run.log, run.chats, inv.span, "the run was cancelled")
         raise
 
 
@@ -57,7 +57,7 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     start = partial(run_agent, run)
     if inv.parent and (limit := run.ledger.admit(inv.span)):
         return _not_begun(run, inv, limit)
-    run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
+    run.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
     if inv.agent.team:
         own = await run_team(run, advised, start, partial(_converse, run))
@@ -84,7 +84,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
-        extra=partial(run.chats.offers, inv.session),
+        extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
         evidence=run.evidence.results,
         answered=run.inbox.answered,
         working=run.inbox.working,
@@ -93,12 +93,15 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
     session = Session(brief, past, world)
     if not any(isinstance(event, SessionStarted) for event in past):
         session.happen(opening(run, inv))
+    run.under_way[inv.session] = session
     try:
         with run.inbox.attended(inv.span, session.happen):
             outcome = await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise
+    finally:
+        del run.under_way[inv.session]
     record_claims(log, place, outcome.report)
     return outcome
 

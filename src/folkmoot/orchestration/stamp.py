@@ -15,21 +15,23 @@ from msgspec.structs import replace
 from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import AdvisorCompleted, AdvisorStarted, ToolFailed, ToolStarted
-from folkmoot.domain.naming import agent_tool
+from folkmoot.domain.naming import ASK_PARENT, agent_tool
 from folkmoot.domain.report import Claim
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamMemberFailed, TeamStarted
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
+from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 
 _IMITATION = re.compile(r"\[(?=\s*runtime\b)", re.IGNORECASE)
+_TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name)
 _MOST_CLAIMS, _CLAIM_LENGTH = 20, 200
 
 
 class Stamp(Value):
     tool_calls: int = 0
-    """Calls that were really made, without those of agents."""
+    """Calls that were really made, without those of agents and of an agent's own plan."""
     failed: int = 0
     """Those among them that gave no result."""
     agents: int = 0
@@ -134,7 +136,7 @@ class _Seen:
 
 
 def _calls_agents(tool: str) -> bool:
-    return tool in (CALL_AGENT, CALL_AGENTS_PARALLEL) or tool.startswith(agent_tool(""))
+    return tool in _TALK or tool.startswith(agent_tool(""))
 
 
 def _agent_of(session: str) -> str:

@@ -74,10 +74,10 @@ class _Team:
             place = f"{self._inv.span}/{seat.name}"
             if not self._broker.called(seat.name, 1) and (limit := self._run.ledger.admit(place)):
                 self._fail(seat, 1, f"budget exceeded: {limit}")
-            self._run.ledger.open(place, seat.agent.budget, repr(seat.agent.id))
+            self._run.open_budget(place, seat.agent.budget, repr(seat.agent.id))
         if self._lead.agent.file != self._inv.agent.file:
             place, lead = f"{self._inv.span}/{self._lead.name}", self._lead.agent
-            self._run.ledger.open(place, lead.budget, repr(lead.id))
+            self._run.open_budget(place, lead.budget, repr(lead.id))
         seats = [*(self._members[name] for name in self._able(1)), self._lead]
         openings = await all_of(map(self._consult, seats), self._run.log.write_soon)
         self._openings = {seat.name: blocks for seat, blocks in zip(seats, openings, strict=True)}

@@ -35,7 +35,7 @@ from folkmoot.session.calls import Released, item_id, needs_a_word, verdict
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
 from folkmoot.session.parked import Parked, nobody_answers
-from folkmoot.session.state import Brief, evolve, folded
+from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
 
 T = TypeVar("T")
@@ -74,6 +74,10 @@ class Session:
         self._world = world
         self._state = folded(brief, past)
         self._rested = False
+
+    @property
+    def state(self) -> State:
+        return self._state
 
     def happen(self, event: Event) -> None:
         """Record and fold as one step that nothing can come between: live order is replay order."""

@@ -28,6 +28,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
+    ApprovalRevoked,
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
@@ -82,7 +83,7 @@ class Brief(Value):
         return not self.exits or any(spec.name == FINAL_REPORT for spec in self.exits)
 
 
-Said = ApprovalApproved | ApprovalDenied | ApprovalExpired | ToolSettled
+Said = ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired | ToolSettled
 """What somebody decided about a call."""
 
 
@@ -198,7 +199,7 @@ def _consulted(state: State, event: Event) -> State:
     match event:
         case ApprovalRequested():
             return replace(state, requested={**state.requested, event.call: event})
-        case ApprovalApproved() | ApprovalDenied() | ApprovalExpired():
+        case ApprovalApproved() | ApprovalDenied() | ApprovalRevoked() | ApprovalExpired():
             position = next(at for at, asked in state.requested.items() if asked.id == event.id)
             return replace(state, said={**state.said, position: event})
         case ToolInDoubt():

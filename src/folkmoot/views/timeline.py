@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from folkmoot.domain.call_events import CacheHit, ResultSummarized
-from folkmoot.domain.chat_events import ClarificationRefused, SessionDestroyed
+from folkmoot.domain.chat_events import ClarificationRefused, ParentRefused, SessionDestroyed
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -32,6 +32,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
+    ApprovalRevoked,
     QuestionAnswered,
     QuestionAsked,
     ToolSettled,
@@ -57,6 +58,7 @@ LINES: Mapping[type[Event], str] = {
     ApprovalRequested: "{agent} waits for somebody to approve {event.tool}: {event.id}",
     ApprovalApproved: "{agent} may make the call: {event.id}",
     ApprovalDenied: "{agent} may not make the call: {event.id}: {event.reason}",
+    ApprovalRevoked: "{agent} may not make the call after all: {event.id}: {event.reason}",
     ApprovalExpired: "{agent} may not make the call: {event.id}: {event.reason}",
     QuestionAsked: "{agent} waits for an answer: {event.id}: {event.question}",
     QuestionAnswered: "{agent} is answered: {event.text}",
@@ -66,6 +68,7 @@ LINES: Mapping[type[Event], str] = {
     ClaimDemoted: "{agent} claims what is not verified: {event.reason}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     CancelRequested: "the run is being cancelled: {event.reason}",
+    ParentRefused: "{agent} may not ask its caller: {event.error}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
     SystemError: "something broke: {event.error}",
 }
@@ -83,6 +86,7 @@ _STARTS = {
     "handoff": "{agent} starts, to answer after the others",
     "sub": "{agent} starts, called as a tool",
     "clarify": "{agent} is asked again",
+    "ask": "{agent} is asked by the agent it called",
     "member": "{agent} takes its part as a member",
     "lead": "{agent} takes its part as the lead",
     "planner": "{agent} makes a plan",
