@@ -50,6 +50,7 @@ def test_the_orchestrators_of_the_examples_have_fifty_turns(example, name, agent
 
     values = {(each["key"], each.get("file")): each["value"] for each in shown}
     assert values["maxTurns", f"{agent}.ai"] == 50
+    assert values["planningStrategy", f"{agent}.ai"] == "native_react"
     assert values["orchestration.sub_agent_max_steps", None] == 30
 
 
