@@ -213,8 +213,11 @@ class Journal(Protocol):
         Nobody owns it. Fails with `Conflict` if there is such a stream; all of it is written, or nothing.
         """
 
-    async def prune(self, run: str) -> int:
-        """Remove all that stands before the `run.pruned` which ends this stream; how many entries that were."""
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
+        """Put a `run.pruned` at the end of a run and remove all before it, in one step; how many entries that were.
+
+        `prev` of the tombstone keeps the last hash. Fails with `Conflict`; then nothing was removed.
+        """
 
     async def sweep(self, young: float) -> Swept:
         """Remove the artifacts that no entry names, unless they were kept within the last `young` seconds."""

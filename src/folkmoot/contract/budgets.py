@@ -9,6 +9,7 @@ from __future__ import annotations
 from folkmoot.contract.fault import Guarantee
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, RunStarted, SessionStarted
 from folkmoot.domain.spans import without_cycle
 from folkmoot.orchestration.ledger import Ledger
@@ -16,6 +17,7 @@ from folkmoot.orchestration.ledger import Ledger
 
 class Budgets:
     guarantee: Guarantee = "C6"
+    takes: tuple[type[Event], ...] = (RunStarted, SessionStarted, LlmRequest, LlmResponse, LlmFailed)
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from folkmoot.contract.fault import Guarantee, Place
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -19,6 +20,16 @@ from folkmoot.domain.inbox_events import ToolSettled
 
 class Effects:
     guarantee: Guarantee = "C3"
+    takes: tuple[type[Event], ...] = (
+        LlmRequest,
+        LlmResponse,
+        LlmFailed,
+        ToolStarted,
+        ToolFinished,
+        ToolFailed,
+        ToolInDoubt,
+        ToolSettled,
+    )
 
     def __init__(self) -> None:
         self._asking: dict[str, LlmRequest] = {}

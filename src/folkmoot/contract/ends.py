@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from folkmoot.contract.fault import Guarantee
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import RUN_ENDS, SESSION_ENDS, LlmRequest, RunPruned, SessionStarted, ToolStarted
 
 _SHOWN = 3
@@ -11,6 +12,8 @@ _SHOWN = 3
 
 class Ends:
     guarantee: Guarantee = "C6"
+    takes: tuple[type[Event], ...] = (*RUN_ENDS, *SESSION_ENDS, SessionStarted, LlmRequest, ToolStarted)
+    """While the run is under way; after its end, everything."""
 
     def __init__(self) -> None:
         self.end = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.value import Value
 
 Guarantee = Literal["C1", "C2", "C3", "C4", "C5", "C6", "C7"]
@@ -36,6 +37,8 @@ class Fold(Protocol):
     """Checks one guarantee over the events of one run, in order."""
 
     guarantee: Guarantee
+    takes: tuple[type[Event], ...]
+    """The events that it looks at; the others are not shown to it."""
 
     def take(self, draft: Draft) -> str:
         """What is wrong with this event after all those before it; empty if nothing is."""

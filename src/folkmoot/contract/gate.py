@@ -5,6 +5,7 @@ from __future__ import annotations
 from folkmoot.contract.fault import Guarantee, Place
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import LlmResponse, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested
 from folkmoot.domain.message import ToolCall
@@ -14,6 +15,7 @@ _APPROVED = "approved: "
 
 class Gate:
     guarantee: Guarantee = "C7"
+    takes: tuple[type[Event], ...] = (LlmResponse, ApprovalRequested, ApprovalApproved, ToolStarted)
 
     def __init__(self) -> None:
         self._wanted: dict[str, LlmResponse] = {}

@@ -16,7 +16,9 @@ from msgspec.structs import astuple
 from folkmoot.contract.fault import Guarantee
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.budget import Allowance
+from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     RunStarted,
     SessionCancelled,
@@ -46,6 +48,7 @@ class NoTools:
 
 class Replay:
     guarantee: Guarantee = "C4"
+    takes: tuple[type[Event], ...] = tuple(EVENTS.values())
 
     def __init__(self, run: str, graph: Graph, kits: Kits) -> None:
         self._run = run

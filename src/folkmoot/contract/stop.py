@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from folkmoot.contract.fault import Guarantee
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import CancelRequested, LlmRequest, ToolStarted
 
 
 class Stop:
     guarantee: Guarantee = "C5"
+    takes: tuple[type[Event], ...] = (CancelRequested, LlmRequest, ToolStarted)
 
     def __init__(self) -> None:
         self._stopped = False

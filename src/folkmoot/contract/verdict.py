@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.contract.fault import TITLES, Fault, Guarantee
+from folkmoot.journal.chain import Head
 
 KEPT = 1_000
 """Faults that are told one by one; of a file that is wrong throughout, the rest is only counted."""
@@ -25,6 +26,9 @@ class Verdict:
     """Whether the artifacts are there to be checked; an exported log has none."""
     state_hash: str = ""
     """Of one run: what its sessions knew at their ends."""
+
+    heads: dict[str, Head] = field(default_factory=dict)
+    """Where each stream ends."""
 
     @property
     def holds(self) -> bool:

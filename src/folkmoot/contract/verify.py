@@ -6,7 +6,7 @@ by what was under way at once, not by the length of the journal.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -22,6 +22,7 @@ from folkmoot.contract.verdict import Verdict
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.chain import Head, broken_link
@@ -63,11 +64,22 @@ class _Run:
     """The folds of a run that is under way."""
 
     def __init__(self, ends: Ends, pinned: _Pinned | None, name: str) -> None:
-        self.folds: list[Fold] = [Effects(), Stop(), ends, Gate()]
+        self._folds: list[Fold] = [Effects(), Stop(), ends, Gate()]
         self.replay: Replay | None = None
         if pinned:
             self.replay = Replay(name, pinned.graph, pinned.kits)
-            self.folds += [Budgets(pinned.graph), self.replay]
+            self._folds += [Budgets(pinned.graph), self.replay]
+
+    def folds_of(self, event: type[Event]) -> Iterable[Fold]:
+        """Those that look at such an event. Most look at few, and there may be a million events."""
+        if event not in _TAKERS:
+            _TAKERS[event] = tuple(fold for fold in _FOLDS if event in fold.takes)
+        takers = _TAKERS[event]
+        return [fold for fold in self._folds if type(fold) in takers]
+
+
+_FOLDS: tuple[type[Fold], ...] = (Effects, Stop, Ends, Gate, Budgets, Replay)
+_TAKERS: dict[type[Event], tuple[type[Fold], ...]] = {}
 
 
 class _Pinned(msgspec.Struct, frozen=True):
@@ -94,6 +106,9 @@ class _Checking:
 
     async def take(self, stored: Stored) -> None:
         counts = self.verdict.counts
+        if not stored.stream:  # nobody can say what it was
+            self._fault("C2", stored, stored.fault)
+            return
         counts["entries"] += 1
         stream = self._streams.get(stored.stream)
         if stream is None:
@@ -130,7 +145,7 @@ class _Checking:
         if stream.ends is None:
             return
         run = self._under_way.get(entry.stream)
-        for fold in run.folds if run else (stream.ends,):
+        for fold in run.folds_of(type(event)) if run else (stream.ends,):
             if words := fold.take(entry.draft):
                 self._fault(fold.guarantee, stored, words)
         if run and stream.ends.end:
@@ -157,6 +172,7 @@ class _Checking:
             self._count(run)
         if not stream:
             self.verdict.state_hash = ""
+        self.verdict.heads = {name: each.head for name, each in self._streams.items() if each.head}
         return self.verdict
 
     def break_off(self, why: str) -> None:

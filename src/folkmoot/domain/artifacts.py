@@ -14,8 +14,10 @@ MENTIONED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def named_by(event: Event) -> tuple[str, ...]:
+    if not (fields := _fields(type(event))):
+        return ()
     named: list[str] = []
-    for field in _fields(type(event)):
+    for field in fields:
         value = getattr(event, field)
         named += (value,) if isinstance(value, str) else value
     return tuple(id for id in named if id)

@@ -68,7 +68,7 @@ def to_entry(stored: Stored) -> Entry:
     if stored.fault:
         raise JournalDamaged(f"{place_of(stored.seq, stored.stream, stored.run_seq)}: {stored.fault}")
     entry = decode(stored.seq, stored.stream, stored.run_seq, stored.id, stored.text)
-    if (type := written_type(stored.text)) != stored.type:
+    if entry.event.type != stored.type and (type := written_type(stored.text)) != stored.type:
         place = place_of(stored.seq, stored.stream, stored.run_seq)
         raise JournalDamaged(f"{place}: it was written as {type!r}, not as {stored.type!r}")
     return entry

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.events import RunPruned
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.expectation import check
@@ -89,16 +88,13 @@ class Ledger:
             id, data = bytes.fromhex(body.id), body.data or None
             self._rows += (self._seq, known.number, body.run_seq, body.type, id, body.text, data)
 
-    def prune(self, run: str) -> int:
+    def prune(self, run: str, expected: Version, tombstone: Body) -> int:
         number = self._existing(run).number
-        seq, type = self._connection.execute(
-            "SELECT seq, type FROM entry WHERE stream = ? ORDER BY seq DESC LIMIT 1", (number,)
-        ).fetchone()
-        if type != RunPruned.type:
-            raise WrongUse(f"run {run!r} has no tombstone; nothing of it was removed")
+        self.flush()
+        kept = self.append(run, expected, 0.0, [tombstone])[0]
         self._connection.execute("DELETE FROM post WHERE run = ?", (run,))
         return self._connection.execute(
-            "DELETE FROM entry WHERE stream = ? AND seq < ?", (number, seq)
+            "DELETE FROM entry WHERE stream = ? AND seq < ?", (number, kept.seq)
         ).rowcount
 
     def sweep(self, path: Path, found: Unnamed, before: float) -> Swept:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from folkmoot.domain.artifacts import MENTIONED
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.events import RunPruned
 from folkmoot.errors import Conflict, FolkmootError, Held, OperationFailed, WrongUse
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal, to_entry, written_type
@@ -155,15 +154,14 @@ class MemoryJournal:
         self._streams[stream] = _Stream(entries[-1].run_seq, entries[-1].id)
         self._news.tell()
 
-    async def prune(self, run: str) -> int:
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
         self._open()
         self._stream(run)
-        *others, last = [entry for entry in self._entries if entry.stream == run]
-        if not isinstance(last.event, RunPruned):
-            raise WrongUse(f"run {run!r} has no tombstone; nothing of it was removed")
-        self._entries = [entry for entry in self._entries if entry.stream != run or entry is last]
+        kept = self._append(run, expected, [tombstone])[0]
+        count = len(self._entries)
+        self._entries = [entry for entry in self._entries if entry.stream != run or entry is kept]
         self._posts = {id: post for id, post in self._posts.items() if post.run != run}
-        return len(others)
+        return count - len(self._entries)
 
     async def sweep(self, young: float) -> Swept:
         self._open()

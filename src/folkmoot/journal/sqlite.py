@@ -8,6 +8,7 @@ but never let two owners write, because the epoch decides that.
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
@@ -33,6 +34,9 @@ _POLL = 0.1
 
 class SqliteJournal:
     """To be used from one event loop at a time."""
+
+    artifacts = True
+    """It holds what it names."""
 
     def __init__(
         self, reader: Reader, writer: Callable[[Settled], Writer] | None, wall: Callable[[], float]
@@ -75,6 +79,18 @@ class SqliteJournal:
             connection.close()
             raise explained from error
         return cls(Reader(connection, path), None if readonly else partial(Writer, path, latest), wall)
+
+    @classmethod
+    def open_copy(cls, path: Path) -> SqliteJournal:
+        """A backup, which is one file: to read from. Nobody runs what stands in it."""
+        connection = connect_readonly(path)
+        try:
+            check_version(connection, path, known_migrations()[-1].version)
+        except (sqlite3.Error, FolkmootError) as error:
+            explained = explain(error, path, connection)
+            connection.close()
+            raise explained from error
+        return cls(Reader(connection, path), None, lambda: math.inf)
 
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
@@ -146,8 +162,9 @@ class SqliteJournal:
         bodies = [self._stored_body(entry) for entry in entries]
         await self._write(lambda ledger: ledger.restore(stream, bodies))
 
-    async def prune(self, run: str) -> int:
-        removed: int = await self._write(lambda ledger: ledger.prune(run))
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
+        body = self._body(run, tombstone)
+        removed: int = await self._write(lambda ledger: ledger.prune(run, expected, body))
         return removed
 
     async def sweep(self, young: float) -> Swept:
