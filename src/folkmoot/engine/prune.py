@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS, RunPruned
 from folkmoot.domain.value import Value
+from folkmoot.errors import Conflict
 from folkmoot.ports import Clock, Journal, Query, Swept, Version
 from folkmoot.views.runs import RunRow
 
@@ -46,10 +47,13 @@ async def prune(
 async def _bury(journal: Journal, row: RunRow, clock: Clock) -> int:
     last = await _last(journal, row.run_id)
     if last is None or not isinstance(last.event, RUN_ENDS) or isinstance(last.event, RunPruned):
-        return 0  # somebody else was here meanwhile
+        return 0  # somebody else was here meanwhile, as in a conflict below
     tombstone = RunPruned(row.agent, row.status, row.started_at, row.ended_at or "")
     draft = Draft(clock.now(), tombstone, last.draft.session_id, last.draft.span, last.draft.agent_id)
-    return await journal.prune(row.run_id, Version(last.run_seq), draft)
+    try:
+        return await journal.prune(row.run_id, Version(last.run_seq), draft)
+    except Conflict:
+        return 0
 
 
 async def _last(journal: Journal, run: str) -> Entry | None:
