@@ -80,13 +80,13 @@ class Verdict:
 
     def _replay(self) -> str:
         folded = _number(self.counts, "session.started", "session")
-        if not self.counts["graphs"]:
+        if self.counts["session.started"] and not self.counts["graphs"]:
             return f"not checked: the agents of {folded} are an artifact, and it is not there"
         return f"{folded} folded; {self.counts['followed']:,} ends follow from what was recorded"
 
     def _bounds(self) -> str:
         runs, ended, pruned = (self.counts[name] for name in ("runs", "ended", "pruned"))
-        budgets = "within their budgets" if self.counts["graphs"] or not runs else "budgets not checked"
+        budgets = "within their budgets" if self.counts["graphs"] or runs == pruned else "budgets not checked"
         total = _number(self.counts, "runs", "run")
         return (
             f"{total}: {ended:,} ended once, {runs - ended - pruned:,} not yet, {pruned:,} pruned; {budgets}"
