@@ -4,8 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
+from folkmoot.app import run_list
 from folkmoot.contract.verify import verify
 from folkmoot.engine.importing import import_runs
+from folkmoot.engine.prune import prune
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.journal.backup import back_up
 from folkmoot.journal.bundle import write_bundle
@@ -113,3 +115,20 @@ async def test_what_does_not_hold_is_not_imported(at, tmp_path):
         await import_runs(target, forged)
 
     assert await texts(target) == []
+
+
+async def test_a_run_that_was_pruned_on_one_side_is_the_same_run(desk, tmp_path):
+    """Issue 4: an archive takes in what was pruned since, and a pruned journal its own backup."""
+    at = desk({"a": ""}, {"a": ["done"]})
+    await at.run("a.ai")
+    await at.clock.advance(10)
+    before, after, empty = (MemoryJournal(at.clock.monotonic) for _ in range(3))
+    await import_runs(before, at.journal)
+    await prune(at.journal, await run_list(at.journal), at.clock)
+    await import_runs(after, at.journal)
+
+    assert len(await texts(after)) == 1
+    assert (await import_runs(before, at.journal)).known == 1
+    assert (await import_runs(at.journal, before)).known == 1
+    assert (await import_runs(empty, after)).runs == 1
+    assert (await verify(empty)).holds

@@ -3,7 +3,9 @@
 import pytest
 
 from folkmoot.errors import JournalDamaged
+from folkmoot.journal import writer
 from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.database import begin
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch
 from tests.journal.contract import ME, Time, draft, said
@@ -95,3 +97,22 @@ async def test_changed_content_is_damage(journal, tmp_path, files):
 
     with pytest.raises(JournalDamaged, match=id):
         await journal.artifact(id)
+
+
+async def test_large_content_that_is_swept_while_it_is_kept_again_is_written_again(
+    journal, tmp_path, files, monkeypatch
+):
+    """Issue 4, prune: another process removes it after this one saw that it is there, and before it has the lock."""
+    id = journal.keep(LARGE)
+    await journal._write(lambda ledger: None)
+
+    def swept_before(connection, patience):
+        for file in files():
+            (tmp_path / ".folkmoot" / file).unlink()
+        begin(connection, patience)
+
+    monkeypatch.setattr(writer, "begin", swept_before)
+    journal.keep(LARGE)
+    await journal.append("run-1", ME, [draft()])
+
+    assert await journal.artifact(id) == LARGE

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import WrongUse
 from folkmoot.journal import backup
 from folkmoot.journal.backup import back_up
 from folkmoot.journal.chain import check_chain
@@ -94,7 +94,7 @@ async def test_a_backup_that_was_broken_off_leaves_nothing(journal, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         back_up(tmp_path, tmp_path / "copy", interrupt)
-    with pytest.raises(OperationFailed, match="cannot write"):
+    with pytest.raises(WrongUse, match="cannot write"):
         back_up(tmp_path, tmp_path / "no" / "copy")
 
     assert (tmp_path / "copy").read_bytes() == b"the one before"

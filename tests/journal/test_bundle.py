@@ -5,7 +5,7 @@ import zipfile
 import msgspec
 import pytest
 
-from folkmoot.errors import JournalDamaged, JournalTooNew, OperationFailed, WrongUse
+from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.journal import bundle as bundles
 from folkmoot.journal.bundle import Bundle, write_bundle
 from folkmoot.journal.codec import LIMIT
@@ -69,7 +69,7 @@ async def test_a_bundle_that_could_not_be_finished_is_not_there(journal, tmp_pat
         JournalDamaged, match=r"of stream 'run-\d': it names the artifact .* which is missing"
     ):
         await write_bundle(journal, [], tmp_path / "b.zip")
-    with pytest.raises(OperationFailed, match="cannot write"):
+    with pytest.raises(WrongUse, match="cannot write"):
         await write_bundle(journal, [], tmp_path / "no" / "b.zip")
 
     assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]

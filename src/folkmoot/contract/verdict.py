@@ -28,7 +28,7 @@ class Verdict:
     """Of one run: what its sessions knew at their ends."""
 
     heads: dict[str, Head] = field(default_factory=dict)
-    """Where each stream ends."""
+    """Where each stream ends; one that was pruned, where it ended before."""
 
     @property
     def holds(self) -> bool:

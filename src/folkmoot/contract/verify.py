@@ -102,6 +102,8 @@ class _Checking:
         self._pinned: dict[str, _Pinned | None] = {}
         self._sizes: dict[str, int] = {}
         """Of the artifacts that were looked at; -1 for one that is not as it was kept."""
+        self._buried: dict[str, Head] = {}
+        """Where pruned streams ended before."""
         self._seq = 0
 
     async def take(self, stored: Stored) -> None:
@@ -142,6 +144,7 @@ class _Checking:
             counts["runs"] += 1
             counts["pruned"] += 1
             stream.ends = Ends()
+            self._buried[entry.stream] = Head(entry.run_seq - 1, entry.prev)
         if stream.ends is None:
             return
         run = self._under_way.get(entry.stream)
@@ -173,6 +176,7 @@ class _Checking:
         if not stream:
             self.verdict.state_hash = ""
         self.verdict.heads = {name: each.head for name, each in self._streams.items() if each.head}
+        self.verdict.heads |= self._buried
         return self.verdict
 
     def break_off(self, why: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from folkmoot.contract.verdict import Verdict
 from folkmoot.contract.verify import Source, verify
 from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.journal.codec import to_entry
@@ -40,9 +41,9 @@ async def import_runs(
 
 
 async def _is_here(journal: Journal, run: str, last: str) -> bool:
-    """The last hash stands for all before it."""
-    async for here in journal.stored(Query(stream=run, newest_first=True, limit=1)):
-        if here.id != last:
+    """The last hash stands for all before it, on either side also of a run that was pruned."""
+    async for here in journal.read(Query(stream=run, newest_first=True, limit=1)):
+        if last != (here.prev if isinstance(here.event, RunPruned) else here.id):
             raise Conflict(f"there is already another run {run!r} in this journal; nothing was imported")
         return True
     return False
@@ -58,7 +59,7 @@ async def _copy(journal: Journal, source: Source, missing: Mapping[str, str]) ->
         held[stored.stream].append(stored)
         for id in named_by(to_entry(stored).event):
             journal.keep(await source.artifact(id))
-        if stored.id == missing[stored.stream]:
+        if stored.id == missing[stored.stream] or stored.type == RunPruned.type:
             entries = held.pop(stored.stream)
             await journal.restore(stored.stream, entries)
             count += len(entries)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import OperationFailed, WrongUse
 
 
 def write_durably(path: Path, content: bytes) -> None:
@@ -32,6 +32,9 @@ def written_whole(target: Path) -> Iterator[Path]:
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         os.close(os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise WrongUse(f"cannot write {str(target)!r}: {error.strerror}") from error
+    try:
         yield unfinished
         sync_folder(unfinished)  # a file is synced like a folder
         unfinished.replace(target)
