@@ -2,12 +2,14 @@
 
 import pytest
 
+from folkmoot.domain.events import ToolFinished
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal import writer
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.database import begin
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.ports import Epoch
+from folkmoot.journal.sweep import unnamed
+from folkmoot.ports import Epoch, Swept
 from tests.journal.contract import ME, Time, draft, said
 
 LARGE = b"x" * (LIMIT + 1)
@@ -116,3 +118,19 @@ async def test_large_content_that_is_swept_while_it_is_kept_again_is_written_aga
     await journal.append("run-1", ME, [draft()])
 
     assert await journal.artifact(id) == LARGE
+
+
+@pytest.mark.parametrize("size", [10, LIMIT + 1])
+async def test_what_is_named_while_a_sweep_looks_for_it_stays(journal, tmp_path, size):
+    """Issue 4, prune: under the lock, the entries that came meanwhile are looked at too."""
+    id = journal.keep(b"x" * size)
+    await journal.append("run-1", ME, [draft()])
+    path = tmp_path / ".folkmoot" / "folkmoot.db"
+    found = unnamed(path, 2_000.0)
+    assert found.ids == {id}
+
+    await journal.append("run-1", Epoch(1), [draft(ToolFinished(1, 1, "look", "seen", "ev-1", artifact=id))])
+    swept = await journal._write(lambda ledger: ledger.sweep(path, found, 2_000.0))
+
+    assert swept == Swept()
+    assert await journal.artifact(id) == b"x" * size
