@@ -148,6 +148,10 @@ async def test_a_changed_log_is_found_out(journal, tmp_path):
     assert found[0][2].startswith("line 4: this is no line of a journal")
     assert found[1][:2] == ("C2", 5)
 
+    log.write_bytes(b"".join([*lines, lines[0][:-2] + b',"deep":' + b"[" * 100_000 + b"\n"]))
+    (found,) = await told(log)
+    assert found[2].startswith(f"line {len(lines) + 1}: this is no line of a journal")
+
 
 async def test_a_log_says_what_it_cannot_show(journal, tmp_path):
     (tmp_path / "log").write_bytes(b"".join(await exported(journal)))

@@ -90,7 +90,7 @@ def test_a_name_that_has_no_place_in_a_bundle_is_refused(tmp_path, name):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_frames_that_are_wrong_are_refused_with_the_reason(tmp_path, monkeypatch):
+def test_frames_that_are_wrong_are_refused_with_the_reason(tmp_path):
     whole = (("manifest.json", MANIFEST), ("journal.ndjson", b""))
     with pytest.raises(JournalDamaged, match=r"it has no journal\.ndjson"):
         Bundle(zipped(tmp_path / "a", whole[0]))
@@ -107,9 +107,10 @@ def test_frames_that_are_wrong_are_refused_with_the_reason(tmp_path, monkeypatch
         packed.writestr("journal.ndjson", b"")
     with pytest.raises(JournalDamaged, match="packed in a way"):
         Bundle(tmp_path / "f")
-    monkeypatch.setattr(bundles, "LARGEST", 10)
+    with pytest.raises(JournalDamaged, match=r"manifest\.json: maximum recursion"):
+        Bundle(zipped(tmp_path / "g", ("manifest.json", b'{"x":' * 100_000), whole[1]))
     with pytest.raises(WrongUse, match="unfolds to 36 bytes; at most 10"):
-        Bundle(zipped(tmp_path / "g", *whole))
+        Bundle(zipped(tmp_path / "h", *whole), 10)
 
 
 async def test_a_bundle_whose_content_is_forged_is_not_opened(journal, tmp_path):
@@ -125,6 +126,14 @@ async def test_a_bundle_whose_content_is_forged_is_not_opened(journal, tmp_path)
     ):
         with pytest.raises(JournalDamaged):
             await open_bundle(zipped(tmp_path / "forged", *(members | forged).items()))
+
+
+async def test_runs_too_large_to_be_read_back_are_not_bundled(journal, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundles, "LARGEST", 1000)
+
+    with pytest.raises(WrongUse, match="too large for a bundle"):
+        await write_bundle(journal, [], tmp_path / "b.zip")
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_file_is_known_by_how_it_begins(journal, tmp_path):

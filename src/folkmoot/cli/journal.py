@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The journal as a whole: copy it, and take in another one.", no_args_is_help=True)
 
-ToFile = Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]
-
 
 @app.callback()
 def _journal() -> None:
@@ -23,7 +21,11 @@ def _journal() -> None:
 
 
 @app.command()
-def backup(context: typer.Context, file: ToFile, as_json: AsJson = False) -> int:
+def backup(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.", show_default=False)],
+    as_json: AsJson = False,
+) -> int:
     """Copy the whole journal with its artifacts to FILE, also while runs are under way.
 
     FILE is there when all of it is on the disk, and not before. The copy is checked; the exit code is 1 if
@@ -55,7 +57,11 @@ def backup(context: typer.Context, file: ToFile, as_json: AsJson = False) -> int
 
 
 @app.command("import")
-def import_(context: typer.Context, file: ToFile, as_json: AsJson = False) -> None:
+def import_(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup or a bundle.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
     """Take the runs of a backup or a bundle into the journal of this project.
 
     Everything in FILE is checked first, and what was written after. Runs that are here already are left alone; if

@@ -20,7 +20,7 @@ def verify(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RUN|FILE]",
+            metavar="RUN|FILE",
             help="A run, or a backup, a bundle or an exported log; otherwise the whole journal of the project.",
             autocompletion=run_names,
             show_default=False,

@@ -26,7 +26,7 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import place_of, to_entry
+from folkmoot.journal.codec import UNREADABLE, place_of, to_entry
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Query, Stored
 
@@ -109,7 +109,7 @@ class _Checking:
     async def take(self, stored: Stored) -> None:
         counts = self.verdict.counts
         if not stored.stream:  # nobody can say what it was
-            self._fault("C2", stored, stored.fault)
+            self._fault("C2", stored, stored.fault or "it belongs to no run")
             return
         counts["entries"] += 1
         stream = self._streams.get(stored.stream)
@@ -208,7 +208,7 @@ class _Checking:
             if self.verdict.artifacts and self._sizes.get(id, -1) >= 0:
                 try:
                     graph = msgspec.json.decode(await self._source.artifact(id), type=Graph)
-                except msgspec.DecodeError as error:
+                except UNREADABLE as error:
                     self._fault("C4", stored, f"the project that it is pinned to cannot be read: {error}")
                     return None
                 self.verdict.counts["graphs"] += 1

@@ -23,7 +23,7 @@ from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import hash_of, place_of, to_line
+from folkmoot.journal.codec import UNREADABLE, hash_of, place_of, to_line
 from folkmoot.journal.files import written_whole
 from folkmoot.journal.lines import chosen_lines
 from folkmoot.ports import Journal, Query, Stored
@@ -31,6 +31,8 @@ from folkmoot.ports import Journal, Query, Stored
 FORMAT = 1
 LARGEST = 4 * 1024**3
 """Bytes that a bundle may unfold to."""
+IN_MEMORY = 1024**3
+"""Bytes of one that is held in memory."""
 _JOURNAL, _MANIFEST = "journal.ndjson", "manifest.json"
 _NAMES = re.compile(rf"{re.escape(_JOURNAL)}|{re.escape(_MANIFEST)}|artifacts/[0-9a-f]{{64}}")
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -70,6 +72,8 @@ async def write_bundle(journal: Journal, runs: Collection[str], target: Path) ->
         bundled = tuple(BundledRun(run, head.run_seq, head.id) for run, head in heads.items())
         manifest = Manifest(FORMAT, bundled, len(named))
         packed.writestr(_member(_MANIFEST), msgspec.json.encode(manifest))
+        if sum(member.file_size for member in packed.infolist()) > LARGEST:
+            raise WrongUse("these runs are too large for a bundle; name one, or make a `journal backup`")
     return manifest
 
 
@@ -93,8 +97,9 @@ class Bundle:
 
     artifacts = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, largest: int = LARGEST) -> None:
         self._path = path
+        self._largest = largest
         try:
             self._packed = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
@@ -139,8 +144,8 @@ class Bundle:
             if member.compress_type not in _PACKED or member.flag_bits & 1:
                 raise JournalDamaged(f"{self._path}: {member.filename!r} is packed in a way no bundle is")
             members[member.filename] = member
-        if (size := sum(member.file_size for member in members.values())) > LARGEST:
-            raise WrongUse(f"{self._path} unfolds to {size:,} bytes; at most {LARGEST:,} are read")
+        if (size := sum(member.file_size for member in members.values())) > self._largest:
+            raise WrongUse(f"{self._path} unfolds to {size:,} bytes; at most {self._largest:,} are read")
         if missing := {_JOURNAL, _MANIFEST} - members.keys():
             raise JournalDamaged(f"{self._path} is no bundle: it has no {', '.join(sorted(missing))}")
         return members
@@ -152,7 +157,7 @@ class Bundle:
             if isinstance(found := shape.get("format"), int) and found > FORMAT:
                 raise JournalTooNew(f"{self._path} has format {found}, this release reads {FORMAT}")
             return msgspec.convert(shape, Manifest)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise JournalDamaged(f"{self._path}: {_MANIFEST}: {error}") from error
 
     def _open(self, name: str) -> IO[bytes]:

@@ -34,6 +34,9 @@ ORIGIN = "0" * 64
 LIMIT = 65_536
 """Bytes; more than this lies beside the journal as an artifact."""
 
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What reading JSON from anywhere may raise."""
+
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes the data of one version into the data of the next."""
 
@@ -57,7 +60,7 @@ def stored_line(line: bytes) -> Stored:
     line = line.rstrip(b"\n")
     try:
         place = _PLACE.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise JournalDamaged(f"this is no line of a journal ({error}): {line[:80]!r}") from error
     text = b"{" + line[max(line.find(b'"prev":'), 0) :]
     return Stored(place.seq, place.run_id, place.run_seq, place.type, place.id, text)
@@ -132,7 +135,7 @@ def decode(seq: int, stream: str, run_seq: int, id: str, text: bytes) -> Entry:
         event = decode_event(read.type, read.version, read.data)
     except JournalTooNew as error:
         raise JournalTooNew(f"{place_of(seq, stream, run_seq)}: {error}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise JournalDamaged(f"{place_of(seq, stream, run_seq)}: {error}") from error
     if (read.run_id, read.run_seq) != (stream, run_seq):
         raise JournalDamaged(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from folkmoot.errors import WrongUse
-from folkmoot.journal.bundle import Bundle
+from folkmoot.journal.bundle import IN_MEMORY, Bundle
 from folkmoot.journal.lines import Lines
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.journal.sqlite import SqliteJournal
@@ -32,7 +32,7 @@ def open_source(path: Path) -> Source:
 
 async def open_bundle(path: Path) -> MemoryJournal:
     """The runs of a bundle as a journal of their own, checked: to show, replay or go on with them."""
-    bundle = Bundle(path)
+    bundle = Bundle(path, IN_MEMORY)
     try:
         journal = MemoryJournal()
         streams: dict[str, list[Stored]] = {}
