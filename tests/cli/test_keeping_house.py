@@ -33,6 +33,10 @@ def test_old_runs_are_listed_then_pruned_and_say_so(ran):
     assert ran("verify").code == 0
     assert "2 pruned" in ran("verify").out
     assert ran("runs", "resume", "last", "--json").json["status"] == "pruned"
+    assert ran("runs", "show", "last", "--json").json["opTree"] is None
+    assert ran("sessions", "list", "last", "--json").json == []
+    assert "its sessions are gone" in ran("sessions", "list", "last").err
+    assert ran("inbox", "list", "--json").json == []
 
 
 def test_a_time_that_is_none_is_refused_with_an_example(ran):

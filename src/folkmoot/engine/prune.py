@@ -49,9 +49,8 @@ async def _bury(journal: Journal, row: RunRow, clock: Clock) -> int:
     if last is None or not isinstance(last.event, RUN_ENDS) or isinstance(last.event, RunPruned):
         return 0  # somebody else was here meanwhile, as in a conflict below
     tombstone = RunPruned(row.agent, row.status, row.started_at, row.ended_at or "")
-    draft = Draft(clock.now(), tombstone, last.draft.session_id, last.draft.span, last.draft.agent_id)
-    try:
-        return await journal.prune(row.run_id, Version(last.run_seq), draft)
+    try:  # it belongs to no session, because none is left
+        return await journal.prune(row.run_id, Version(last.run_seq), Draft(clock.now(), tombstone))
     except Conflict:
         return 0
 

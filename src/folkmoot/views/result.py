@@ -147,7 +147,7 @@ class Result:
 
     @cached_property
     def op_tree(self) -> SessionNode | None:
-        return None if isinstance(self._end, RunPruned) else op_tree(self._drafts)
+        return op_tree(self._drafts)
 
     @cached_property
     def teams(self) -> list[TeamTranscript]:
