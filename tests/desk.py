@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, Surroundings
+from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
 from folkmoot.engine.local import Identity
 from folkmoot.ports import Journal, Query
@@ -100,5 +101,12 @@ class Desk:
         return await self.played(result)
 
     async def played(self, result: Result) -> Played:
+        verdict = await verify(self.journal, result.run_id)
+        faults = [
+            f"{fault.guarantee} at {fault.run_seq}: {fault.words}"
+            for fault in verdict.faults
+            if fault.guarantee != "C1"  # a journal that a test puts together may lack artifacts
+        ]
+        assert not faults, f"what a test plays must keep the contract: {faults}"
         drafts = [entry.draft async for entry in self.journal.read(Query(stream=result.run_id))]
         return Played(result, self.model, drafts)

@@ -2,7 +2,16 @@
 
 import pytest
 
-from folkmoot import DeclarationError, Folkmoot, ScriptedModel, Surroundings, Untrusted, WrongUse
+from folkmoot import (
+    DeclarationError,
+    FakeClock,
+    Folkmoot,
+    ScriptedModel,
+    Surroundings,
+    Untrusted,
+    WrongUse,
+    tool,
+)
 from folkmoot.app import load_project
 from folkmoot.orchestration.reach import Reach
 from folkmoot.tools.trust import TrustStore, wishes
@@ -246,3 +255,29 @@ async def test_calls_that_were_refused_are_no_tool_calls(desk):
 
     assert len(played.events("tool.failed")) == 2
     assert played.result.totals.tool_calls == 0
+
+
+async def test_a_fault_amid_a_session_ends_the_session_too(desk):
+    """C6: every child reaches a terminal event."""
+
+    class Stopped(FakeClock):
+        stands = False
+
+        def monotonic(self) -> float:
+            if self.stands:
+                raise RuntimeError("the clock stands still")
+            return super().monotonic()
+
+    @tool(effect="pure", access="read")
+    async def stop() -> str:
+        """Stop the clock."""
+        clock.stands = True
+        return "stopped"
+
+    clock = Stopped()
+    at = desk({"a": "tools: [stop]"}, {"a": [{"calls": [{"tool": "stop"}]}, "ok"]}, tools=[stop])
+    at.clock = clock
+    async with at.open() as moot:
+        result = await moot.run("a", "hi")
+
+    assert (await at.played(result)).types[-3:] == ["system.error", "session.cancelled", "run.failed"]

@@ -69,7 +69,8 @@ class Folkmoot:
         self._engine = workshop.engine(journal)
         self._workshop = workshop
         self._admitted: set[str] = set()
-        self._project = workshop.project(loaded.graph, journal.keep(encoded(loaded.graph)))
+        self._pinned = encoded(loaded.graph)
+        self._project = workshop.project(loaded.graph, journal.keep(self._pinned))
 
     @classmethod
     @asynccontextmanager
@@ -134,6 +135,7 @@ class Folkmoot:
             admit(self.graph, chosen, self._workshop.missing_key)
             self._admitted.add(chosen.file)
         check_request(chosen, request)
+        self._journal.keep(self._pinned)  # it may have been swept with the last run that named it
         attendance = Attendance(answer=answer, stay=wait)
         return await self._engine.start(self._project, chosen.file, request, hear, attendance)
 
@@ -217,7 +219,10 @@ async def run_list(journal: Journal) -> list[RunRow]:
     from folkmoot.engine.owner import is_gone
 
     live = {claim.run for claim in await journal.claims() if claim.live and not is_gone(claim.owner)}
-    types = ("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", *DECISIONS)
+    types = (
+        *("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", "run.pruned"),
+        *DECISIONS,
+    )
     entries = [entry async for entry in journal.read(Query(types=types))]
     return run_rows(entries, live)
 

@@ -142,6 +142,27 @@ class Query(Value):
     newest_first: bool = False
 
 
+class Stored(Value):
+    """An entry as it lies in a journal, a backup or an exported file: nothing of it has been checked."""
+
+    seq: int
+    stream: str
+    run_seq: int
+    type: str
+    id: str
+    text: bytes
+    """What was hashed, whole. Empty if a part of it is missing; `fault` then says which."""
+    fault: str = ""
+
+
+class Swept(Value):
+    """What was removed for good."""
+
+    artifacts: int = 0
+    size: int = 0
+    """Bytes."""
+
+
 class Journal(Protocol):
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
@@ -186,5 +207,23 @@ class Journal(Protocol):
 
     async def take(self, post: Post) -> None:
         """Mark as taken in; its owner has recorded it as an event."""
+
+    def stored(self, query: Query) -> AsyncIterator[Stored]:
+        """As `read`, but unchecked: for whoever checks entries, or passes them on as they are."""
+
+    async def restore(self, stream: str, entries: Sequence[Stored]) -> None:
+        """Add a whole stream as another journal wrote it: texts, times and ids stay, only `seq` is new.
+
+        Nobody owns it. Fails with `Conflict` if there is such a stream; all of it is written, or nothing.
+        """
+
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
+        """Put a `run.pruned` at the end of a run and remove all before it, in one step; how many entries that were.
+
+        `prev` of the tombstone keeps the last hash. Fails with `Conflict`; then nothing was removed.
+        """
+
+    async def sweep(self, young: float) -> Swept:
+        """Remove the artifacts that no entry names, unless they were kept within the last `young` seconds."""
 
     async def close(self) -> None: ...

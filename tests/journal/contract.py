@@ -16,21 +16,24 @@ from folkmoot.domain.events import (
     AdvisorStarted,
     LlmRequest,
     RunCompleted,
+    RunPruned,
     RunStarted,
     SessionStarted,
     ToolFinished,
     ToolStarted,
 )
 from folkmoot.domain.report import Outcome, Report
-from folkmoot.errors import Conflict, Held, OperationFailed, StaleOwner, WrongUse
+from folkmoot.errors import Conflict, Held, JournalDamaged, OperationFailed, StaleOwner, WrongUse
 from folkmoot.journal.chain import check_chain
-from folkmoot.journal.codec import LIMIT, ORIGIN, from_line, to_line
-from folkmoot.ports import Claim, Epoch, Journal, NewRun, Post, Query, Version
+from folkmoot.journal.codec import LIMIT, ORIGIN, from_line, to_entry, to_line
+from folkmoot.journal.memory import MemoryJournal
+from folkmoot.ports import Claim, Epoch, Journal, NewRun, Post, Query, Swept, Version
 
 ME = NewRun("me", 30.0)
 STARTED = RunStarted("a.ai", "Hello", "graph", "seed")
 ASKED = LlmRequest(1, 1, "scripted/x", 256, 900, 0.00001)
 ENDED = RunCompleted(Outcome("a", "0", report=Report(content="Done")))
+PRUNED = RunPruned("a.ai", "completed", "2026-03-01T12:00:00.000Z", "2026-03-01T12:00:01.000Z")
 
 
 class Time:
@@ -490,6 +493,115 @@ class JournalContract:
         line = to_line(entry)
         assert len(line.decode().splitlines()) == 1
         assert from_line(line) == entry
+
+    async def test_what_is_stored_is_read_as_it_lies_there(self, journal):
+        """C2: whoever checks a journal or passes it on sees what was written, byte for byte."""
+        await journal.append("run-1", ME, [draft(), said("x" * (LIMIT + 1))])
+        await journal.append("run-2", ME, [draft()])
+
+        entries, stored = await read(journal), [each async for each in journal.stored(Query())]
+        last = [each async for each in journal.stored(Query(stream="run-1", newest_first=True, limit=1))]
+
+        assert [to_entry(each) for each in stored] == entries
+        assert [each.text for each in stored] == [entry.text for entry in entries]
+        assert [each.type for each in stored] == ["run.started", "tool.finished", "run.started"]
+        assert [each.run_seq for each in last] == [2]
+
+    async def test_a_stream_of_another_journal_is_taken_in_as_it_is(self, journal):
+        """Issue 4, import: texts, times and hashes stay; what it names is there; nobody owns it."""
+        other = MemoryJournal()
+        await other.append("run-9", ME, [draft(), said("x" * (LIMIT + 1)), draft(ASKED)])
+        await journal.append("run-1", ME, [draft()])
+        stored = [each async for each in other.stored(Query())]
+
+        await journal.restore("run-9", stored)
+
+        taken = await read(journal, stream="run-9")
+        assert [(each.text, each.id) for each in taken] == [(each.text, each.id) for each in stored]
+        assert [each.seq for each in await read(journal)] == [1, 2, 3, 4]
+        assert (await journal.claim("run-9", "me", 30.0)).live
+        await journal.append("run-9", Version(3), [draft(ENDED)])
+        assert list(check_chain(await read(journal, stream="run-9"))) == []
+
+    async def test_a_stream_that_is_there_or_does_not_hang_together_is_not_taken_in(self, journal):
+        """C2: all of it is written, or nothing."""
+        await journal.append("run-1", ME, [draft(), draft(ASKED), draft(ENDED)])
+        one, two, three = [each async for each in journal.stored(Query())]
+        forged = msgspec.structs.replace(two, text=two.text.replace(b"256", b"257"))
+
+        with pytest.raises(Conflict):
+            await journal.restore("run-1", [one, two, three])
+        for broken in ([one, three], [one, forged], [two], [one, two]):
+            with pytest.raises(JournalDamaged):
+                await journal.restore("run-2", broken)
+
+        assert [entry.id for entry in await read(journal)] == [one.id, two.id, three.id]
+
+    async def test_of_a_pruned_run_only_the_tombstone_stays_with_the_last_hash(self, journal):
+        """Issue 4, prune: the chain of the run ends in it, and others are untouched."""
+        entries = await journal.append("run-1", ME, [draft(), said("x" * (LIMIT + 1)), draft(ENDED)])
+        await journal.append("run-2", ME, [draft()])
+        await journal.post("run-1", "cancel", "")
+
+        with pytest.raises(Conflict):
+            await journal.prune("run-1", Version(2), draft(PRUNED))
+        assert await journal.prune("run-1", Version(3), draft(PRUNED)) == 3
+
+        tombstone, *others = await read(journal, stream="run-1")
+        assert (tombstone.event, tombstone.run_seq, tombstone.prev) == (PRUNED, 4, entries[-1].id)
+        assert others == []
+        assert [entry.seq for entry in await read(journal)] == [4, 5]
+        assert [entry.seq for entry in await read(journal, after=4)] == [5]
+        assert [entry.seq for entry in await first(journal.follow(after=3), 2)] == [4, 5]
+        assert await journal.posts(["run-1"]) == []
+        assert (await journal.append("run-2", Epoch(1), [draft(ASKED)]))[0].seq == 6
+
+    @pytest.mark.parametrize("size", [10, LIMIT + 1])
+    async def test_a_sweep_removes_what_no_entry_names_and_was_not_kept_just_now(self, journal, time, size):
+        """Issue 4, prune: an artifact that another run names stays, and so does a young one."""
+        alone, shared, young = (bytes([65 + each]) * size for each in range(3))
+        named = [journal.keep(content) for content in (alone, shared)]
+        events = [draft(ToolFinished(1, 1, "look", "seen", "ev-1", artifact=id)) for id in named]
+        await journal.append("run-1", ME, [draft(), *events])
+        await journal.append("run-2", ME, [draft(), events[1]])
+        await journal.prune("run-1", Version(3), draft(PRUNED))
+        time.now += 1_000
+        kept = journal.keep(young)
+        await journal.append("run-2", Epoch(1), [draft(ASKED)])
+
+        assert await journal.sweep(100.0) == Swept(1, size)
+        with pytest.raises(KeyError):
+            await journal.artifact(named[0])
+        assert await journal.artifact(named[1]) == shared
+        assert await journal.artifact(kept) == young
+
+        assert journal.keep(alone) == named[0]
+        await journal.append("run-2", Epoch(1), [draft(ASKED)])
+        assert await journal.artifact(named[0]) == alone
+
+    @pytest.mark.parametrize("size", [10, LIMIT + 1])
+    async def test_content_that_is_kept_again_is_young_again(self, journal, time, size):
+        """Issue 4, prune: between keeping content and naming it nothing may take it away."""
+        id = journal.keep(b"x" * size)
+        await journal.append("run-1", ME, [draft()])
+        time.now += 1_000
+        journal.keep(b"x" * size)
+        await journal.append("run-1", Epoch(1), [draft(ASKED)])
+
+        assert await journal.sweep(100.0) == Swept()
+        assert await journal.artifact(id) == b"x" * size
+        time.now += 1_000
+        assert await journal.sweep(100.0) == Swept(1, size)
+
+    async def test_the_data_of_a_large_event_is_never_swept(self, journal, time):
+        """C1: it is an artifact that the entry itself names, as may be what it mentions."""
+        inner = journal.keep(b"inner")
+        await journal.append("run-1", ME, [said(f"{'x' * (LIMIT + 1)} {inner}")])
+        time.now += 1_000
+
+        assert await journal.sweep(100.0) == Swept()
+        assert await journal.artifact(inner) == b"inner"
+        assert len(await read(journal, stream="run-1")) == 1
 
     async def test_a_closed_journal_takes_nothing_more(self, journal):
         await journal.append("run-1", ME, [draft()])

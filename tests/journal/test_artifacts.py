@@ -2,10 +2,14 @@
 
 import pytest
 
+from folkmoot.domain.events import ToolFinished
 from folkmoot.errors import JournalDamaged
+from folkmoot.journal import writer
 from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.database import begin
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.ports import Epoch
+from folkmoot.journal.sweep import unnamed
+from folkmoot.ports import Epoch, Swept
 from tests.journal.contract import ME, Time, draft, said
 
 LARGE = b"x" * (LIMIT + 1)
@@ -62,7 +66,6 @@ async def test_only_large_content_has_a_file_and_only_one(journal, files):
     id = journal.keep(LARGE)
     journal.keep(LARGE[:-1])
     await journal.append("run-1", ME, [draft()])
-    journal._durable.clear()
     journal.keep(LARGE)
     await journal.append("run-1", Epoch(1), [draft()])
 
@@ -71,7 +74,6 @@ async def test_only_large_content_has_a_file_and_only_one(journal, files):
 
 async def test_the_same_small_content_has_one_row(journal):
     for _ in range(3):
-        journal._durable.clear()
         journal.keep(b"small")
         await journal._write(lambda ledger: None)
 
@@ -97,3 +99,38 @@ async def test_changed_content_is_damage(journal, tmp_path, files):
 
     with pytest.raises(JournalDamaged, match=id):
         await journal.artifact(id)
+
+
+async def test_large_content_that_is_swept_while_it_is_kept_again_is_written_again(
+    journal, tmp_path, files, monkeypatch
+):
+    """Issue 4, prune: another process removes it after this one saw that it is there, and before it has the lock."""
+    id = journal.keep(LARGE)
+    await journal._write(lambda ledger: None)
+
+    def swept_before(connection, patience):
+        for file in files():
+            (tmp_path / ".folkmoot" / file).unlink()
+        begin(connection, patience)
+
+    monkeypatch.setattr(writer, "begin", swept_before)
+    journal.keep(LARGE)
+    await journal.append("run-1", ME, [draft()])
+
+    assert await journal.artifact(id) == LARGE
+
+
+@pytest.mark.parametrize("size", [10, LIMIT + 1])
+async def test_what_is_named_while_a_sweep_looks_for_it_stays(journal, tmp_path, size):
+    """Issue 4, prune: under the lock, the entries that came meanwhile are looked at too."""
+    id = journal.keep(b"x" * size)
+    await journal.append("run-1", ME, [draft()])
+    path = tmp_path / ".folkmoot" / "folkmoot.db"
+    found = unnamed(path, 2_000.0)
+    assert found.ids == {id}
+
+    await journal.append("run-1", Epoch(1), [draft(ToolFinished(1, 1, "look", "seen", "ev-1", artifact=id))])
+    swept = await journal._write(lambda ledger: ledger.sweep(path, found, 2_000.0))
+
+    assert swept == Swept()
+    assert await journal.artifact(id) == b"x" * size

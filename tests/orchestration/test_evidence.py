@@ -2,12 +2,10 @@
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
 from folkmoot.domain.draw import draw
 from folkmoot.engine.local import Identity
-from folkmoot.orchestration.invocation import Invocation
 from tests.desk import SETTINGS
 from tests.test_resume import by_span, cut_and_continued
 
@@ -232,28 +230,6 @@ async def test_a_reader_of_long_claims_reads_the_beginning(desk):
     assert len(lines) == 1 + 21 + 2
     assert max(map(len, lines)) < 250
     assert "10 more claims, left out here" in lines[21]
-
-
-async def test_a_session_that_may_not_claim_verifies_nothing_whatever_it_cites(desk, monkeypatch):
-    """C-7: here every child is one of those."""
-    ordinary = Invocation.child
-
-    def planner(self, *given):
-        return replace(ordinary(self, *given), may_claim=False)
-
-    monkeypatch.setattr(Invocation, "child", planner)
-    said = {
-        "desk": [ASK, "done"],
-        "clerk": [CALL, claiming(("two", [evidence_id("0/turn:1/call:1")]), ("three", ["ev_made_up"]))],
-    }
-    played = await desk(FAMILY, said, tools=[look]).run("desk.ai")
-
-    assert read(played, "clerk") == "seen x"
-    assert [event.status for event in played.events("claim.recorded")] == ["unverified", "unverified"]
-    assert {event.reason for event in played.events("claim.demoted")} == {
-        "whoever made it may not claim anything"
-    }
-    assert not played.events("evidence.attached")
 
 
 async def test_the_result_says_where_each_piece_of_evidence_comes_from(desk):

@@ -36,15 +36,28 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")
     ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one file with the artifacts too, for another machine."),
+    ] = None,
 ) -> None:
     """Write every event as one line of JSON (NDJSON), in order, with the hashes that chain them.
+
+    With --bundle, the events and the artifacts they name become one file that another machine can show, verify and
+    import. Prompts, answers and tool results are in it; keys never are.
 
     \b
     Examples:
       folkmoot log export last | jq -r .type
       folkmoot log export -o journal.ndjson
+      folkmoot log export last --bundle run.zip
     """
     folder = call_of(context).folder
+    if bundle:
+        if output:
+            raise WrongUse("--output and --bundle do not go together; name one of them")
+        finished(_bundle(folder, run, bundle))
+        return
     with ExitStack() as stack:
         finished(_export(folder, run, _target(output, stack)))
 
@@ -70,3 +83,16 @@ async def _export(folder: Path, run: str | None, target: BinaryIO) -> None:
             line = to_line(entry)
             target.write(escaped(line.decode()).encode() if target.isatty() else line)
     target.flush()
+
+
+async def _bundle(folder: Path, run: str | None, target: Path) -> None:
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import say
+    from folkmoot.cli.records import find_run, opened
+    from folkmoot.journal.bundle import write_bundle
+
+    async with opened(folder) as journal:
+        runs = [(await find_run(journal, run)).run_id] if run else []
+        manifest = await write_bundle(journal, runs, target)
+    counts = counted(len(manifest.runs), "run"), counted(manifest.artifacts, "artifact")
+    say(f"{target}: {counts[0]}, {counts[1]}; prompts, answers and tool results are in it")

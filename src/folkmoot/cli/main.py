@@ -19,12 +19,14 @@ from folkmoot.cli import (
     graph,
     inbox,
     init,
+    journal,
     log,
     run,
     runs,
     sessions,
     streams,
     trust,
+    verify,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.failure import report_failure
@@ -60,6 +62,8 @@ app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")
+app.command()(verify.verify)
+app.add_typer(journal.app, name="journal")
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(doctor.doctor)

@@ -23,6 +23,7 @@ STYLES = {
     "failed": "bold red",
     "cancelled": "yellow",
     "interrupted": "yellow",
+    "pruned": "dim",
     "ok": "green",
     "warning": "yellow",
 }

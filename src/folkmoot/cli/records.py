@@ -22,13 +22,25 @@ from folkmoot.views.runs import RunRow
 @asynccontextmanager
 async def opened(folder: Path, *, readonly: bool = True) -> AsyncIterator[Journal]:
     """Raises `WrongUse` if nothing ever ran in `folder`."""
-    if not has_run(folder):
-        raise WrongUse(f"nothing has run in {folder} yet; `folkmoot run AGENT TEXT` starts something")
-    journal = open_journal(folder, readonly=readonly)
+    journal = open_journal(require_runs(folder), readonly=readonly)
     try:
         yield journal
     finally:
         await journal.close()
+
+
+@asynccontextmanager
+async def unbundled(file: Path) -> AsyncIterator[Journal]:
+    """The runs of a bundle, as if they were this project's."""
+    from folkmoot.journal.source import open_bundle
+
+    yield await open_bundle(file)
+
+
+def require_runs(folder: Path) -> Path:
+    if not has_run(folder):
+        raise WrongUse(f"nothing has run in {folder} yet; `folkmoot run AGENT TEXT` starts something")
+    return folder
 
 
 def has_run(folder: Path) -> bool:
@@ -79,9 +91,9 @@ class Record(msgspec.Struct, frozen=True):
         return self.row.status if self.row.status in ("running", "waiting") else "interrupted"
 
 
-async def read_record(folder: Path, name: str) -> Record:
+async def read_record(folder: Path, name: str, bundle: Path | None = None) -> Record:
     """Reads the whole stream of a run, which checks each hash and each link of its chain."""
-    async with opened(folder) as journal:
+    async with unbundled(bundle) if bundle else opened(folder) as journal:
         row = await find_run(journal, name)
         drafts: list[Draft] = []
         damage = ""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from folkmoot.cli import prune
 from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished
 from folkmoot.cli.complete import run_names
 from folkmoot.errors import Held, OperationFailed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 app = typer.Typer(help="What ran, how it went, and how to stop it or go on with it.", no_args_is_help=True)
 
@@ -62,8 +61,18 @@ def list_runs(context: typer.Context, as_json: AsJson = False) -> None:
         )
 
 
+app.command()(prune.prune)
+
+
 @app.command()
-def show(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
+def show(
+    context: typer.Context,
+    run: RunName,
+    bundle: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Look into a bundle instead of the project's journal.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
     """Show one run: agents, turns, tools, failures, cost and report.
 
     Also who holds it now, and whether its record is whole; the exit code is 1 if it is not.
@@ -72,12 +81,13 @@ def show(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
     Examples:
       folkmoot runs show last
       folkmoot runs show 20260101-101500 --json
+      folkmoot runs show last --bundle run.zip
     """
     from folkmoot.cli.output import write_json
     from folkmoot.cli.records import read_record
     from folkmoot.cli.showing import as_document, write_record
 
-    record = finished(read_record(call_of(context).folder, run))
+    record = finished(read_record(call_of(context).folder, run, bundle))
     if as_json:
         write_json(as_document(record))
     else:

@@ -54,6 +54,9 @@ def list_sessions(
     if live:
         write_live(record.drafts, as_json=as_json)
         return
+    if record.row.status == "pruned":
+        write_json([]) if as_json else say(f"run {record.row.run_id} was pruned; its sessions are gone")
+        return
     root = live_tree(record.drafts).root
     assert root is not None, "a run begins with its root"
     if as_json:

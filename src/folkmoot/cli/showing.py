@@ -9,6 +9,7 @@ from folkmoot.cli.ending import summary, unverified, what_it_needs, write_report
 from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
+from folkmoot.domain.events import RunPruned
 from folkmoot.domain.report import Report
 from folkmoot.views.outline import outline
 
@@ -31,6 +32,9 @@ def as_document(record: Record) -> dict[str, Any]:
 def write_record(record: Record) -> None:
     row, result, style = record.row, record.result, STYLES[record.row.status]
     write(f"run {row.run_id}", "bold")
+    if row.status == "pruned":
+        _write_tombstone(record)
+        return
     write(
         f"  {summary(row.status, result.totals, between(row.started_at, row.ended_at))}",
         style,
@@ -44,8 +48,8 @@ def write_record(record: Record) -> None:
     elif row.status == "waiting":
         for number, need in enumerate(what_it_needs(result)):
             write(f"  {'' if number else 'waits':9}{need}", style)
-    chain = f"hash chain broken: {record.damage}" if record.damage else "hash chain intact"
-    write(f"  journal  {counted(len(record.drafts), 'event')}, {chain}", "bold red" if record.damage else "")
+    count = counted(len(record.drafts), "event")
+    write(f"  journal  {count}, {_chain(record)}", "bold red" if record.damage else "")
     write()
     for line in outline(result.op_tree, unended=record.unended) if result.op_tree else ():
         write("  " * (line.depth + 1) + in_one_line(line.text), _style(line.status))
@@ -65,6 +69,19 @@ def _write_claims(report: Report) -> None:
             write(in_one_line(f"verified: {claim.text} ({', '.join(claim.evidence)})"), STYLES["ok"])
     for line in unverified(report):
         write(line, STYLES["warning"])
+
+
+def _write_tombstone(record: Record) -> None:
+    row, tombstone = record.row, record.drafts[-1]
+    assert isinstance(tombstone.event, RunPruned)
+    write(f"  pruned {moment(tombstone.ts)}; only this is left of it", STYLES["pruned"])
+    write(f"  asked    {row.agent}")
+    write(f"  started  {moment(row.started_at)}, {tombstone.event.status} {moment(tombstone.event.ended_at)}")
+    write(f"  journal  {_chain(record)}", "bold red" if record.damage else "")
+
+
+def _chain(record: Record) -> str:
+    return f"hash chain broken: {record.damage}" if record.damage else "hash chain intact"
 
 
 def _style(status: str) -> str:

@@ -63,6 +63,18 @@ class RunParked(Event):
     waiting: tuple[str, ...]
 
 
+class RunPruned(Event):
+    """What happened in the run was removed to save room. Its chain ends here: `prev` is the run's last hash."""
+
+    type = "run.pruned"
+    agent: str
+    """The root agent's file."""
+    status: str
+    """How the run ended."""
+    started_at: str
+    ended_at: str
+
+
 class SessionStarted(Event):
     """One agent begins its own conversation."""
 
@@ -303,7 +315,8 @@ class SystemError(Event):
     error: str
 
 
-RUN_ENDS = (RunCompleted, RunFailed, RunCancelled)
+RUN_ENDS = (RunCompleted, RunFailed, RunCancelled, RunPruned)
+"""After one of these nothing happens in a run any more, but that it is pruned."""
 
 
 SESSION_ENDS = (SessionCompleted, SessionFailed, SessionCancelled)

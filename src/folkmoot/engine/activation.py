@@ -16,6 +16,7 @@ from folkmoot.domain.events import (
     RunStarted,
     SystemError,
 )
+from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
@@ -94,6 +95,7 @@ class Activation:
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
             self._note(SystemError(error=said))
+            end_sessions(self.run.log, said)
             return RunFailed(error=said, stop_reason="SYSTEM_ERROR")
         if outcome.failed:
             return RunFailed(error=outcome.error, stop_reason=outcome.stop_reason, outcome=outcome)

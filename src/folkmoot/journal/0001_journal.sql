@@ -29,7 +29,8 @@ CREATE INDEX entry_of_list ON entry (seq, type) WHERE type GLOB 'run.*' OR type 
 CREATE TABLE artifact (
   number  INTEGER PRIMARY KEY,
   id      BLOB NOT NULL UNIQUE,        -- SHA-256 of the content
-  content BLOB NOT NULL
+  content BLOB NOT NULL,
+  kept    REAL NOT NULL                -- Unix time; what was kept just now may be named in a moment
 );
 
 CREATE TABLE post (

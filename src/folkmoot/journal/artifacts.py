@@ -3,6 +3,7 @@ doubled."""
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from pathlib import Path
@@ -14,12 +15,16 @@ from folkmoot.journal.files import make_durable_folder, sync_folder, write_durab
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
+_REFRESH = 600.0
+"""Seconds after which content that is kept again counts as new; sooner, a write would be wasted."""
+
+
 def store_file(folder: Path, id: str, content: bytes) -> None:
     """Write large content so that it is durable before an entry names it. Small content is for
     `store_row`."""
     if len(content) <= LIMIT:
         return
-    path = _path(folder, id)
+    path = path_of(folder, id)
     make_durable_folder(path.parent.parent)
     make_durable_folder(path.parent)
     if path.exists():
@@ -28,12 +33,23 @@ def store_file(folder: Path, id: str, content: bytes) -> None:
         write_durably(path, content)
 
 
-def store_row(connection: sqlite3.Connection, id: str, content: bytes) -> None:
+def store_row(connection: sqlite3.Connection, id: str, content: bytes, at: float) -> None:
     """Write small content inside the caller's transaction."""
     if len(content) <= LIMIT:
         connection.execute(
-            "INSERT OR IGNORE INTO artifact (id, content) VALUES (?, ?)", (bytes.fromhex(id), content)
+            "INSERT INTO artifact (id, content, kept) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            f" kept = excluded.kept WHERE kept < excluded.kept - {_REFRESH}",
+            (bytes.fromhex(id), content, at),
         )
+
+
+def confirm_file(folder: Path, id: str, content: bytes, at: float) -> None:
+    """Inside the caller's transaction: nobody removes large content now, and it will be young for a while."""
+    if len(content) > LIMIT:
+        path = path_of(folder, id)
+        if not path.exists():  # it was swept after `store_file` found it
+            store_file(folder, id, content)
+        os.utime(path, (at, at))
 
 
 def fetch_row(connection: sqlite3.Connection, id: str) -> bytes | None:
@@ -47,18 +63,18 @@ def fetch_row(connection: sqlite3.Connection, id: str) -> bytes | None:
 
 def fetch_file(folder: Path, id: str) -> bytes:
     """Large content. Raises KeyError when nobody kept it, JournalDamaged for content that has changed."""
-    path = _path(folder, id)
+    path = path_of(folder, id)
     try:
         return _sound(id, path.read_bytes(), str(path))
     except FileNotFoundError:
         raise KeyError(id) from None
 
 
-def _sound(id: str, content: bytes, place: str) -> bytes:
-    if hash_of(content) != id:
+def _sound(id: str, content: object, place: str) -> bytes:
+    if not isinstance(content, bytes) or hash_of(content) != id:  # a damaged row may hold anything
         raise JournalDamaged(f"artifact {id} in {place}: its content does not match its hash")
     return content
 
 
-def _path(folder: Path, id: str) -> Path:
+def path_of(folder: Path, id: str) -> Path:
     return folder / "artifacts" / id[:2] / id

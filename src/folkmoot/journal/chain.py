@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from folkmoot.domain.entry import Entry
-from folkmoot.journal.codec import ORIGIN, hash_of, place_of, text_of
+from folkmoot.domain.events import RunPruned
+from folkmoot.domain.value import Value
+from folkmoot.errors import JournalDamaged
+from folkmoot.journal.codec import ORIGIN, hash_of, place_of, text_of, to_entry
+from folkmoot.ports import Stored
 
 
 def check_chain(entries: Iterable[Entry]) -> Iterator[str]:
@@ -20,8 +24,29 @@ def check_chain(entries: Iterable[Entry]) -> Iterator[str]:
         heads[entry.stream] = entry
 
 
-def broken_link(before: Entry | None, entry: Entry) -> str:
+def check_stream(stream: str, entries: Iterable[Stored]) -> None:
+    """Refuse a stream that does not hang together: `JournalDamaged` names the place."""
+    before: Entry | None = None
+    for stored in entries:
+        entry = to_entry(stored)
+        fault = broken_link(before, entry)
+        if entry.stream != stream or fault:
+            place = place_of(entry.seq, entry.stream, entry.run_seq)
+            raise JournalDamaged(f"{place}: {fault or f'it does not belong to {stream!r}'}")
+        before = entry
+
+
+class Head(Value):
+    """Where a stream ends."""
+
+    run_seq: int
+    id: str
+
+
+def broken_link(before: Entry | Head | None, entry: Entry) -> str:
     """Why this entry cannot stand after that one; empty if it can."""
+    if before is None and entry.event.type == RunPruned.type:
+        return ""  # what stood before it was removed
     run_seq, id = (before.run_seq, before.id) if before else (0, ORIGIN)
     if entry.run_seq != run_seq + 1:
         return f"it follows on {run_seq}: entries are missing or doubled"

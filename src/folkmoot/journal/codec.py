@@ -26,12 +26,16 @@ from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft, Entry, role
 from folkmoot.domain.event import Event
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
+from folkmoot.ports import Stored
 
 ORIGIN = "0" * 64
 """What stands before the first entry of a stream."""
 
 LIMIT = 65_536
 """Bytes; more than this lies beside the journal as an artifact."""
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What reading JSON from anywhere may raise."""
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes the data of one version into the data of the next."""
@@ -48,13 +52,35 @@ def to_line(entry: Entry) -> bytes:
 
 def from_line(line: bytes) -> Entry:
     """Read back what `to_line` wrote; raises `JournalDamaged` for anything else."""
+    return to_entry(stored_line(line))
+
+
+def stored_line(line: bytes) -> Stored:
+    """A line as it lies there; only that it is one is certain."""
     line = line.rstrip(b"\n")
     try:
         place = _PLACE.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise JournalDamaged(f"this is no line of a journal ({error}): {line[:80]!r}") from error
     text = b"{" + line[max(line.find(b'"prev":'), 0) :]
-    return decode(place.seq, place.run_id, place.run_seq, place.id, text)
+    return Stored(place.seq, place.run_id, place.run_seq, place.type, place.id, text)
+
+
+def to_entry(stored: Stored) -> Entry:
+    """What was stored, checked. Raises `JournalDamaged`, with the place, if it is not what was written."""
+    if stored.fault:
+        raise JournalDamaged(f"{place_of(stored.seq, stored.stream, stored.run_seq)}: {stored.fault}")
+    entry = decode(stored.seq, stored.stream, stored.run_seq, stored.id, stored.text)
+    if entry.event.type != stored.type and (type := written_type(stored.text)) != stored.type:
+        place = place_of(stored.seq, stored.stream, stored.run_seq)
+        raise JournalDamaged(f"{place}: it was written as {type!r}, not as {stored.type!r}")
+    return entry
+
+
+def written_type(text: bytes) -> str:
+    """Also of an event that has another name by now."""
+    start = text.find(b'"type":"') + 8
+    return text[start : text.find(b'"', start)].decode("utf-8", "replace")
 
 
 def text_of(entry: Entry) -> bytes:
@@ -95,6 +121,11 @@ def data_of(draft: Draft) -> bytes:
     return _on_one_line(_encode(draft.event))
 
 
+def data_in(text: bytes) -> bytes:
+    """What `data_of` put into this text. In JSON no string can hold these six characters unescaped."""
+    return text[text.index(b',"data":') + 8 : -1]
+
+
 def decode(seq: int, stream: str, run_seq: int, id: str, text: bytes) -> Entry:
     """The entry at this place. Raises `JournalDamaged`, with the place, if it is not what was written."""
     if hash_of(text) != id:
@@ -104,7 +135,7 @@ def decode(seq: int, stream: str, run_seq: int, id: str, text: bytes) -> Entry:
         event = decode_event(read.type, read.version, read.data)
     except JournalTooNew as error:
         raise JournalTooNew(f"{place_of(seq, stream, run_seq)}: {error}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise JournalDamaged(f"{place_of(seq, stream, run_seq)}: {error}") from error
     if (read.run_id, read.run_seq) != (stream, run_seq):
         raise JournalDamaged(
@@ -176,6 +207,7 @@ class _Place(msgspec.Struct, rename="camel"):
     id: str
     run_id: str
     run_seq: int
+    type: str
 
 
 _TEXT = msgspec.json.Decoder(_Text)

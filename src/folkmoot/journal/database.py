@@ -66,7 +66,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         explained = explain(error, path, connection)
         connection.close()
-        if path.with_name(FILE + "-wal").exists() or isinstance(explained, JournalDamaged):
+        if path.with_name(path.name + "-wal").exists() or isinstance(explained, JournalDamaged):
             raise explained from error
         # Nobody writes now, and SQLite cannot make its lock file here: read the file as it is.
         connection = _opened(path, "ro&immutable=1")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from folkmoot.errors import OperationFailed, WrongUse
 
 
 def write_durably(path: Path, content: bytes) -> None:
@@ -20,6 +24,25 @@ def write_durably(path: Path, content: bytes) -> None:
         os.close(descriptor)
     unfinished.replace(path)
     sync_folder(path.parent)
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[Path]:
+    """A place to write to; the target is afterwards there and whole, or as it was before."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        os.close(os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise WrongUse(f"cannot write {str(target)!r}: {error.strerror}") from error
+    try:
+        yield unfinished
+        sync_folder(unfinished)  # a file is synced like a folder
+        unfinished.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise OperationFailed(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def make_durable_folder(path: Path) -> None:

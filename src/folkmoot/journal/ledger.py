@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.errors import Held, WrongUse
+from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.expectation import check
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Version
+from folkmoot.journal.sweep import Unnamed, remove
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
 _ROWS = 64
 """Entries per statement. Each statement gives up the interpreter's lock and must queue for it again."""
@@ -33,6 +35,16 @@ class Body(msgspec.Struct, frozen=True, gc=False):
     data: bytes = b""
     """The hash of the event's JSON when that is too large to stand in the row."""
     data_size: int = 0
+
+
+class StoredBody(msgspec.Struct, frozen=True, gc=False):
+    """An entry that another journal wrote; `text` and `data` as they stand in the row."""
+
+    run_seq: int
+    type: str
+    id: str
+    text: bytes
+    data: bytes = b""
 
 
 class Ledger:
@@ -64,6 +76,29 @@ class Ledger:
         else:
             check(stream, expected, known.epoch, known.run_seq)
         return [self._add(stream, known, body) for body in bodies]
+
+    def restore(self, stream: str, bodies: Sequence[StoredBody]) -> None:
+        """Nobody owns what comes from elsewhere."""
+        if self._streams.get(stream) or self._find(stream):
+            raise Conflict(f"there is already a run {stream!r}")
+        known = self._create(stream, "", 0, 0.0)
+        for body in bodies:
+            self._seq += 1
+            known.run_seq, known.id = body.run_seq, body.id
+            id, data = bytes.fromhex(body.id), body.data or None
+            self._rows += (self._seq, known.number, body.run_seq, body.type, id, body.text, data)
+
+    def prune(self, run: str, expected: Version, tombstone: Body) -> int:
+        number = self._existing(run).number
+        self.flush()
+        kept = self.append(run, expected, 0.0, [tombstone])[0]
+        self._connection.execute("DELETE FROM post WHERE run = ?", (run,))
+        return self._connection.execute(
+            "DELETE FROM entry WHERE stream = ? AND seq < ?", (number, kept.seq)
+        ).rowcount
+
+    def sweep(self, path: Path, found: Unnamed, before: float) -> Swept:
+        return remove(self._connection, path, found, before)
 
     def flush(self) -> int:
         """Write the entries that were added since `begin`; their size."""

@@ -5,24 +5,30 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
+from folkmoot.domain.artifacts import MENTIONED
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.errors import FolkmootError, Held, OperationFailed, WrongUse
-from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal
+from folkmoot.errors import Conflict, FolkmootError, Held, OperationFailed, WrongUse
+from folkmoot.journal.chain import check_stream
+from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal, to_entry, written_type
 from folkmoot.journal.expectation import check
 from folkmoot.journal.news import News
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Version
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 
 
 class MemoryJournal:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._entries: list[Entry] = []
+        self._seq = 0
         self._streams: dict[str, _Stream] = {}
         self._contents: dict[str, bytes] = {}
+        self._kept: dict[str, float] = {}
         self._posts: dict[int, Post] = {}
         self._posted = 0
         self._news = News()
@@ -54,8 +60,8 @@ class MemoryJournal:
         for draft, body in zip(drafts, bodies, strict=True):
             known.run_seq += 1
             text, id = seal(known.id, known.run_seq, body)
-            seq = len(self._entries) + len(entries) + 1
-            entries.append(Entry(seq, known.run_seq, id, known.id, stream, draft, text))
+            self._seq += 1
+            entries.append(Entry(self._seq, known.run_seq, id, known.id, stream, draft, text))
             known.id = id
         self._entries += entries
         self._news.tell()
@@ -65,6 +71,7 @@ class MemoryJournal:
         self._open()
         id = hash_of(content)
         self._contents[id] = content
+        self._kept[id] = self._monotonic()
         return id
 
     async def artifact(self, id: str) -> bytes:
@@ -72,7 +79,7 @@ class MemoryJournal:
 
     async def read(self, query: Query) -> AsyncIterator[Entry]:
         count = 0
-        found = self._entries[query.after :]
+        found = self._after(query.after)
         for entry in reversed(found) if query.newest_first else found:
             if query.stream not in ("", entry.stream) or (
                 query.types and entry.event.type not in query.types
@@ -86,7 +93,7 @@ class MemoryJournal:
     async def follow(self, after: int = 0) -> AsyncIterator[Entry]:
         while not self._closed:
             told = self._news.told
-            for entry in self._entries[after:]:
+            for entry in self._after(after):
                 yield entry
                 after = entry.seq
             await self._news.wait(told)
@@ -130,9 +137,48 @@ class MemoryJournal:
         self._open()
         self._posts.pop(post.id, None)
 
+    async def stored(self, query: Query) -> AsyncIterator[Stored]:
+        async for entry in self.read(query):
+            yield Stored(
+                entry.seq, entry.stream, entry.run_seq, written_type(entry.text), entry.id, entry.text
+            )
+
+    async def restore(self, stream: str, entries: Sequence[Stored]) -> None:
+        self._open()
+        check_stream(stream, entries)
+        if stream in self._streams:
+            raise Conflict(f"there is already a run {stream!r}")
+        first = self._seq + 1
+        self._entries += [replace(to_entry(each), seq=seq) for seq, each in enumerate(entries, start=first)]
+        self._seq += len(entries)
+        self._streams[stream] = _Stream(entries[-1].run_seq, entries[-1].id)
+        self._news.tell()
+
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
+        self._open()
+        self._stream(run)
+        kept = self._append(run, expected, [tombstone])[0]
+        count = len(self._entries)
+        self._entries = [entry for entry in self._entries if entry.stream != run or entry is kept]
+        self._posts = {id: post for id, post in self._posts.items() if post.run != run}
+        return count - len(self._entries)
+
+    async def sweep(self, young: float) -> Swept:
+        self._open()
+        before = self._monotonic() - young
+        ids = {id for id, kept in self._kept.items() if kept < before}
+        for entry in self._entries:
+            ids.difference_update(id.decode() for id in MENTIONED.findall(entry.text))
+        size = sum(len(self._contents.pop(id)) for id in ids)
+        self._kept = {id: kept for id, kept in self._kept.items() if id not in ids}
+        return Swept(len(ids), size)
+
     async def close(self) -> None:
         self._closed = True
         self._news.tell()
+
+    def _after(self, seq: int) -> list[Entry]:
+        return self._entries[bisect_right(self._entries, seq, key=lambda entry: entry.seq) :]
 
     def _open(self) -> None:
         if self._closed:

@@ -16,9 +16,9 @@ from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged, OperationFailed
 from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.chain import broken_link
-from folkmoot.journal.codec import decode, place_of
+from folkmoot.journal.codec import place_of, to_entry
 from folkmoot.journal.database import explain
-from folkmoot.ports import Claim, Post, Query
+from folkmoot.ports import Claim, Post, Query, Stored
 
 # How much is done before the event loop gets its turn:
 _PAGE = 100
@@ -30,13 +30,13 @@ _LISTED = "(type GLOB 'run.*' OR type GLOB 'session.*')"
 """Word for word the condition of the index `entry_of_list`, or SQLite does not use it."""
 
 T = TypeVar("T")
-_Row = tuple[int, int, int, bytes, bytes, bytes | None]
+_Row = tuple[int, int, int, str, bytes, bytes, bytes | None]
 
 
 class Reader:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
-        self._path = path
+        self.path = path
         self._names: dict[int, str] = {}
         self._closed = False
 
@@ -44,21 +44,26 @@ class Reader:
         """What is durable now. A stream that is read whole must hang together: a gap is damage, no end."""
         linked = bool(query.stream) and not query.types and not query.newest_first
         before: Entry | None = None
+        async for stored in self.stored(query):
+            entry = to_entry(stored)
+            if linked and (before or not query.after) and (fault := broken_link(before, entry)):
+                raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")
+            yield entry
+            before = entry
+
+    async def stored(self, query: Query) -> AsyncIterator[Stored]:
         left = query.limit or sys.maxsize
         low, high = query.after, self._last()
         while low < high:
             rows, low, high = self._page(query, low, high, min(left, _PAGE))
             done = 0
             for row in rows:
-                entry = await self._entry(row)
-                if linked and (before or not query.after) and (fault := broken_link(before, entry)):
-                    raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")
-                yield entry
-                before = entry
+                stored = await self._stored(row)
+                yield stored
                 left -= 1
                 if left == 0:
                     return
-                done += len(entry.text)
+                done += len(stored.text)
                 if done > _BYTES:
                     done = 0
                     await asyncio.sleep(0)
@@ -68,8 +73,8 @@ class Reader:
         try:
             content = fetch_row(self._connection, id)
         except sqlite3.Error as error:
-            raise explain(error, self._path, self._connection) from error
-        return content if content is not None else await asyncio.to_thread(fetch_file, self._path.parent, id)
+            raise explain(error, self.path, self._connection) from error
+        return content if content is not None else await asyncio.to_thread(fetch_file, self.path.parent, id)
 
     def claims(self, now: float) -> list[Claim]:
         rows = self._select("SELECT name, owner, epoch, until FROM stream WHERE epoch > 0 ORDER BY number")
@@ -100,7 +105,7 @@ class Reader:
                 (max(low, high - _SCANNED), high) if query.newest_first else (low, min(high, low + _SCANNED))
             )
         rows = self._select(
-            f"SELECT seq, stream, run_seq, id, text, data FROM entry WHERE seq > ? AND seq <= ?{condition}"
+            f"SELECT seq, stream, run_seq, type, id, text, data FROM entry WHERE seq > ? AND seq <= ?{condition}"
             f" ORDER BY seq {'DESC' if query.newest_first else 'ASC'} LIMIT {size}",
             first,
             last,
@@ -111,17 +116,17 @@ class Reader:
         page = self._typed(rows, list[_Row])
         return (page, low, first) if query.newest_first else (page, last, high)
 
-    async def _entry(self, row: _Row) -> Entry:
-        seq, number, run_seq, id, text, data = row
-        stream = self._names.get(number) or self._name(number)
+    async def _stored(self, row: _Row) -> Stored:
+        seq, number, run_seq, type, id, text, data = row
+        stream, fault = self._names.get(number) or self._name(number), ""
         if data is not None:
             try:
                 text += await self.artifact(data.hex()) + b"}"
             except KeyError:
-                raise JournalDamaged(
-                    f"{place_of(seq, stream, run_seq)}: the artifact {data.hex()} with its data is missing"
-                ) from None
-        return decode(seq, stream, run_seq, id.hex(), text)
+                text, fault = b"", f"the artifact {data.hex()} with its data is missing"
+            except JournalDamaged as error:
+                text, fault = b"", str(error)
+        return Stored(seq, stream, run_seq, type, id.hex(), text, fault)
 
     def _name(self, number: int) -> str:
         rows = self._typed(self._select("SELECT name FROM stream WHERE number = ?", number), list[tuple[str]])
@@ -134,7 +139,7 @@ class Reader:
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise explain(error, self._path, self._connection) from error
+            raise explain(error, self.path, self._connection) from error
 
     def _typed(self, rows: list[Any], type: type[T]) -> T:
         """A damaged file may hold anything in any column."""
@@ -142,7 +147,7 @@ class Reader:
             return msgspec.convert(rows, type, builtin_types=(bytes,))
         except msgspec.ValidationError as error:
             raise JournalDamaged(
-                f"{self._path}: a row is not what was written: {error}: {rows[:1]!r:.200}"
+                f"{self.path}: a row is not what was written: {error}: {rows[:1]!r:.200}"
             ) from error
 
 

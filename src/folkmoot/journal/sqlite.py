@@ -8,6 +8,7 @@ but never let two owners write, because the epoch decides that.
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
@@ -16,22 +17,26 @@ from typing import Any
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
-from folkmoot.journal.codec import LIMIT, data_of, encode, hash_of
+from folkmoot.journal.chain import check_stream
+from folkmoot.journal.codec import LIMIT, data_in, data_of, encode, hash_of
 from folkmoot.journal.database import FILE, FOLDER, connect, connect_readonly, explain, make_folder
-from folkmoot.journal.ledger import Body, Ledger
+from folkmoot.journal.ledger import Body, Ledger, StoredBody
 from folkmoot.journal.migrations import check_version, known_migrations, migrate
 from folkmoot.journal.news import News
 from folkmoot.journal.reader import Reader
-from folkmoot.journal.writer import Job, Settled, Writer
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Version
+from folkmoot.journal.sweep import unnamed
+from folkmoot.journal.writer import Content, Job, Settled, Writer
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 
 _POLL = 0.1
 """Seconds until a follower looks for what other processes wrote."""
-_REMEMBERED = 1_000
 
 
 class SqliteJournal:
     """To be used from one event loop at a time."""
+
+    artifacts = True
+    """It holds what it names."""
 
     def __init__(
         self, reader: Reader, writer: Callable[[Settled], Writer] | None, wall: Callable[[], float]
@@ -45,11 +50,9 @@ class SqliteJournal:
         self._closed = False
         self._waiting: dict[str, bytes] = {}
         """Contents that are not durable yet, by id."""
-        self._unsent: list[tuple[str, bytes]] = []
+        self._unsent: list[Content] = []
         """Those of them that the writer does not have yet. They go with the next job and cost no commit of
-        their own."""
-        self._durable: dict[str, None] = {}
-        """The latest contents that are, so that keeping them again costs nothing."""
+        their own. What was durable once is sent again too: it may have been swept since."""
 
     @classmethod
     def open(cls, project: Path, wall: Callable[[], float], *, readonly: bool = False) -> SqliteJournal:
@@ -77,6 +80,18 @@ class SqliteJournal:
             raise explained from error
         return cls(Reader(connection, path), None if readonly else partial(Writer, path, latest), wall)
 
+    @classmethod
+    def open_copy(cls, path: Path) -> SqliteJournal:
+        """A backup, which is one file: to read from. Nobody runs what stands in it."""
+        connection = connect_readonly(path)
+        try:
+            check_version(connection, path, known_migrations()[-1].version)
+        except (sqlite3.Error, FolkmootError) as error:
+            explained = explain(error, path, connection)
+            connection.close()
+            raise explained from error
+        return cls(Reader(connection, path), None, lambda: math.inf)
+
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
     ) -> asyncio.Future[Sequence[Entry]]:
@@ -93,9 +108,9 @@ class SqliteJournal:
     def keep(self, content: bytes) -> str:
         self._check_writable()
         id = hash_of(content)
-        if id not in self._waiting and id not in self._durable:
+        if id not in self._waiting:
             self._waiting[id] = content
-            self._unsent.append((id, content))
+            self._unsent.append((id, content, self._wall()))
         return id
 
     async def artifact(self, id: str) -> bytes:
@@ -139,6 +154,27 @@ class SqliteJournal:
     async def take(self, post: Post) -> None:
         await self._write(lambda ledger: ledger.take(post))
 
+    def stored(self, query: Query) -> AsyncIterator[Stored]:
+        return self._reader.stored(query)
+
+    async def restore(self, stream: str, entries: Sequence[Stored]) -> None:
+        check_stream(stream, entries)
+        bodies = [self._stored_body(entry) for entry in entries]
+        await self._write(lambda ledger: ledger.restore(stream, bodies))
+
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
+        body = self._body(run, tombstone)
+        removed: int = await self._write(lambda ledger: ledger.prune(run, expected, body))
+        return removed
+
+    async def sweep(self, young: float) -> Swept:
+        """Looks for them without a lock, which takes long, and under the lock only at what was added since."""
+        before = self._wall() - young
+        path = self._reader.path
+        found = await asyncio.to_thread(unnamed, path, before)
+        swept: Swept = await self._write(lambda ledger: ledger.sweep(path, found, before))
+        return swept
+
     async def close(self) -> None:
         """Write what was handed over, and let go of the file."""
         if self._closed:
@@ -158,6 +194,14 @@ class SqliteJournal:
         if len(text) <= LIMIT or len(data := data_of(draft)) <= LIMIT:
             return Body(draft, text)
         return Body(draft, text, bytes.fromhex(self.keep(data)), len(data))
+
+    def _stored_body(self, entry: Stored) -> StoredBody:
+        data = data_in(entry.text) if len(entry.text) > LIMIT else b""
+        if len(data) <= LIMIT:
+            return StoredBody(entry.run_seq, entry.type, entry.id, entry.text)
+        return StoredBody(
+            entry.run_seq, entry.type, entry.id, entry.text[: -len(data) - 1], bytes.fromhex(self.keep(data))
+        )
 
     async def _write(self, work: Callable[[Ledger], Any]) -> Any:
         return await self._submit(work)
@@ -194,8 +238,5 @@ class SqliteJournal:
         if not job.written:
             self._unsent += job.contents
             return
-        for id, _ in job.contents:
+        for id, _, _ in job.contents:
             del self._waiting[id]
-            self._durable[id] = None
-            if len(self._durable) > _REMEMBERED:
-                del self._durable[next(iter(self._durable))]

@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
-from folkmoot.journal.artifacts import store_file, store_row
+from folkmoot.journal.artifacts import confirm_file, store_file, store_row
 from folkmoot.journal.bell import Bell
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.database import PATIENCE, begin, connect, explain, is_busy
@@ -39,13 +39,17 @@ _COMMIT_SIZE = 12_000
 """What a commit adds to the log beside its texts, roughly: the rest of the pages that it touches."""
 
 
+Content = tuple[str, bytes, float]
+
+
 class Job:
-    """Something to write, and the contents that must be durable no later; `done` learns what became of it."""
+    """Something to write, and the contents that must be durable no later, each with its id and the Unix time at
+    which it was kept; `done` learns what became of it."""
 
     __slots__ = ("contents", "done", "outcome", "work", "written")
 
     def __init__(
-        self, work: Callable[[Ledger], Any], contents: Sequence[tuple[str, bytes]], done: asyncio.Future[Any]
+        self, work: Callable[[Ledger], Any], contents: Sequence[Content], done: asyncio.Future[Any]
     ) -> None:
         self.work = work
         self.contents = contents
@@ -80,7 +84,7 @@ class Writer:
         """When the last commit in the event loop ended."""
         self._quick = True
         """So was the last commit."""
-        self._owed: dict[str, bytes] = {}
+        self._owed: dict[str, Content] = {}
         """Contents that go into the next transaction."""
         self._logged = 0
         self._broken: FolkmootError | None = None
@@ -178,13 +182,14 @@ class Writer:
         """The error, if nothing was written."""
         try:
             for job in jobs:
-                self._owed.update(job.contents)
-            for id, content in self._owed.items():
+                self._owed.update((content[0], content) for content in job.contents)
+            for id, content, _ in self._owed.values():
                 store_file(self._path.parent, id, content)
             begin(self._connection, patience)
             self._ledger.begin()
-            for id, content in self._owed.items():
-                store_row(self._connection, id, content)
+            for id, content, at in self._owed.values():
+                store_row(self._connection, id, content, at)
+                confirm_file(self._path.parent, id, content, at)
                 self._logged += len(content)
             for job in jobs:
                 try:
@@ -223,4 +228,4 @@ class Writer:
 
 
 def _is_large(job: Job) -> bool:
-    return any(len(content) > LIMIT for _, content in job.contents)
+    return any(len(content) > LIMIT for _, content, _ in job.contents)

@@ -28,7 +28,6 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         before=inv.before,
         turns_before=inv.turns_before,
         unlisted=kit.unlisted,
-        may_claim=inv.may_claim,
         last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
     )

@@ -82,8 +82,6 @@ class Invocation(Value):
     turns_before: int = 0
     reach: Reach = Reach()
     """Whom it may not call and which tools it may not have, because of those above it."""
-    may_claim: bool = True
-    """Otherwise nothing that it claims is ever verified."""
 
     @property
     def place(self) -> Place:

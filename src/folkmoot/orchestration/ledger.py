@@ -7,6 +7,7 @@ Since both happen without a pause between decision and record, parallel sessions
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -23,6 +24,7 @@ from folkmoot.domain.spans import conversation
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
+_ROUNDING = 1e-9
 _OWN = ("route:", "handoff:", "clarify:", "cycle:", "round:", "executor")
 
 
@@ -47,7 +49,8 @@ class Scope:
 
 
 class Ledger:
-    def __init__(self, limits: Limits, clock: Clock) -> None:
+    def __init__(self, limits: Limits, clock: Clock | None = None) -> None:
+        """Without a clock, for a run that is only looked at, no wall time is counted."""
         self._limits = limits
         self._clock = clock
         self._scopes: dict[str, list[Scope]] = {}
@@ -63,9 +66,7 @@ class Ledger:
             return
         if any(scope.owner == owner for scope in self._scopes.get(span, ())):
             return  # a child that is asked again goes on with what it had
-        elapsed = _seconds_between(since, self._clock.now()) if since else 0.0
-        scope = Scope(span, budget, owner, self._clock.monotonic() - elapsed)
-        self._scopes.setdefault(span, []).append(scope)
+        self._scopes.setdefault(span, []).append(Scope(span, budget, owner, self._began(since)))
 
     def fold(self, span: str, event: Event) -> None:
         match event:
@@ -114,6 +115,22 @@ class Ledger:
         self._admit(span)
         return ""
 
+    def overdrawn(self, span: str, of: Collection[str]) -> str:
+        """A limit around this place that is exceeded; there is none as long as everybody asks `allowance`."""
+        for prefix in _prefixes(span):
+            for scope in self._scopes.get(prefix, ()):
+                for name in of:
+                    limit, spent = getattr(scope.budget, name), getattr(self._tallies[prefix], name)
+                    if limit is not None and spent > limit + _ROUNDING:
+                        return f"{spent:.10g} {name} are spent or reserved; {scope.owner} has {limit:.10g}"
+        return ""
+
+    def _began(self, since: str) -> float:
+        if self._clock is None:
+            return 0.0
+        elapsed = _seconds_between(since, self._clock.now()) if since else 0.0
+        return self._clock.monotonic() - elapsed
+
     def _admit(self, span: str) -> None:
         span = conversation(span)
         if span in self._admitted:
@@ -146,7 +163,7 @@ class Ledger:
             rooms.append(("tokens", Room(left, f"{budget.tokens} tokens of {scope.owner}")))
         if budget.usd is not None:
             rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner}")))
-        if budget.wall:
+        if budget.wall and self._clock:
             left_s = budget.wall - (self._clock.monotonic() - scope.began)
             rooms.append(("seconds", Room(left_s, f"{budget.wall:g} s wall time of {scope.owner}")))
         return rooms

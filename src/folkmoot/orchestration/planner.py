@@ -104,7 +104,7 @@ def manifest(run: Run, inv: Invocation, role: str, planning: Planning, **more: o
 
 
 def _asked(run: Run, inv: Invocation, path: str, number: int, problems: list[str]) -> Invocation:
-    asked = replace(inv.part(run, "planner", f"{path}planner/try:{number}"), may_claim=False)
+    asked = inv.part(run, "planner", f"{path}planner/try:{number}")
     if not problems:
         return asked
     listed = "\n".join(f"- {problem}" for problem in problems)

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from folkmoot.domain.evidence import Evidence, demoted, judged, unknown
+from folkmoot.domain.evidence import Evidence, judged, unknown
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.report import FINAL_REPORT, Report
 from folkmoot.session.exits import Refusal, judge_report
 from folkmoot.session.state import State
 
-NOT_THEIRS = "whoever made it may not claim anything"
 _LISTED = 20
 """How many ids a model is reminded of."""
 
@@ -20,15 +19,13 @@ _LISTED = 20
 def judge_claims(state: State, report: Report, evidence: Evidence) -> Report | Refusal:
     """The report with each claim's true status; or why it is not taken, as long as its model may try again."""
     missing = dict.fromkeys(id for claim in report.claims for id in unknown(claim, evidence))
-    if missing and state.brief.may_claim and not state.last:
+    if missing and not state.last:
         return Refusal(reason=_remedy(state, list(missing), evidence))
-    return weighed(state, report, evidence)
+    return weighed(report, evidence)
 
 
-def weighed(state: State, report: Report, evidence: Evidence) -> Report:
+def weighed(report: Report, evidence: Evidence) -> Report:
     """The report as it stands, with each claim's true status."""
-    if not state.brief.may_claim:
-        return replace(report, claims=tuple(demoted(claim, NOT_THEIRS) for claim in report.claims))
     return replace(report, claims=tuple(judged(claim, evidence) for claim in report.claims))
 
 
@@ -37,7 +34,7 @@ def refused_for_claims(state: State, evidence: Evidence) -> Report | None:
     for call in _reports(state):
         report = judge_report(state.brief.agent, call)
         if isinstance(report, Report) and any(unknown(claim, evidence) for claim in report.claims):
-            return weighed(state, report, evidence)
+            return weighed(report, evidence)
     return None
 
 

@@ -131,7 +131,7 @@ def finished(state: State, site: Site, call: ToolCall, text: str, artifact: str)
 def evidence_line(state: State, site: Site) -> str:
     """What tells the model the id of a result; only an agent that is asked for claims has a use for it."""
     brief = state.brief
-    cites = brief.agent.output.claims and brief.may_claim
+    cites = brief.agent.output.claims
     return f"\n[evidence {_evidence(state, site)}]" if cites else ""
 
 

@@ -70,8 +70,6 @@ class Brief(Value):
     """Which part of the agent's work this is, if it works by a plan."""
     plan: str = ""
     """The plan that this session carries out, under contract."""
-    may_claim: bool = True
-    """Otherwise nothing that it claims is ever verified, whatever it cites."""
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""

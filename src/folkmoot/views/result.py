@@ -16,6 +16,7 @@ from folkmoot.domain.events import (
     RunCompleted,
     RunFailed,
     RunParked,
+    RunPruned,
     SessionStarted,
     ToolFailed,
     ToolFinished,
@@ -30,6 +31,8 @@ from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.plans import PlanView, plans
 from folkmoot.views.teams import TeamTranscript, team_transcripts
 
+_End = RunCompleted | RunFailed | RunCancelled | RunParked | RunPruned
+
 
 class Result:
     def __init__(self, run_id: str, drafts: Sequence[Draft], *, live: bool = False) -> None:
@@ -42,9 +45,9 @@ class Result:
         return f"<Result of {self.run_id}: {self.status}>"
 
     @cached_property
-    def _end(self) -> RunCompleted | RunFailed | RunCancelled | RunParked | None:
+    def _end(self) -> _End | None:
         last = self._drafts[-1].event if self._drafts else None
-        return last if isinstance(last, RunCompleted | RunFailed | RunCancelled | RunParked) else None
+        return last if isinstance(last, _End) else None
 
     @cached_property
     def _outcome(self) -> Outcome | None:
@@ -59,6 +62,8 @@ class Result:
                 return "failed"
             case RunCancelled():
                 return "cancelled"
+            case RunPruned():
+                return "pruned"
             case RunParked():
                 return "waiting"
             case _:

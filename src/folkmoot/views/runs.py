@@ -10,6 +10,7 @@ from folkmoot.domain.events import (
     RunCompleted,
     RunFailed,
     RunParked,
+    RunPruned,
     RunStarted,
 )
 from folkmoot.domain.value import Value
@@ -52,11 +53,14 @@ def run_rows(entries: Iterable[Entry], live: Collection[str]) -> list[RunRow]:
                 _end(rows, entry, "failed", error)
             case RunCancelled(reason=reason):
                 _end(rows, entry, "cancelled", reason)
+            case RunPruned(agent=agent, started_at=started, ended_at=ended):
+                rows[entry.stream] = RunRow(entry.stream, agent, "pruned", started, "", ended)
             case RunParked() if entry.stream not in live:
                 _end(rows, entry, "waiting")
             case event if event.type in DECISIONS:
                 _go_on(rows, entry, live)
-    return list(reversed(rows.values()))
+    # A tombstone stands where its run was pruned; of runs that began at once the later one comes first.
+    return sorted(reversed(rows.values()), key=lambda row: row.started_at, reverse=True)
 
 
 def _go_on(rows: dict[str, RunRow], entry: Entry, live: Collection[str]) -> None:

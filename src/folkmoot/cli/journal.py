@@ -1,0 +1,104 @@
+"""`folkmoot journal`: the journal as a whole, to another file and from another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from folkmoot.cli.call import AsJson, call_of, finished
+
+if TYPE_CHECKING:
+    from folkmoot.engine.importing import Imported
+
+app = typer.Typer(help="The journal as a whole: copy it, and take in another one.", no_args_is_help=True)
+
+
+@app.callback()
+def _journal() -> None:
+    """The journal as a whole: copy it, and take in another one."""
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.", show_default=False)],
+    as_json: AsJson = False,
+) -> int:
+    """Copy the whole journal with its artifacts to FILE, also while runs are under way.
+
+    FILE is there when all of it is on the disk, and not before. The copy is checked; the exit code is 1 if
+    something is wrong with it, and so with the journal.
+
+    \b
+    Examples:
+      folkmoot journal backup ../desk.backup
+    """
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.counting import counting
+    from folkmoot.cli.output import say, write_json
+    from folkmoot.cli.records import require_runs
+    from folkmoot.cli.verify import checked_file, write_verdict
+    from folkmoot.journal.backup import back_up
+
+    folder = require_runs(call_of(context).folder)
+    with counting("copying", "percent") as told:
+        size = back_up(folder, file, lambda part: told(round(part * 100)))
+    verdict = finished(checked_file(file))
+    entries = verdict.counts["entries"]
+    if as_json:
+        write_json({"file": str(file), "size": size, "entries": entries, "holds": verdict.holds})
+    elif verdict.holds:
+        say(f"{file}: {counted(entries, 'entry', 'entries')}, {size:,} bytes; every guarantee holds")
+    else:
+        write_verdict(verdict)
+    return 0 if verdict.holds else 1
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup or a bundle.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Take the runs of a backup or a bundle into the journal of this project.
+
+    Everything in FILE is checked first, and what was written after. Runs that are here already are left alone; if
+    one of the same name is another run, nothing is imported.
+
+    \b
+    Examples:
+      folkmoot journal import ../desk.backup
+      folkmoot journal import run.zip
+    """
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import say, write_json
+
+    done = finished(_import(call_of(context).folder, file))
+    if as_json:
+        write_json(done)
+    else:
+        entries = counted(done.entries, "entry", "entries")
+        say(f"{counted(done.runs, 'run')} imported, {entries}; {done.known:,} were here already")
+
+
+async def _import(folder: Path, file: Path) -> Imported:
+    from folkmoot.cli.counting import counting
+    from folkmoot.engine.importing import import_runs
+    from folkmoot.engine.workshop import open_journal
+    from folkmoot.errors import WrongUse
+    from folkmoot.journal.source import open_source
+
+    source = open_source(file)
+    try:
+        if not source.artifacts:
+            raise WrongUse(f"{file} holds no artifacts; import a backup or a bundle (`log export --bundle`)")
+        journal = open_journal(folder)
+        try:
+            with counting("checking") as told:
+                return await import_runs(journal, source, told)
+        finally:
+            await journal.close()
+    finally:
+        await source.close()

@@ -1,0 +1,56 @@
+"""C7: no tool call without a decision for exactly that call, and no call that no model asked for."""
+
+from __future__ import annotations
+
+from folkmoot.contract.fault import Guarantee, Place
+from folkmoot.domain.canonical import fingerprint
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import LlmResponse, ToolStarted
+from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested
+from folkmoot.domain.message import ToolCall
+
+_APPROVED = "approved: "
+
+
+class Gate:
+    guarantee: Guarantee = "C7"
+    takes: tuple[type[Event], ...] = (LlmResponse, ApprovalRequested, ApprovalApproved, ToolStarted)
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, LlmResponse] = {}
+        """By span: the last answer, whose calls are to be made."""
+        self._requested: dict[Place, ApprovalRequested] = {}
+        self._approved: set[str] = set()
+
+    def take(self, draft: Draft) -> str:
+        match draft.event:
+            case LlmResponse() as event:
+                self._wanted[draft.span] = event
+            case ApprovalRequested() as event:
+                self._requested[draft.span, event.turn, event.call] = event
+            case ApprovalApproved(id=id):
+                self._approved.add(id)
+            case ToolStarted() as event:
+                return self._judge(draft.span, event)
+        return ""
+
+    def _judge(self, span: str, event: ToolStarted) -> str:
+        if not event.decision:
+            return f"{event.tool} was called without a decision"
+        wanted = self._wanted.get(span)
+        calls = wanted.message.calls if wanted and wanted.turn == event.turn else ()
+        call = calls[event.call - 1] if 0 < event.call <= len(calls) else None
+        if call is None or (call.tool, call.arguments) != (event.tool, event.arguments):
+            return f"{event.tool} was called, and no recorded answer asks for this call"
+        return self._judge_approval(self._requested.get((span, event.turn, event.call)), event, call)
+
+    def _judge_approval(self, asked: ApprovalRequested | None, event: ToolStarted, call: ToolCall) -> str:
+        if asked is None:
+            unasked = event.decision.startswith(_APPROVED)
+            return f"{event.tool} was called as approved, and nobody was asked" if unasked else ""
+        if asked.id not in self._approved:
+            return f"{event.tool} was called, and {asked.id} is not approved"
+        if asked.hash != fingerprint(call):
+            return f"{event.tool} was called, and {asked.id} was given for another call"
+        return ""

@@ -1,0 +1,219 @@
+"""Checks everything that a journal, a backup, a bundle or an exported log can show, entry by entry.
+
+Remembered are the state of each run that has not ended yet, and of every stream where it ends. So memory is bounded
+by what was under way at once, not by the length of the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from folkmoot.contract.budgets import Budgets
+from folkmoot.contract.effects import Effects
+from folkmoot.contract.ends import Ends
+from folkmoot.contract.fault import Fault, Fold, Guarantee
+from folkmoot.contract.gate import Gate
+from folkmoot.contract.replay import NoTools, Replay
+from folkmoot.contract.stop import Stop
+from folkmoot.contract.verdict import Verdict
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
+from folkmoot.errors import JournalDamaged
+from folkmoot.journal.chain import Head, broken_link
+from folkmoot.journal.codec import UNREADABLE, place_of, to_entry
+from folkmoot.orchestration.kit import Kits
+from folkmoot.ports import Query, Stored
+
+_TOLD_EVERY = 5_000
+
+
+class Source(Protocol):
+    """What can be checked; every `ports.Journal` is one."""
+
+    def stored(self, query: Query) -> AsyncIterator[Stored]: ...
+
+    async def artifact(self, id: str) -> bytes: ...
+
+
+Told = Callable[[int], None]
+"""Told now and then how many entries were looked at."""
+
+
+async def verify(
+    source: Source, stream: str = "", *, artifacts: bool = True, told: Told | None = None
+) -> Verdict:
+    """All of it, or one stream. Without `artifacts` nothing is said about them, nor about what is pinned there."""
+    checking = _Checking(source, Verdict(artifacts=artifacts))
+    try:
+        async for stored in source.stored(Query(stream=stream)):
+            await checking.take(stored)
+            if told and stored.seq % _TOLD_EVERY == 0:
+                told(checking.verdict.counts["entries"])
+    except JournalDamaged as error:
+        checking.break_off(str(error))
+    return checking.done(stream)
+
+
+class _Run:
+    """The folds of a run that is under way."""
+
+    def __init__(self, ends: Ends, pinned: _Pinned | None, name: str) -> None:
+        self._folds: list[Fold] = [Effects(), Stop(), ends, Gate()]
+        self.replay: Replay | None = None
+        if pinned:
+            self.replay = Replay(name, pinned.graph, pinned.kits)
+            self._folds += [Budgets(pinned.graph), self.replay]
+
+    def folds_of(self, event: type[Event]) -> Iterable[Fold]:
+        """Those that look at such an event. Most look at few, and there may be a million events."""
+        if event not in _TAKERS:
+            _TAKERS[event] = tuple(fold for fold in _FOLDS if event in fold.takes)
+        takers = _TAKERS[event]
+        return [fold for fold in self._folds if type(fold) in takers]
+
+
+_FOLDS: tuple[type[Fold], ...] = (Effects, Stop, Ends, Gate, Budgets, Replay)
+_TAKERS: dict[type[Event], tuple[type[Fold], ...]] = {}
+
+
+class _Pinned(msgspec.Struct, frozen=True):
+    graph: Graph
+    kits: Kits
+
+
+class _Stream(msgspec.Struct):
+    head: Head | None = None
+    ends: Ends | None = None
+    """Absent in a stream that is no run, or whose beginning is missing."""
+
+
+class _Checking:
+    def __init__(self, source: Source, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self._source = source
+        self._streams: dict[str, _Stream] = {}
+        self._under_way: dict[str, _Run] = {}
+        self._pinned: dict[str, _Pinned | None] = {}
+        self._sizes: dict[str, int] = {}
+        """Of the artifacts that were looked at; -1 for one that is not as it was kept."""
+        self._buried: dict[str, Head] = {}
+        """Where pruned streams ended before."""
+        self._seq = 0
+
+    async def take(self, stored: Stored) -> None:
+        counts = self.verdict.counts
+        if not stored.stream:  # nobody can say what it was
+            self._fault("C2", stored, stored.fault or "it belongs to no run")
+            return
+        counts["entries"] += 1
+        stream = self._streams.get(stored.stream)
+        if stream is None:
+            stream = self._streams[stored.stream] = _Stream()
+            counts["streams"] += 1
+        if stored.seq <= self._seq:
+            self._fault("C2", stored, f"it stands behind entry {self._seq} of the journal")
+        self._seq = stored.seq
+        try:
+            entry = to_entry(stored)
+        except JournalDamaged as error:
+            place = place_of(stored.seq, stored.stream, stored.run_seq)
+            self._fault("C2", stored, str(error).removeprefix(f"{place}: "))
+            stream.head = Head(stored.run_seq, stored.id)
+            return
+        if fault := broken_link(stream.head, entry):
+            self._fault("C2", stored, fault)
+        stream.head = Head(entry.run_seq, entry.id)
+        await self._look_into(stored, entry, stream)
+
+    async def _look_into(self, stored: Stored, entry: Entry, stream: _Stream) -> None:
+        event, counts = entry.event, self.verdict.counts
+        counts[event.type] += 1
+        for id in named_by(event):
+            await self._look_at(id, stored, event.size if isinstance(event, ArtifactCreated) else -1)
+        if isinstance(event, ToolStarted):
+            counts[event.effect] += 1
+        elif isinstance(event, RunStarted) and entry.run_seq == 1:
+            await self._begin(stored, stream, event)
+        elif isinstance(event, RunPruned) and stream.ends is None:
+            counts["runs"] += 1
+            counts["pruned"] += 1
+            stream.ends = Ends()
+            self._buried[entry.stream] = Head(entry.run_seq - 1, entry.prev)
+        if stream.ends is None:
+            return
+        run = self._under_way.get(entry.stream)
+        for fold in run.folds_of(type(event)) if run else (stream.ends,):
+            if words := fold.take(entry.draft):
+                self._fault(fold.guarantee, stored, words)
+        if run and stream.ends.end:
+            self._end(entry.stream, run)
+
+    async def _begin(self, stored: Stored, stream: _Stream, event: RunStarted) -> None:
+        self.verdict.counts["runs"] += 1
+        stream.ends = Ends()
+        pinned = await self._graph(event.graph, stored)
+        self._under_way[stored.stream] = _Run(stream.ends, pinned, stored.stream)
+
+    def _end(self, name: str, run: _Run) -> None:
+        del self._under_way[name]
+        self.verdict.counts["ended"] += 1
+        self._count(run)
+
+    def _count(self, run: _Run) -> None:
+        if run.replay:
+            self.verdict.counts["followed"] += run.replay.followed
+            self.verdict.state_hash = run.replay.state_hash
+
+    def done(self, stream: str) -> Verdict:
+        for run in self._under_way.values():
+            self._count(run)
+        if not stream:
+            self.verdict.state_hash = ""
+        self.verdict.heads = {name: each.head for name, each in self._streams.items() if each.head}
+        self.verdict.heads |= self._buried
+        return self.verdict
+
+    def break_off(self, why: str) -> None:
+        """What cannot be read at all; what comes behind it is unknown."""
+        words = f"nothing can be read behind entry {self._seq}: {why}"
+        self.verdict.add(Fault("C1", "", 0, self._seq, "", words))
+
+    async def _look_at(self, id: str, stored: Stored, size: int) -> None:
+        """Each artifact once, however many entries name it."""
+        if not self.verdict.artifacts:
+            return
+        if id not in self._sizes:
+            self.verdict.counts["artifacts"] += 1
+            try:
+                self._sizes[id] = len(await self._source.artifact(id))
+            except KeyError:
+                self._sizes[id] = -1
+                self._fault("C1", stored, f"it names the artifact {id}, which is missing")
+            except JournalDamaged as error:
+                self._sizes[id] = -1
+                self._fault("C1", stored, str(error))
+        if size >= 0 and self._sizes[id] not in (-1, size):
+            self._fault("C1", stored, f"it names {size} bytes, and the artifact {id} has {self._sizes[id]}")
+
+    async def _graph(self, id: str, stored: Stored) -> _Pinned | None:
+        """What the run is pinned to; most runs share one."""
+        if id not in self._pinned:
+            self._pinned[id] = None
+            if self.verdict.artifacts and self._sizes.get(id, -1) >= 0:
+                try:
+                    graph = msgspec.json.decode(await self._source.artifact(id), type=Graph)
+                except UNREADABLE as error:
+                    self._fault("C4", stored, f"the project that it is pinned to cannot be read: {error}")
+                    return None
+                self.verdict.counts["graphs"] += 1
+                self._pinned[id] = _Pinned(graph, Kits(graph, NoTools()))
+        return self._pinned[id]
+
+    def _fault(self, guarantee: Guarantee, stored: Stored, words: str) -> None:
+        self.verdict.add(Fault(guarantee, stored.stream, stored.run_seq, stored.seq, stored.id, words))

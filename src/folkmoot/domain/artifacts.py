@@ -1,0 +1,28 @@
+"""Which artifacts an event names: they must be there as long as the event is."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from folkmoot.domain.event import Event
+
+_FIELDS = ("graph", "artifact", "artifact_ids")
+"""How events call what they name by its hash."""
+MENTIONED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+"""Whatever may be the hash of an artifact in the text of an entry; more than `named_by` finds, never less."""
+
+
+def named_by(event: Event) -> tuple[str, ...]:
+    if not (fields := _fields(type(event))):
+        return ()
+    named: list[str] = []
+    for field in fields:
+        value = getattr(event, field)
+        named += (value,) if isinstance(value, str) else value
+    return tuple(id for id in named if id)
+
+
+@cache
+def _fields(event: type[Event]) -> tuple[str, ...]:
+    return tuple(field for field in event.__struct_fields__ if field in _FIELDS)
