@@ -62,7 +62,7 @@ async def test_only_large_content_has_a_file_and_only_one(journal, files):
     id = journal.keep(LARGE)
     journal.keep(LARGE[:-1])
     await journal.append("run-1", ME, [draft()])
-    journal._durable.clear()
+    journal._contents._durable.clear()
     journal.keep(LARGE)
     await journal.append("run-1", Epoch(1), [draft()])
 
@@ -71,7 +71,7 @@ async def test_only_large_content_has_a_file_and_only_one(journal, files):
 
 async def test_the_same_small_content_has_one_row(journal):
     for _ in range(3):
-        journal._durable.clear()
+        journal._contents._durable.clear()
         journal.keep(b"small")
         await journal._write(lambda ledger: None)
 

@@ -15,7 +15,7 @@ import msgspec
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged, OperationFailed
 from folkmoot.journal.artifacts import fetch_file, fetch_row
-from folkmoot.journal.chain import broken_link
+from folkmoot.journal.chain import require_link
 from folkmoot.journal.codec import decode, place_of
 from folkmoot.journal.database import explain
 from folkmoot.ports import Claim, Post, Query
@@ -51,8 +51,8 @@ class Reader:
             done = 0
             for row in rows:
                 entry = await self._entry(row)
-                if linked and (before or not query.after) and (fault := broken_link(before, entry)):
-                    raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")
+                if linked and (before or not query.after):
+                    require_link(before, entry)
                 yield entry
                 before = entry
                 left -= 1

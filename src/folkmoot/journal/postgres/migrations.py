@@ -1,0 +1,55 @@
+"""Brings a project's schema up to date. Of several processes that try at once, one does it and the others wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from psycopg import AsyncConnection, sql
+
+from folkmoot.errors import JournalTooNew, OperationFailed, WrongUse
+from folkmoot.journal.migrations import known_migrations
+
+MIGRATIONS = known_migrations(Path(__file__).parent)
+LATEST = MIGRATIONS[-1].version
+
+
+async def prepare(connection: AsyncConnection[Any], schema: str, name: str, *, readonly: bool) -> None:
+    """See that the schema is of this release: by migrating it, or if it is only read by refusing another."""
+    version = await check_version(connection, schema, name)
+    if version == LATEST:
+        return
+    if readonly and not version:
+        raise WrongUse(f"nothing has run in {name} yet; `folkmoot run AGENT TEXT` starts something")
+    if readonly:
+        raise OperationFailed(f"{name} is of an older release; a command that may write brings it up to date")
+    async with connection.transaction():
+        # Freed with the end of the transaction, however that comes.
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
+        version = await check_version(connection, schema, name)
+        if not version:
+            await connection.execute(
+                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
+            )
+        for migration in MIGRATIONS:
+            if migration.version > version:
+                await connection.execute(migration.script.encode())
+        await connection.execute("UPDATE head SET change = change + 1")
+
+
+async def check_version(connection: AsyncConnection[Any], schema: str, name: str) -> int:
+    """Of the schema; 0 if there is none. Refuses one that is too new."""
+    table = f'"{schema}".release'
+    found = await (await connection.execute("SELECT to_regclass(%s)", (table,))).fetchone()
+    if not found or found[0] is None:
+        return 0
+    row = await (
+        await connection.execute("SELECT version, needs FROM release ORDER BY version DESC LIMIT 1")
+    ).fetchone()
+    version, needs = row or (0, "")
+    if version > LATEST:
+        raise JournalTooNew(
+            f"{name} has version {version}, this release knows versions up to {LATEST};"
+            f" it needs Folkmoot {needs} or newer"
+        )
+    return int(version)
