@@ -9,23 +9,20 @@ INSERT INTO release VALUES (1, '0.1.0');
 
 -- Whoever writes locks this one row first and keeps it until the commit. So positions become visible in their order.
 CREATE TABLE head (
-  seq     bigint NOT NULL,          -- of the last entry
-  streams bigint NOT NULL,          -- the number of the last stream
-  change  bigint NOT NULL           -- raised by each transaction that writes, so that others see that they must look
+  seq bigint NOT NULL               -- of the last entry
 );
-INSERT INTO head VALUES (0, 0, 0);
+INSERT INTO head VALUES (0);
 
 CREATE TABLE stream (
-  number bigint PRIMARY KEY,
-  name   bytea NOT NULL UNIQUE,
-  owner  text NOT NULL,
-  epoch  bigint NOT NULL,           -- raised by each claim; 0: nobody ever owned it
-  until  double precision NOT NULL  -- end of the lease, by moment()
+  name  bytea PRIMARY KEY,
+  owner text NOT NULL,
+  epoch bigint NOT NULL,            -- raised by each claim; 0: nobody ever owned it
+  until double precision NOT NULL   -- end of the lease, by moment()
 );
 
 CREATE TABLE entry (
   seq     bigint PRIMARY KEY,
-  stream  bigint NOT NULL,
+  stream  bytea NOT NULL,
   run_seq bigint NOT NULL,
   type    text NOT NULL,
   id      bytea NOT NULL,           -- SHA-256 of the text
@@ -53,3 +50,29 @@ CREATE INDEX post_of_run ON post (run) WHERE NOT taken;
 -- Leases go by the clock of the server, which is the same for all hosts: Unix time.
 CREATE FUNCTION moment() RETURNS double precision LANGUAGE sql VOLATILE
   AS 'SELECT extract(epoch FROM clock_timestamp())::double precision';
+
+-- What most transactions do, in one round trip: add entries to streams that are still as their writer remembers them.
+-- Gives the position before the first, or no row if a stream or the schema has changed; then nothing was written.
+CREATE FUNCTION add(
+  release_known integer, names bytea[], epochs bigint[], ends bigint[],
+  streams bytea[], run_seqs bigint[], types text[], ids bytea[], texts bytea[], datas bytea[]
+) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+DECLARE
+  last bigint;
+BEGIN
+  SELECT seq INTO last FROM head FOR UPDATE;
+  -- Each statement of a function sees what was committed before it began: all that was written under the lock.
+  IF release_known <> (SELECT max(version) FROM release) OR EXISTS (
+    SELECT FROM unnest(names, epochs, ends) AS known (name, epoch, run_seq)
+    WHERE (SELECT epoch FROM stream WHERE stream.name = known.name) IS DISTINCT FROM known.epoch
+    OR (SELECT max(entry.run_seq) FROM entry WHERE stream = known.name) IS DISTINCT FROM known.run_seq
+  ) THEN
+    RETURN;
+  END IF;
+  INSERT INTO entry SELECT last + place, new.stream, new.run_seq, new.type, new.id, new.text, new.data
+    FROM unnest(streams, run_seqs, types, ids, texts, datas)
+    WITH ORDINALITY AS new (stream, run_seq, type, id, text, data, place);
+  UPDATE head SET seq = last + cardinality(ids);
+  PERFORM pg_notify(current_schema(), '');
+  RETURN NEXT last;
+END $$;

@@ -46,7 +46,7 @@ class PostgresJournal:
         """As the port says. Who is cancelled while waiting does not know whether it was written."""
         try:
             bodies = [self._contents.body(stream, draft) for draft in drafts]
-            return self._submit([stream], lambda ledger: ledger.append(stream, expected, bodies))
+            return self._submit([stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True)
         except FolkmootError as error:
             refused: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
             refused.set_exception(error)
@@ -110,10 +110,12 @@ class PostgresJournal:
             await self._writer.close()
             await self._reader.close()
 
-    def _submit(self, streams: Sequence[str], work: Callable[[Ledger], Any]) -> asyncio.Future[Any]:
+    def _submit(
+        self, streams: Sequence[str], work: Callable[[Ledger], Any], *, appends: bool = False
+    ) -> asyncio.Future[Any]:
         self._check_writable()
         done = asyncio.get_running_loop().create_future()
-        self._writer.submit(Job(streams, work, self._contents.hand_over(), done))
+        self._writer.submit(Job(streams, work, self._contents.hand_over(), done, appends))
         return done
 
     def _check_writable(self) -> None:

@@ -1,14 +1,15 @@
-"""What happens inside a transaction: read what it needs, decide in memory, write all of it with the commit.
+"""What happens inside a transaction: each piece of work decides in memory, then all of it is written at once.
 
-Each piece of work checks first and changes after, so that a refused one leaves nothing behind and its neighbours in
-the same transaction do not notice. Where streams end and who owns them is remembered between transactions. That is safe because
-the head, whose lock is held until the commit, tells whether anyone else wrote since; then all of it is forgotten.
+Work checks first and changes after, so that a refused one leaves nothing behind and its neighbours in the same
+transaction do not notice. Streams are read under the lock of the head before anything is decided, except in the one
+case that matters most: entries for streams that were written before are added in a single round trip, and the
+database refuses them if a stream is no longer as it was left.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,76 +19,82 @@ from folkmoot.errors import Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body
 from folkmoot.journal.expectation import check
-from folkmoot.journal.postgres.server import Connection
+from folkmoot.journal.postgres.migrations import LATEST
+from folkmoot.journal.postgres.server import Connection, Server
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Version
 
 _REMEMBERED = 10_000
 
 
 class Ledger:
-    def __init__(self, channel: str, check_version: Callable[[Connection], Awaitable[object]]) -> None:
-        self._channel = channel
-        self._check_version = check_version
-        self.forget()
-
-    def forget(self) -> None:
-        """After a transaction that failed, nothing that was remembered can be relied on."""
-        self._seq = self._numbers = 0
-        self._change = -1
+    def __init__(self, server: Server) -> None:
+        self._server = server
         self._now = 0.0
         self._streams: dict[str, _Stream] = {}
+        """As they were left."""
         self._clear()
 
     def _clear(self) -> None:
-        self._entries: list[tuple[int, int, str, bytes, bytes, bytes | None]] = []
-        self._moved: dict[int, _Stream] = {}
+        self._known: dict[str, tuple[int, int]] = {}
+        """Epoch and end of each stream as it was when the transaction began."""
+        self._new: list[_New] = []
+        self._moved: dict[str, _Stream] = {}
         self._posts: list[tuple[bytes, str, bytes, bytes]] = []
         self._taken: list[int] = []
 
-    async def begin(self, connection: Connection, names: Iterable[str]) -> None:
-        """Lock the head, and learn about the streams of these names."""
-        wanted = {name for name in names if name not in self._streams}
-        async with connection.pipeline():
-            await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            head = await _select(connection, "SELECT seq, streams, change, moment() FROM head FOR UPDATE")
-            found = await _select(connection, _FIND, [_named(wanted)]) if wanted else None
-        self._seq, self._numbers, change, self._now = await head.fetchone()
-        if found:
-            self._remember(await found.fetchall())
-        if change != self._change or len(self._streams) > _REMEMBERED:
-            self._streams.clear()
-            self._change = change
-            await self._check_version(connection)
-            found = await _select(connection, _FIND, [_named(names)])
-            self._remember(await found.fetchall())
+    def forget(self) -> None:
+        """After a transaction that failed: nothing of it was written, but it was remembered."""
+        self._streams.clear()
+        self._clear()
 
-    def append(self, stream: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
-        known = self._streams.get(stream)
-        if known is None:
-            check(stream, expected, 0, None)
-            self._numbers += 1
-            known = self._streams[stream] = self._moved[self._numbers] = _Stream(self._numbers, stream)
+    def remembers(self, streams: Iterable[str]) -> bool:
+        return all(stream in self._streams for stream in streams)
+
+    async def begin(self, connection: Connection, streams: Iterable[str]) -> int:
+        """Lock the head, and learn how these streams stand. Gives the position of the last entry."""
+        self.forget()
+        await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        ((seq, self._now),) = await _select(connection, "SELECT seq, moment() FROM head FOR UPDATE")
+        await self._server.check_version(connection)
+        for name, *rest, run_seq, id in await _select(connection, _FIND, [*map(str.encode, streams)]):
+            stream = _Stream(name.decode(), *rest, run_seq or 0, id.hex() if id else ORIGIN)
+            self._streams[stream.name] = stream
+        return int(seq)
+
+    def append(self, name: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
+        """A list that is filled when the entries have their positions."""
+        stream = self._streams.get(name)
+        if stream is None:
+            check(name, expected, 0, None)
+            stream = self._streams[name] = self._moved[name] = _Stream(name)
             if isinstance(expected, NewRun):
-                known.owner, known.epoch, known.until = expected.owner, 1, self._now + expected.lease
+                stream.owner, stream.epoch, stream.until = expected.owner, 1, self._now + expected.lease
         else:
-            check(stream, expected, known.epoch, known.run_seq)
-        return [self._add(known, body) for body in bodies]
+            check(name, expected, stream.epoch, stream.run_seq)
+        self._known.setdefault(name, (stream.epoch, stream.run_seq))
+        entries: list[Entry] = []
+        for body in bodies:
+            stream.run_seq += 1
+            prev, (text, stream.id) = stream.id, seal(stream.id, stream.run_seq, body.text)
+            self._new.append(_New(entries, body, name, stream.run_seq, stream.id, prev, text))
+        return entries
 
     def claim(self, run: str, owners: tuple[str, str], lease: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
         stream = self._existing(run)
         if stream.owner not in owners and stream.until > self._now:
             raise Held(run, stream.owner)
-        stream.owner, stream.epoch = owners[0], stream.epoch + 1
-        self._hold(stream, self._now + lease)
+        stream.owner, stream.epoch, stream.until = owners[0], stream.epoch + 1, self._now + lease
+        self._moved[run] = stream
         return Claim(run, owners[0], stream.epoch, live=True)
 
     def renew(self, claims: Sequence[Claim], lease: float) -> None:
-        """For so many seconds; none lets go."""
+        """For so many seconds from now; none lets go."""
         for claim in claims:
             stream = self._streams.get(claim.run)
             if stream and stream.epoch == claim.epoch:
-                self._hold(stream, self._now + lease if lease else 0.0)
+                stream.until = self._now + lease if lease else 0.0
+                self._moved[claim.run] = stream
 
     def post(self, run: str, kind: str, body: str) -> None:
         self._existing(run)
@@ -96,73 +103,60 @@ class Ledger:
     def take(self, post: Post) -> None:
         self._taken.append(post.id)
 
-    @property
-    def proof(self) -> Proof | None:
-        """What is found in the database if this transaction was committed, and only then. None if it may as well be
-        repeated: a claim, a renewal or a take twice is the same as once."""
-        if self._entries:
-            number, run_seq, _, id, *_ = self._entries[-1]
-            return "SELECT 1 FROM entry WHERE stream = %s AND run_seq = %s AND id = %s", (number, run_seq, id)
+    async def add(self, connection: Connection) -> int | None:
+        """Write entries, and nothing else, if their streams still stand as they are remembered. The position of the
+        last entry before them; None if nothing was written."""
+        if not self._new:
+            return None
+        known = [(name.encode(), *known) for name, known in self._known.items()]
+        rows = await _select(connection, _ADD, LATEST, *_columns(known), *_columns(map(_row, self._new)))
+        return rows[0][0] if rows else None
+
+    async def commit(self, connection: Connection, last: int) -> None:
+        """Write everything after that position."""
+        if self._moved:
+            await connection.execute(_MOVE, _columns(map(_stored, self._moved.values())))
         if self._posts:
-            return "SELECT 1 FROM post WHERE token = %s", (self._posts[-1][-1],)
-        return None
+            await connection.execute(_POST, _columns(self._posts))
+        if self._taken:
+            await connection.execute("UPDATE post SET taken = true WHERE id = ANY(%s)", (self._taken,))
+        if self._new:
+            await connection.execute(_APPEND, (last, *_columns(map(_row, self._new))))
+            await connection.execute("UPDATE head SET seq = %s", (last + len(self._new),))
+            await connection.execute("SELECT pg_notify(%s, '')", (self._server.schema,))
+        await connection.execute("COMMIT")
 
-    async def commit(self, connection: Connection, contents: Sequence[tuple[str, bytes]]) -> None:
-        """Write everything, in one round trip with the commit. If it raises, ask for the proof."""
-        async with connection.pipeline():
-            for id, content in contents:
-                await connection.execute(_KEEP, (bytes.fromhex(id), content))
-            if self._moved:
-                await connection.execute(_MOVE, _columns(map(_stored, self._moved.values()), 5))
-            if self._posts:
-                await connection.execute(_POST, _columns(self._posts, 4))
-            if self._taken:
-                await connection.execute("UPDATE post SET taken = true WHERE id = ANY(%s)", (self._taken,))
-            if self._entries:
-                await connection.execute(
-                    _APPEND, (self._seq - len(self._entries), *_columns(self._entries, 6), self._channel)
-                )
-            if self._entries or self._moved:
-                self._change += 1
-                await connection.execute(
-                    "UPDATE head SET seq = %s, streams = %s, change = %s",
-                    (self._seq, self._numbers, self._change),
-                )
-            await connection.execute("COMMIT")
+    async def find(self, connection: Connection) -> int | None:
+        """Whether a commit of which nothing was heard has happened: the position before its first entry if so.
+
+        A claim, a renewal or a take can be repeated, and leaves no trace of its own. It is asked under the lock: the
+        server may not have noticed yet that its client is gone, and still be committing.
+        """
+        async with connection.transaction():
+            await connection.execute("SELECT 1 FROM head FOR UPDATE")
+            if self._new:
+                name, run_seq, _, id, *_ = _row(self._new[-1])
+                where = "stream = %s AND run_seq = %s AND id = %s"
+                rows = await _select(connection, f"SELECT seq FROM entry WHERE {where}", name, run_seq, id)
+                return rows[0][0] - len(self._new) if rows else None
+            token = self._posts[-1][-1] if self._posts else b""
+            return 0 if await _select(connection, "SELECT 1 FROM post WHERE token = %s", token) else None
+
+    def settle(self, last: int) -> None:
+        """After the commit: give the entries their positions."""
+        for seq, new in enumerate(self._new, last + 1):
+            new.entries.append(Entry(seq, new.run_seq, new.id, new.prev, new.stream, new.body.draft, new.text))
         self._clear()
-
-    def _add(self, stream: _Stream, body: Body) -> Entry:
-        prev = stream.id
-        text, id = seal(prev, stream.run_seq + 1, body.text)
-        self._seq += 1
-        stream.run_seq += 1
-        stream.id = id
-        type = body.draft.event.type
-        self._entries.append(
-            (stream.number, stream.run_seq, type, bytes.fromhex(id), body.row(text), body.data or None)
-        )
-        return Entry(self._seq, stream.run_seq, id, prev, stream.name, body.draft, text)
-
-    def _hold(self, stream: _Stream, until: float) -> None:
-        stream.until = until
-        self._moved[stream.number] = stream
+        if len(self._streams) > _REMEMBERED:
+            self._streams.clear()
 
     def _existing(self, run: str) -> _Stream:
         if run not in self._streams:
             raise WrongUse(f"there is no run {run!r}")
         return self._streams[run]
 
-    def _remember(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        for number, name, owner, epoch, until, run_seq, id in rows:
-            stream = _Stream(number, name.decode(), owner, epoch, until, run_seq or 0, id.hex() if id else ORIGIN)
-            self._streams[stream.name] = stream
-
-
-Proof = tuple[str, tuple[object, ...]]
-
 
 class _Stream(msgspec.Struct):
-    number: int
     name: str
     owner: str = ""
     epoch: int = 0
@@ -171,36 +165,47 @@ class _Stream(msgspec.Struct):
     id: str = ORIGIN
 
 
+class _New(msgspec.Struct, gc=False):
+    """An entry that has its place in its stream, but none in the journal yet."""
+
+    entries: list[Entry]
+    body: Body
+    stream: str
+    run_seq: int
+    id: str
+    prev: str
+    text: bytes
+
+
+_ROWS = "%b::bytea[], %s::bigint[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[]"
+_ADD = f"SELECT * FROM add(%s, %b::bytea[], %s::bigint[], %s::bigint[], {_ROWS})"
+_APPEND = f"""
+INSERT INTO entry SELECT %s + place, stream, run_seq, type, id, text, data
+FROM unnest({_ROWS}) WITH ORDINALITY AS new (stream, run_seq, type, id, text, data, place)"""
 _FIND = """
-SELECT number, name, owner, epoch, until, run_seq, id FROM stream LEFT JOIN LATERAL
-  (SELECT run_seq, id FROM entry WHERE stream = number ORDER BY run_seq DESC LIMIT 1) AS last ON true
+SELECT name, owner, epoch, until, run_seq, id FROM stream LEFT JOIN LATERAL
+  (SELECT run_seq, id FROM entry WHERE stream = name ORDER BY run_seq DESC LIMIT 1) AS last ON true
 WHERE name = ANY(%s)"""
-_KEEP = "INSERT INTO artifact VALUES (%b, %b) ON CONFLICT DO NOTHING"
 _MOVE = """
-INSERT INTO stream SELECT * FROM unnest(%s::bigint[], %b::bytea[], %s::text[], %s::bigint[], %s::float8[])
-ON CONFLICT (number) DO UPDATE SET owner = excluded.owner, epoch = excluded.epoch, until = excluded.until"""
+INSERT INTO stream SELECT * FROM unnest(%b::bytea[], %s::text[], %s::bigint[], %s::float8[])
+ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = excluded.epoch, until = excluded.until"""
 _POST = """
 INSERT INTO post (run, kind, body, token) SELECT * FROM unnest(%b::bytea[], %s::text[], %b::bytea[], %b::bytea[])"""
-_APPEND = """
-WITH added AS (INSERT INTO entry SELECT %s + place, stream, run_seq, type, id, text, data
-  FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[])
-  WITH ORDINALITY AS new (stream, run_seq, type, id, text, data, place))
-SELECT pg_notify(%s, '')"""
+
+
+def _row(new: _New) -> tuple[object, ...]:
+    type, data = new.body.draft.event.type, new.body.data or None
+    return new.stream.encode(), new.run_seq, type, bytes.fromhex(new.id), new.body.row(new.text), data
 
 
 def _stored(stream: _Stream) -> tuple[object, ...]:
-    return stream.number, stream.name.encode(), stream.owner, stream.epoch, stream.until
+    return stream.name.encode(), stream.owner, stream.epoch, stream.until
 
 
-def _columns(rows: Iterable[Sequence[object]], count: int) -> tuple[list[object], ...]:
-    columns = tuple(map(list, zip(*rows, strict=True)))
-    assert len(columns) == count
-    return columns
+def _columns(rows: Iterable[Sequence[object]]) -> list[list[object]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _named(names: Iterable[str]) -> list[bytes]:
-    return [name.encode() for name in names]
-
-
-async def _select(connection: Connection, query: str, values: Sequence[object] = ()) -> Any:
-    return await connection.cursor(binary=True).execute(query, values)
+async def _select(connection: Connection, query: str, *values: object) -> Any:
+    cursor = await connection.cursor(binary=True).execute(query.encode(), values)
+    return await cursor.fetchall()

@@ -34,14 +34,12 @@ async def prepare(connection: AsyncConnection[Any], schema: str, name: str, *, r
         for migration in MIGRATIONS:
             if migration.version > version:
                 await connection.execute(migration.script.encode())
-        await connection.execute("UPDATE head SET change = change + 1")
 
 
 async def check_version(connection: AsyncConnection[Any], schema: str, name: str) -> int:
     """Of the schema; 0 if there is none. Refuses one that is too new."""
-    table = f'"{schema}".release'
-    found = await (await connection.execute("SELECT to_regclass(%s)", (table,))).fetchone()
-    if not found or found[0] is None:
+    exists = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'release'"
+    if not await (await connection.execute(exists, (schema,))).fetchone():
         return 0
     row = await (
         await connection.execute("SELECT version, needs FROM release ORDER BY version DESC LIMIT 1")

@@ -58,7 +58,7 @@ class Reader:
 
     async def claims(self) -> list[Claim]:
         rows = await self._select(
-            "SELECT name, owner, epoch, until > moment() FROM stream WHERE epoch > 0 ORDER BY number"
+            "SELECT name, owner, epoch, until > moment() FROM stream WHERE epoch > 0 ORDER BY name"
         )
         return [Claim(name.decode(), owner, epoch, live=live) for name, owner, epoch, live in rows]
 
@@ -80,10 +80,10 @@ class Reader:
             if all(type.startswith(("run.", "session.")) for type in query.types):
                 condition += f" AND {_LISTED}"
         if query.stream:
-            condition += " AND stream = (SELECT number FROM stream WHERE name = %s)"
+            condition += " AND stream = %s"
             wanted.append(query.stream.encode())
         return await self._select(
-            "SELECT seq, name, run_seq, id, text, data, (SELECT seq FROM head) AS last FROM entry JOIN stream ON number = stream"
+            "SELECT seq, stream, run_seq, id, text, data, (SELECT seq FROM head) AS last FROM entry"
             f" WHERE seq > %s AND seq <= %s{condition}"
             f" ORDER BY seq {'DESC' if query.newest_first else 'ASC'} LIMIT {size}",
             low,

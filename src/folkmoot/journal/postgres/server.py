@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from folkmoot.domain.settings import Storage
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
-from folkmoot.journal.postgres.migrations import prepare
+from folkmoot.journal.postgres.migrations import check_version, prepare
 
 Connection = AsyncConnection[tuple[object, ...]]
 
@@ -36,7 +36,7 @@ class Server:
         """Also the channel on which its followers hear of new entries."""
         self.reached = False
         """Whether there ever was a connection: who never reached it is told so at once."""
-        self.readonly = readonly
+        self._readonly = readonly
         try:
             given = conninfo_to_dict(storage.url or "")
         except psycopg.ProgrammingError:  # its text may hold the password
@@ -62,12 +62,16 @@ class Server:
                 "SELECT set_config('synchronous_commit', 'on', false)"
                 " WHERE current_setting('synchronous_commit') = 'off'"
             )
-            await prepare(connection, self.schema, self.name, readonly=self.readonly)
+            await prepare(connection, self.schema, self.name, readonly=self._readonly)
         except BaseException:
             await connection.close()
             raise
         self.reached = True
         return connection
+
+    async def check_version(self, connection: Connection) -> None:
+        """Another process may have brought the schema to a newer release meanwhile."""
+        await check_version(connection, self.schema, self.name)
 
     def explain(self, error: Exception) -> FolkmootError:
         """What an error means for the journal."""

@@ -1,21 +1,21 @@
 """Writes to a project's schema: many jobs, one transaction. Only this file commits.
 
 What comes in while a transaction is under way is the next one. When the connection is lost in the midst of a commit,
-its outcome is unknown; then the database is asked for the proof, and the jobs are begun anew only if it is not there.
+its outcome is unknown; then the database is asked what stands in it, and the jobs are begun anew only if they are not
+there.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from folkmoot.errors import FolkmootError, OperationFailed
-from folkmoot.journal.postgres.ledger import Ledger, Proof
+from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.line import Line
-from folkmoot.journal.postgres.migrations import check_version
 from folkmoot.journal.postgres.server import Connection, Server
 
 _MOST = 500
@@ -29,8 +29,11 @@ class Job:
     streams: Sequence[str]
     """Those that `work` looks at."""
     work: Callable[[Ledger], Any]
+    """May be asked several times; the last time counts."""
     contents: Sequence[tuple[str, bytes]]
     done: asyncio.Future[Any]
+    appends: bool = False
+    """And does nothing else."""
     outcome: Any = None
     written: bool = False
     """Whether its transaction was committed, even if the work itself was refused."""
@@ -39,19 +42,19 @@ class Job:
 @dataclass(slots=True)
 class _Batch:
     jobs: list[Job]
-    contents: dict[str, bytes] = field(default_factory=dict)
     uncertain: bool = False
     """A commit was sent, and nothing was heard of it."""
-    proof: Proof | None = None
+
+    @property
+    def streams(self) -> list[str]:
+        return [name for job in self.jobs for name in job.streams]
 
 
 class Writer:
     def __init__(self, server: Server, settled: Callable[[Sequence[Job]], None]) -> None:
         self._line = Line(server)
         self._settled = settled
-        self._ledger = Ledger(server.schema, partial(check_version, schema=server.schema, name=server.name))
-        self._used: Connection | None = None
-        """The connection that the ledger's memory is of."""
+        self._ledger = Ledger(server)
         self._waiting: list[Job] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -81,40 +84,59 @@ class Writer:
 
     async def _perform(self, batch: _Batch) -> FolkmootError | None:
         """The error, if nothing was written or nobody knows whether it was."""
-        for job in batch.jobs:
-            batch.contents.update(job.contents)
+        contents = {id: content for job in batch.jobs for id, content in job.contents}
         try:
+            if contents:
+                await self._line.use(partial(_keep, contents))
             await self._line.use(partial(self._transact, batch))
         # Whatever it is, those who wait must learn of it, and a task has no caller.
         except Exception as error:
-            self._used = None
-            doubt = "; whether the last entries were written is unknown, reading them tells" if batch.uncertain else ""
-            return OperationFailed(f"{error}{doubt}")
+            self._ledger.forget()
+            if batch.uncertain:
+                return OperationFailed(f"{error}; whether the last entries were written is unknown: read them")
+            return error if isinstance(error, FolkmootError) else OperationFailed(str(error))
         return None
 
     async def _transact(self, batch: _Batch, connection: Connection) -> None:
+        """One attempt, after others that may have succeeded without anyone hearing of it."""
+        last: int | None = None
         if batch.uncertain:
-            if batch.proof and await _is_there(connection, batch.proof):
-                return
+            last = await self._ledger.find(connection)
             batch.uncertain = False
-        if connection is not self._used:
-            self._ledger.forget()
-        self._used = None  # until this transaction has succeeded
-        await self._ledger.begin(connection, [name for job in batch.jobs for name in job.streams])
+        elif all(job.appends for job in batch.jobs) and self._ledger.remembers(batch.streams):
+            last = await self._add(batch, connection)
+        if last is None:
+            last = await self._ledger.begin(connection, batch.streams)
+            self._work(batch)
+            batch.uncertain = True
+            await self._ledger.commit(connection, last)
+            batch.uncertain = False
+        self._ledger.settle(last)
+
+    async def _add(self, batch: _Batch, connection: Connection) -> int | None:
+        """In one round trip; None if that cannot be. A refusal is final only if it is read under the lock."""
+        if not self._work(batch):
+            return None
+        batch.uncertain = True
+        last = await self._ledger.add(connection)
+        batch.uncertain = False
+        return last
+
+    def _work(self, batch: _Batch) -> bool:
+        """Whether nothing was refused."""
         for job in batch.jobs:
             try:
                 job.outcome = job.work(self._ledger)
             except FolkmootError as refusal:
                 job.outcome = refusal
-        batch.proof = self._ledger.proof
-        batch.uncertain = True
-        await self._ledger.commit(connection, list(batch.contents.items()))
-        batch.uncertain = False
-        self._used = connection
+        return not any(isinstance(job.outcome, FolkmootError) for job in batch.jobs)
 
 
-async def _is_there(connection: Connection, proof: Proof) -> bool:
-    """Asked under the lock: the server may not have noticed yet that its client is gone, and still be committing."""
-    async with connection.transaction():
-        await connection.execute("SELECT 1 FROM head FOR UPDATE")
-        return await (await connection.execute(*proof)).fetchone() is not None
+async def _keep(contents: Mapping[str, bytes], connection: Connection) -> None:
+    """Before the entries that name them; what nobody names does no harm. In order, so that no two wait for each
+    other."""
+    ids = sorted(contents)
+    await connection.execute(
+        "INSERT INTO artifact SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT DO NOTHING",
+        ([*map(bytes.fromhex, ids)], [contents[id] for id in ids]),
+    )
