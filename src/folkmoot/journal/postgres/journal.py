@@ -46,7 +46,9 @@ class PostgresJournal:
         """As the port says. Who is cancelled while waiting does not know whether it was written."""
         try:
             bodies = [self._contents.body(stream, draft) for draft in drafts]
-            return self._submit([stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True)
+            return self._submit(
+                [stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True
+            )
         except FolkmootError as error:
             refused: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
             refused.set_exception(error)

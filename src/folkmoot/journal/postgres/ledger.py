@@ -56,8 +56,11 @@ class Ledger:
         await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         ((seq, self._now),) = await _select(connection, "SELECT seq, moment() FROM head FOR UPDATE")
         await self._server.check_version(connection)
-        for name, *rest, run_seq, id in await _select(connection, _FIND, [*map(str.encode, streams)]):
-            stream = _Stream(name.decode(), *rest, run_seq or 0, id.hex() if id else ORIGIN)
+        for name, owner, epoch, until, run_seq, id in await _select(
+            connection, _FIND, [*map(str.encode, streams)]
+        ):
+            end = (run_seq, id.hex()) if id else (0, ORIGIN)
+            stream = _Stream(name.decode(), owner, epoch, until, *end)
             self._streams[stream.name] = stream
         return int(seq)
 
@@ -145,7 +148,9 @@ class Ledger:
     def settle(self, last: int) -> None:
         """After the commit: give the entries their positions."""
         for seq, new in enumerate(self._new, last + 1):
-            new.entries.append(Entry(seq, new.run_seq, new.id, new.prev, new.stream, new.body.draft, new.text))
+            new.entries.append(
+                Entry(seq, new.run_seq, new.id, new.prev, new.stream, new.body.draft, new.text)
+            )
         self._clear()
         if len(self._streams) > _REMEMBERED:
             self._streams.clear()

@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, sql
 
-from folkmoot.errors import JournalTooNew, OperationFailed, WrongUse
+from folkmoot.errors import JournalTooNew, OperationFailed
 from folkmoot.journal.migrations import known_migrations
 
 MIGRATIONS = known_migrations(Path(__file__).parent)
@@ -15,12 +15,11 @@ LATEST = MIGRATIONS[-1].version
 
 
 async def prepare(connection: AsyncConnection[Any], schema: str, name: str, *, readonly: bool) -> None:
-    """See that the schema is of this release: by migrating it, or if it is only read by refusing another."""
+    """See that the schema is of this release, by migrating it. If it is only read, none is made and an older one is
+    refused."""
     version = await check_version(connection, schema, name)
-    if version == LATEST:
+    if version == LATEST or (readonly and not version):
         return
-    if readonly and not version:
-        raise WrongUse(f"nothing has run in {name} yet; `folkmoot run AGENT TEXT` starts something")
     if readonly:
         raise OperationFailed(f"{name} is of an older release; a command that may write brings it up to date")
     async with connection.transaction():
@@ -28,9 +27,7 @@ async def prepare(connection: AsyncConnection[Any], schema: str, name: str, *, r
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
         version = await check_version(connection, schema, name)
         if not version:
-            await connection.execute(
-                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
-            )
+            await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
         for migration in MIGRATIONS:
             if migration.version > version:
                 await connection.execute(migration.script.encode())

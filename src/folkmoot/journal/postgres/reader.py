@@ -7,6 +7,8 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from psycopg.errors import UndefinedTable
+
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.artifacts import sound
@@ -106,7 +108,10 @@ class Reader:
 
     async def _select(self, statement: str, *values: object) -> list[Any]:
         async def select(connection: Connection) -> list[Any]:
-            cursor = await connection.cursor(binary=True).execute(statement.encode(), values)
+            try:
+                cursor = await connection.cursor(binary=True).execute(statement.encode(), values)
+            except UndefinedTable:  # nothing has run yet, and who only reads makes nothing
+                return []
             return await cursor.fetchall()
 
         return await self._line.use(select)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -17,7 +19,7 @@ PATIENCE = 30.0
 
 _STALLED = 10
 """Seconds after which the server ends a transaction whose process has stopped in the midst of it: all others wait."""
-_USUAL = {
+_USUAL: dict[str, Any] = {
     "application_name": "folkmoot",
     "connect_timeout": 10,
     "keepalives_idle": 10,

@@ -93,7 +93,9 @@ class Writer:
         except Exception as error:
             self._ledger.forget()
             if batch.uncertain:
-                return OperationFailed(f"{error}; whether the last entries were written is unknown: read them")
+                return OperationFailed(
+                    f"{error}; whether the last entries were written is unknown: read them"
+                )
             return error if isinstance(error, FolkmootError) else OperationFailed(str(error))
         return None
 
