@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import psycopg
@@ -47,7 +48,16 @@ class Server:
 
     async def connect(self) -> Connection:
         """One attempt. The schema is brought up to date unless it is only read; raises what `psycopg` raises."""
-        connection = await AsyncConnection.connect(self._conninfo, autocommit=True)
+        connecting = asyncio.ensure_future(AsyncConnection.connect(self._conninfo, autocommit=True))
+        try:
+            await asyncio.wait([connecting])
+        except asyncio.CancelledError:
+            # Cancelled itself, it would leave a connection behind that nobody knows and the server keeps.
+            await asyncio.wait([connecting])
+            if not connecting.exception():
+                await connecting.result().close()
+            raise
+        connection = connecting.result()
         try:
             await connection.execute(
                 sql.SQL(
@@ -85,6 +95,15 @@ class Server:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             text += "; the user needs the right to create a schema in this database, or to use the project's"
         return OperationFailed(f"{self.name}: {text}")
+
+
+async def weaknesses(storage: Storage) -> list[str]:
+    """Settings of the server under which a power cut can lose what was acknowledged."""
+    async with await Server(storage, readonly=True).connect() as connection:
+        cursor = await connection.execute(
+            "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'"
+        )
+        return [str(name) for (name,) in await cursor.fetchall()]
 
 
 def is_passing(error: Exception) -> bool:
