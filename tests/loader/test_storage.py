@@ -69,7 +69,7 @@ def test_it_cannot_be_set_for_one_command(tmp_path):
         tmp_path, {"a.ai": "models: [openai/gpt-5-mini]"}, flags={"storage.url": "postgresql://x/y"}
     )
 
-    assert found.endswith("holds for all commands alike; use folkmoot.yaml or FOLKMOOT_STORAGE_URL")
+    assert found.endswith("`storage.url` must hold for all commands alike; set it in folkmoot.yaml")
 
 
 def test_no_password_is_shown_or_pinned(tmp_path):

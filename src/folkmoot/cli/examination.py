@@ -125,7 +125,7 @@ def _journal(folder: Path) -> Finding:
 
 
 async def _shared_journal(folder: Path, storage: Storage) -> Finding:
-    runs = await _read_journal(folder)
+    runs = await _read_journal(folder)  # first: it says what is missing to read it at all
     from folkmoot.journal.postgres.server import weaknesses
 
     if weak := await weaknesses(storage):

@@ -69,8 +69,7 @@ def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Find
             findings.warning(Place(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
     for key, text in flags.items():
         if key.startswith("storage."):
-            message = f"`{key}` holds for all commands alike; use folkmoot.yaml or {_variable(tuple(key.split('.')))}"
-            findings.error(Place(FLAG), message)
+            findings.error(Place(FLAG), f"`{key}` must hold for all commands alike; set it in folkmoot.yaml")
         elif key in _settable():
             found |= _read(key, key, text, Place(FLAG), FLAG, findings)
         else:

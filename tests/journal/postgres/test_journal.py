@@ -221,7 +221,7 @@ async def test_a_server_that_stays_away_is_a_clear_error_and_its_return_heals_ev
     await journal.append("run-1", ME, [draft()])
     postgres.kill()
     try:
-        with pytest.raises(OperationFailed, match="no answer for 0 s; what waited for it was given up"):
+        with pytest.raises(OperationFailed, match=r"no answer for 0 s; .* given up \(.*connect"):
             await journal.append("run-1", Epoch(1), [draft(ASKED)])
         with pytest.raises(OperationFailed, match="no answer"):
             await read(journal)

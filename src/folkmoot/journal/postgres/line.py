@@ -27,6 +27,8 @@ class Line:
         self._connecting = asyncio.Lock()
         self._users: set[asyncio.Future[None]] = set()
         self._over = False
+        self._trouble = ""
+        """What went wrong last."""
 
     async def use(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """The outcome of `work`, which may be begun several times, each time on another connection.
@@ -44,13 +46,14 @@ class Line:
             await self._drop()
             raise OperationFailed(
                 f"{self._server.name}: no answer for {servers.PATIENCE:.0f} s; what waited for it was given up"
+                f" ({self._trouble or 'it is connected, but silent'})"
             ) from None
         finally:
             self._users.discard(user)
             user.set_result(None)
 
     async def close(self) -> None:
-        """When all who use it have done so."""
+        """When all who use it are done with it."""
         self._over = True
         while self._users:
             await asyncio.wait(self._users)
@@ -64,6 +67,7 @@ class Line:
                 await self._drop()
                 if not is_passing(error) or not self._server.reached:
                     raise self._server.explain(error) from error
+                self._trouble = " ".join(str(error).split())
             await asyncio.sleep(pause)
         raise AssertionError("there is always another attempt")
 
