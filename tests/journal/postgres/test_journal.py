@@ -62,15 +62,14 @@ async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(
     seen = await first(follower, 1)
     slow = await Server(storage).connect()
     ledger = Ledger(Server(storage))
-    last = await ledger.begin(slow, ["slow"])
+    await ledger.begin(slow, ["slow"])
     entries = ledger.append("slow", ME, [Body(draft(), encode("slow", draft()))])
 
     quick = journal.append("quick", ME, [draft()])
     known = other.append("old", Epoch(1), [draft()])
     await waits_for_a_lock(postgres)
     meanwhile = [entry.stream for entry in await read(other)]
-    await ledger.commit(slow, last)
-    ledger.settle(last)
+    ledger.settle(await ledger.commit(slow))
     await asyncio.gather(quick, known)
     seen += await first(follower, 3)
     await slow.close()
@@ -140,6 +139,26 @@ async def test_what_a_process_remembers_of_a_stream_is_not_trusted(journal, othe
 
     assert [entry.event.type for entry in entries[3:]] == ["run.started", "llm.request"]
     assert list(check_chain(entries)) == []
+
+
+async def test_what_comes_at_once_is_one_transaction_in_the_order_of_the_calls(journal):
+    """An epoch holds for what was appended before a claim, and not for what came after it."""
+    await journal.append("run-1", ME, [draft()])
+    journal.append("run-1", Epoch(1), [said("before")])
+    claiming = asyncio.ensure_future(journal.claim("run-1", "me", 30.0))
+    await asyncio.sleep(0)
+
+    results = await asyncio.gather(
+        journal.append("run-1", Epoch(1), [said("stale")]),
+        journal.append("run-1", Epoch(2), [said("after")]),
+        journal.append("run-2", ME, [draft()]),
+        return_exceptions=True,
+    )
+
+    entries = await read(journal, stream="run-1")
+    assert (await claiming).epoch == 2
+    assert isinstance(results[0], StaleOwner)
+    assert [entry.event.text for entry in entries[1:]] == ["before", "after"]
 
 
 @pytest.mark.parametrize("delivered", [True, False])

@@ -51,8 +51,7 @@ CREATE INDEX post_of_run ON post (run) WHERE NOT taken;
 CREATE FUNCTION moment() RETURNS double precision LANGUAGE sql VOLATILE
   AS 'SELECT extract(epoch FROM clock_timestamp())::double precision';
 
--- What most transactions do, in one round trip: add entries to streams that are still as their writer remembers them.
--- Gives the position before the first, or no row if a stream or the schema has changed; then nothing was written.
+-- Adds entries to streams that still are as their writer knows them; for most transactions, that is all of it. Gives the position before the first, or no row if a stream or the schema has changed; then nothing was written.
 CREATE FUNCTION add(
   release_known integer, names bytea[], epochs bigint[], ends bigint[],
   streams bytea[], run_seqs bigint[], types text[], ids bytea[], texts bytea[], datas bytea[]
@@ -65,7 +64,7 @@ BEGIN
   IF release_known <> (SELECT max(version) FROM release) OR EXISTS (
     SELECT FROM unnest(names, epochs, ends) AS known (name, epoch, run_seq)
     WHERE (SELECT epoch FROM stream WHERE stream.name = known.name) IS DISTINCT FROM known.epoch
-    OR (SELECT max(entry.run_seq) FROM entry WHERE stream = known.name) IS DISTINCT FROM known.run_seq
+    OR (SELECT coalesce(max(entry.run_seq), 0) FROM entry WHERE stream = known.name) <> known.run_seq
   ) THEN
     RETURN;
   END IF;

@@ -35,8 +35,8 @@ class Ledger:
         self._clear()
 
     def _clear(self) -> None:
-        self._known: dict[str, tuple[int, int]] = {}
-        """Epoch and end of each stream as it was when the transaction began."""
+        self._ends: dict[str, int] = {}
+        """Where each stream that gets entries ended when the transaction began."""
         self._new: list[_New] = []
         self._moved: dict[str, _Stream] = {}
         self._posts: list[tuple[bytes, str, bytes, bytes]] = []
@@ -50,19 +50,17 @@ class Ledger:
     def remembers(self, streams: Iterable[str]) -> bool:
         return all(stream in self._streams for stream in streams)
 
-    async def begin(self, connection: Connection, streams: Iterable[str]) -> int:
-        """Lock the head, and learn how these streams stand. Gives the position of the last entry."""
+    async def begin(self, connection: Connection, streams: Iterable[str]) -> None:
+        """Lock the head, and learn how these streams stand."""
         self.forget()
         await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        ((seq, self._now),) = await _select(connection, "SELECT seq, moment() FROM head FOR UPDATE")
+        ((self._now,),) = await _select(connection, "SELECT moment() FROM head FOR UPDATE")
         await self._server.check_version(connection)
         for name, owner, epoch, until, run_seq, id in await _select(
             connection, _FIND, [*map(str.encode, streams)]
         ):
             end = (run_seq, id.hex()) if id else (0, ORIGIN)
-            stream = _Stream(name.decode(), owner, epoch, until, *end)
-            self._streams[stream.name] = stream
-        return int(seq)
+            self._streams[name.decode()] = _Stream(name.decode(), owner, epoch, until, *end)
 
     def append(self, name: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
         """A list that is filled when the entries have their positions."""
@@ -74,7 +72,7 @@ class Ledger:
                 stream.owner, stream.epoch, stream.until = expected.owner, 1, self._now + expected.lease
         else:
             check(name, expected, stream.epoch, stream.run_seq)
-        self._known.setdefault(name, (stream.epoch, stream.run_seq))
+        self._ends.setdefault(name, stream.run_seq)
         entries: list[Entry] = []
         for body in bodies:
             stream.run_seq += 1
@@ -111,23 +109,22 @@ class Ledger:
         last entry before them; None if nothing was written."""
         if not self._new:
             return None
-        known = [(name.encode(), *known) for name, known in self._known.items()]
+        known = [(name.encode(), self._streams[name].epoch, end) for name, end in self._ends.items()]
         rows = await _select(connection, _ADD, LATEST, *_columns(known), *_columns(map(_row, self._new)))
         return rows[0][0] if rows else None
 
-    async def commit(self, connection: Connection, last: int) -> None:
-        """Write everything after that position."""
+    async def commit(self, connection: Connection) -> int:
+        """Write everything that was decided since `begin`. The position of the last entry before the new ones."""
         if self._moved:
             await connection.execute(_MOVE, _columns(map(_stored, self._moved.values())))
         if self._posts:
             await connection.execute(_POST, _columns(self._posts))
         if self._taken:
             await connection.execute("UPDATE post SET taken = true WHERE id = ANY(%s)", (self._taken,))
-        if self._new:
-            await connection.execute(_APPEND, (last, *_columns(map(_row, self._new))))
-            await connection.execute("UPDATE head SET seq = %s", (last + len(self._new),))
-            await connection.execute("SELECT pg_notify(%s, '')", (self._server.schema,))
+        last = await self.add(connection)
+        assert last is not None or not self._new, "the streams were read under the lock"
         await connection.execute("COMMIT")
+        return last or 0
 
     async def find(self, connection: Connection) -> int | None:
         """Whether a commit of which nothing was heard has happened: the position before its first entry if so.
@@ -182,11 +179,9 @@ class _New(msgspec.Struct, gc=False):
     text: bytes
 
 
-_ROWS = "%b::bytea[], %s::bigint[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[]"
-_ADD = f"SELECT * FROM add(%s, %b::bytea[], %s::bigint[], %s::bigint[], {_ROWS})"
-_APPEND = f"""
-INSERT INTO entry SELECT %s + place, stream, run_seq, type, id, text, data
-FROM unnest({_ROWS}) WITH ORDINALITY AS new (stream, run_seq, type, id, text, data, place)"""
+_ADD = """
+SELECT * FROM add(%s, %b::bytea[], %s::bigint[], %s::bigint[],
+  %b::bytea[], %s::bigint[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[])"""
 _FIND = """
 SELECT name, owner, epoch, until, run_seq, id FROM stream LEFT JOIN LATERAL
   (SELECT run_seq, id FROM entry WHERE stream = name ORDER BY run_seq DESC LIMIT 1) AS last ON true

@@ -108,10 +108,10 @@ class Writer:
         elif all(job.appends for job in batch.jobs) and self._ledger.remembers(batch.streams):
             last = await self._add(batch, connection)
         if last is None:
-            last = await self._ledger.begin(connection, batch.streams)
+            await self._ledger.begin(connection, batch.streams)
             self._work(batch)
             batch.uncertain = True
-            await self._ledger.commit(connection, last)
+            last = await self._ledger.commit(connection)
             batch.uncertain = False
         self._ledger.settle(last)
 
