@@ -1,6 +1,7 @@
 """The program on a journal in PostgreSQL, as its users meet it."""
 
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -113,3 +114,16 @@ def test_without_the_extra_the_remedy_is_named(shared, monkeypatch):
 
     assert done.code == 1
     assert "pip install 'folkmoot[postgres]'" in done.err
+
+
+def test_who_does_not_use_it_does_not_load_it(folkmoot):
+    """Nor the YAML of a project whose past is only read."""
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
+    program = "import sys; from folkmoot.cli.main import main; main(sys.argv[1:]); print({*sys.modules} & {'psycopg', 'yaml'})"
+
+    def loaded(*arguments):
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
+        return done.stdout.splitlines()[-1]
+
+    assert loaded("run", "a.ai", "x") == "{'yaml'}"
+    assert loaded("runs", "list") == "set()"
