@@ -18,6 +18,9 @@ class Cable:
         """The cable is cut, once, at the message of a client that holds this."""
         self.delivered = False
         """Whether the server still hears that message, and does it, and only its answer is lost."""
+        self.late: asyncio.Event | None = None
+        """Then it arrives after this, for a client that is long gone."""
+        self.arrived = asyncio.Event()
         self.cuts = 0
 
     async def connect(self, client_in: asyncio.StreamReader, client_out: asyncio.StreamWriter) -> None:
@@ -28,11 +31,16 @@ class Cable:
                 if self.cut_at and self.cut_at in data:
                     self.cut_at = b""
                     self.cuts += 1
-                    if self.delivered:
+                    if self.delivered or self.late:
                         back.cancel()
                         await asyncio.wait([back])
+                    if self.late:
+                        client_out.close()
+                        await self.late.wait()
+                    if self.delivered or self.late:
                         server_out.write(data)
                         await server_in.read(1)  # it answers when it is done
+                        self.arrived.set()
                     break
                 server_out.write(data)
         finally:

@@ -62,14 +62,17 @@ async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(
     seen = await first(follower, 1)
     slow = await Server(storage).connect()
     ledger = Ledger(Server(storage))
-    await ledger.begin(slow, ["slow"])
+    await ledger.begin(slow)
+    await ledger.look(slow, ["slow"])
     entries = ledger.append("slow", ME, [Body(draft(), encode("slow", draft()))])
 
     quick = journal.append("quick", ME, [draft()])
     known = other.append("old", Epoch(1), [draft()])
     await waits_for_a_lock(postgres)
     meanwhile = [entry.stream for entry in await read(other)]
-    ledger.settle(await ledger.commit(slow))
+    last = await ledger.write(slow)
+    await slow.execute("COMMIT")
+    ledger.settle(last)
     await asyncio.gather(quick, known)
     seen += await first(follower, 3)
     await slow.close()
@@ -187,6 +190,23 @@ async def test_an_append_whose_connection_is_cut_at_the_commit_is_written_once(
     assert [entry.seq for entry in entries] == [1, 2, 3, 4]
     assert list(check_chain(entries)) == []
     assert await journal.artifact(kept) == b"content"
+
+
+async def test_an_append_that_the_server_comes_to_after_its_client_has_given_it_up_is_void(storage, journal):
+    """C2: it lay in the buffer of a connection that its client believes dead, and was repeated over another."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with cable(storage, Path(folder)) as (line, through):
+            cut = PostgresJournal(through)
+            await cut.append("run-1", ME, [draft()])
+            line.cut_at, line.late = b"add(", asyncio.Event()
+            written = await cut.append("run-1", Epoch(1), [said("once")])
+            line.late.set()
+            await line.arrived.wait()
+            await cut.close()
+
+    entries = await read(journal)
+    assert line.cuts == 1
+    assert entries[1:] == list(written)
 
 
 @pytest.mark.parametrize("delivered", [True, False])

@@ -50,11 +50,14 @@ class Ledger:
     def remembers(self, streams: Iterable[str]) -> bool:
         return all(stream in self._streams for stream in streams)
 
-    async def begin(self, connection: Connection, streams: Iterable[str]) -> None:
-        """Lock the head, and learn how these streams stand."""
-        self.forget()
+    async def begin(self, connection: Connection) -> None:
+        """Lock the head: from here to the end of the transaction nobody else writes."""
         await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         ((self._now,),) = await _select(connection, "SELECT moment() FROM head FOR UPDATE")
+
+    async def look(self, connection: Connection, streams: Iterable[str]) -> None:
+        """Learn how these streams stand."""
+        self.forget()
         await self._server.check_version(connection)
         for name, owner, epoch, until, run_seq, id in await _select(
             connection, _FIND, [*map(str.encode, streams)]
@@ -113,8 +116,8 @@ class Ledger:
         rows = await _select(connection, _ADD, LATEST, *_columns(known), *_columns(map(_row, self._new)))
         return rows[0][0] if rows else None
 
-    async def commit(self, connection: Connection) -> int:
-        """Write everything that was decided since `begin`. The position of the last entry before the new ones."""
+    async def write(self, connection: Connection) -> int:
+        """Everything that was decided since `look`. Gives the position of the last entry before the new ones."""
         if self._moved:
             await connection.execute(_MOVE, _columns(map(_stored, self._moved.values())))
         if self._posts:
@@ -123,24 +126,22 @@ class Ledger:
             await connection.execute("UPDATE post SET taken = true WHERE id = ANY(%s)", (self._taken,))
         last = await self.add(connection)
         assert last is not None or not self._new, "the streams were read under the lock"
-        await connection.execute("COMMIT")
         return last or 0
 
     async def find(self, connection: Connection) -> int | None:
         """Whether a commit of which nothing was heard has happened: the position before its first entry if so.
 
-        A claim, a renewal or a take can be repeated, and leaves no trace of its own. It is asked under the lock: the
-        server may not have noticed yet that its client is gone, and still be committing.
+        A claim, a renewal or a take can be repeated, and leaves no trace of its own. It is asked under the lock, and
+        whoever does not find it writes under the same one: the server may not have noticed that its client is gone,
+        still have to commit, and must then find that it comes too late.
         """
-        async with connection.transaction():
-            await connection.execute("SELECT 1 FROM head FOR UPDATE")
-            if self._new:
-                name, run_seq, _, id, *_ = _row(self._new[-1])
-                where = "stream = %s AND run_seq = %s AND id = %s"
-                rows = await _select(connection, f"SELECT seq FROM entry WHERE {where}", name, run_seq, id)
-                return rows[0][0] - len(self._new) if rows else None
-            token = self._posts[-1][-1] if self._posts else b""
-            return 0 if await _select(connection, "SELECT 1 FROM post WHERE token = %s", token) else None
+        if self._new:
+            name, run_seq, _, id, *_ = _row(self._new[-1])
+            where = "stream = %s AND run_seq = %s AND id = %s"
+            rows = await _select(connection, f"SELECT seq FROM entry WHERE {where}", name, run_seq, id)
+            return rows[0][0] - len(self._new) if rows else None
+        token = self._posts[-1][-1] if self._posts else b""
+        return 0 if await _select(connection, "SELECT 1 FROM post WHERE token = %s", token) else None
 
     def settle(self, last: int) -> None:
         """After the commit: give the entries their positions."""

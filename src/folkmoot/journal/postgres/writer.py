@@ -101,17 +101,19 @@ class Writer:
 
     async def _transact(self, batch: _Batch, connection: Connection) -> None:
         """One attempt, after others that may have succeeded without anyone hearing of it."""
-        last: int | None = None
-        if batch.uncertain:
-            last = await self._ledger.find(connection)
-            batch.uncertain = False
-        elif all(job.appends for job in batch.jobs) and self._ledger.remembers(batch.streams):
-            last = await self._add(batch, connection)
+        quick = all(job.appends for job in batch.jobs) and self._ledger.remembers(batch.streams)
+        last = await self._add(batch, connection) if quick and not batch.uncertain else None
         if last is None:
-            await self._ledger.begin(connection, batch.streams)
-            self._work(batch)
-            batch.uncertain = True
-            last = await self._ledger.commit(connection)
+            await self._ledger.begin(connection)
+            if batch.uncertain:
+                last = await self._ledger.find(connection)
+            if last is None:
+                batch.uncertain = False
+                await self._ledger.look(connection, batch.streams)
+                self._work(batch)
+                batch.uncertain = True
+                last = await self._ledger.write(connection)
+            await connection.execute("COMMIT")
             batch.uncertain = False
         self._ledger.settle(last)
 
