@@ -1,8 +1,11 @@
 """What all tests share."""
 
+import os
+
 import pytest
 
 from tests.desk import Desk
+from tests.postgres_server import running_server
 
 
 @pytest.fixture
@@ -13,3 +16,16 @@ def desk(tmp_path):
         return Desk(tmp_path, files, script, **more)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL of its own, for all tests of this session that ask for one."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def storage(postgres):
+    """A project on it that no other test knows."""
+    return postgres.storage(f"t{os.urandom(6).hex()}")

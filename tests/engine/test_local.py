@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pytest
 
 from folkmoot import MemoryJournal, WrongUse
 from folkmoot.engine.local import Identity
-from folkmoot.engine.owner import _started, is_gone, this_process
-from folkmoot.errors import Held
+from folkmoot.engine.owner import _started, host_of, is_gone, this_process
+from folkmoot.errors import Held, OperationFailed
 from folkmoot.ports import NewRun
 
 SLOW = {"a": [{"delay": "1h", "text": "late"}]}
@@ -121,6 +122,16 @@ def test_this_process_is_alive_and_one_that_ended_is_gone():
     assert not is_gone("elsewhere/1/1/x")
 
 
+def test_of_a_process_on_another_machine_of_the_same_name_nothing_is_known():
+    """Containers and hosts may share a name, and their process ids have nothing to do with each other."""
+    name = this_process().partition("+")[0]
+
+    assert name == socket.gethostname()
+    assert not is_gone(f"{name}+00000000/999999999/1/x")
+    assert not is_gone(f"{name}/999999999/1/x")
+    assert host_of(this_process()) == name
+
+
 def test_a_process_that_is_dead_but_not_buried_is_gone_where_the_system_tells():
     me = this_process().split("/")
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
@@ -131,3 +142,28 @@ def test_a_process_that_is_dead_but_not_buried_is_gone_where_the_system_tells():
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
         assert is_gone(owner) == Path("/proc/self/stat").exists()
+
+
+async def test_a_journal_that_was_away_is_attended_to_again(desk):
+    """A lease is renewed, and a cancel heard, after the server has come back."""
+    at = desk({"a": ""}, SLOW)
+
+    class Shaky(MemoryJournal):
+        away = False
+
+        async def posts(self, runs):
+            if self.away:
+                raise OperationFailed("no answer")
+            return await super().posts(runs)
+
+    at.journal = Shaky(at.clock.monotonic)
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("a", "hi"))
+        await at.clock.advance(1)
+        at.journal.away = True
+        await at.clock.advance(10)
+        at.journal.away = False
+        await at.journal.post("run-1", "cancel", "enough")
+        await at.clock.advance(1)
+
+        assert (await running).status == "cancelled"

@@ -1,4 +1,7 @@
-"""Another process on the same journal: `python child.py FOLDER WHAT NAME [COUNT]`. Each line it prints is a promise."""
+"""Another process on the same journal: `python child.py WHERE WHAT NAME [COUNT]`. Each line it prints is a promise.
+
+WHERE is a folder, or `postgresql://…#PROJECT`.
+"""
 
 import asyncio
 import sys
@@ -7,7 +10,9 @@ from pathlib import Path
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import ToolFinished
+from folkmoot.domain.settings import Storage
 from folkmoot.errors import Conflict
+from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch, NewRun, Query, Version
 
@@ -52,8 +57,15 @@ async def share(journal, name, count):
                 continue
 
 
-async def main(folder, what, name, count):
-    journal = SqliteJournal.open(Path(folder), time.monotonic)
+def opened(where):
+    if not where.startswith("postgresql:"):
+        return SqliteJournal.open(Path(where), time.monotonic)
+    url, _, project = where.partition("#")
+    return PostgresJournal(Storage(url=url, project=project))
+
+
+async def main(where, what, name, count):
+    journal = opened(where)
     await {"write": write, "crowd": crowd, "share": share, "forget": crowd}[what](journal, name, int(count))
     if what != "forget":
         await journal.close()

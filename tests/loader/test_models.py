@@ -161,7 +161,7 @@ def test_a_provider_cannot_have_a_slash_in_its_name(tmp_path):
 
 
 def test_a_password_in_the_storage_address_is_refused(tmp_path):
-    settings = "storage: {url: 'postgresql://me:hunter2@x/db'}"
+    settings = "storage: {project: p, url: 'postgresql://me:hunter2@x/db'}"
 
     found = error(tmp_path, {"a.ai": "models: [openai/gpt-5-mini]", "folkmoot.yaml": settings})
 

@@ -25,8 +25,10 @@ from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.trust import missing_trust
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.providers import BUILT_IN
+from folkmoot.domain.settings import Storage
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
+from folkmoot.loader.storage import storage_of
 from folkmoot.models.choose import key_variable
 
 _LEAST_SQLITE = (3, 24)
@@ -103,6 +105,12 @@ def _trust(call: Call) -> Finding:
 
 
 def _journal(folder: Path) -> Finding:
+    try:
+        storage = storage_of(folder, os.environ)
+        if storage.url is not None:
+            return asyncio.run(_shared_journal(folder, storage))
+    except FolkmootError as error:
+        return Finding("journal", "failed", str(error))
     if not has_run(folder):
         writable = os.access(folder, os.W_OK)
         text = "nothing has run yet" if writable else f"{folder} is not writable: nothing can run"
@@ -114,6 +122,16 @@ def _journal(folder: Path) -> Finding:
     if not os.access(folder / FOLDER, os.W_OK):
         return Finding("journal", "failed", f"{folder / FOLDER} is not writable: nothing can run")
     return Finding("journal", "ok", f"{counted(runs, 'run')}, readable and writable")
+
+
+async def _shared_journal(folder: Path, storage: Storage) -> Finding:
+    runs = await _read_journal(folder)  # first: it says what is missing to read it at all
+    from folkmoot.journal.postgres.server import weaknesses
+
+    if weak := await weaknesses(storage):
+        text = f"{' and '.join(weak)} of the server is off: a power cut can lose what was acknowledged"
+        return Finding("journal", "warning", text)
+    return Finding("journal", "ok", f"{counted(runs, 'run')} in {storage.shown}, project {storage.project!r}")
 
 
 async def _read_journal(folder: Path) -> int:

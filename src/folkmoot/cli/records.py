@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,10 +11,11 @@ import msgspec
 
 from folkmoot.app import run_list
 from folkmoot.domain.entry import Draft
-from folkmoot.engine.owner import holder
+from folkmoot.engine.owner import holder, host_of
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
+from folkmoot.loader.storage import storage_of
 from folkmoot.ports import Journal, Query
 from folkmoot.views.result import Result
 from folkmoot.views.runs import RunRow
@@ -44,7 +46,8 @@ def require_runs(folder: Path) -> Path:
 
 
 def has_run(folder: Path) -> bool:
-    return (folder / FOLDER / FILE).is_file()
+    """Or may have: where the journal is shared, only reading it tells."""
+    return (folder / FOLDER / FILE).is_file() or storage_of(folder, os.environ).url is not None
 
 
 async def all_runs(folder: Path) -> list[RunRow]:
@@ -109,5 +112,4 @@ async def read_record(folder: Path, name: str, bundle: Path | None = None) -> Re
 
 def called(owner: str) -> str:
     """An owner as people know it: `host/pid/…` is a process."""
-    host, _, rest = owner.partition("/")
-    return f"process {rest.partition('/')[0]} on {host}"
+    return f"process {owner.split('/')[1]} on {host_of(owner)}"

@@ -43,11 +43,11 @@ def list_sessions(
     """
     from folkmoot.cli.kept import write_live
     from folkmoot.cli.output import say, write_json, write_table
-    from folkmoot.cli.records import has_run, read_record
+    from folkmoot.cli.records import all_runs, read_record
     from folkmoot.views.livetree import live_tree, rows
 
     folder = call_of(context).folder
-    if run == "last" and not has_run(folder):
+    if run == "last" and not finished(all_runs(folder)):
         write_json([]) if as_json else say(f"nothing has run in {folder} yet")
         return
     record = finished(read_record(folder, run))

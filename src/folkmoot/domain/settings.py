@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -12,6 +13,8 @@ from folkmoot.domain.options import Contract, Options
 from folkmoot.domain.value import Value
 
 Free = Literal["free"]
+_PASSWORD = re.compile(r"(?<=://)([^:@/?]*):.*@")
+_SECRET = re.compile(r"([?&][a-z]*password=)[^&]*")
 
 
 class Provider(Value, forbid_unknown_fields=True):
@@ -96,8 +99,17 @@ class Approvals(Value, forbid_unknown_fields=True):
 
 
 class Storage(Value, forbid_unknown_fields=True):
+    """Where the journal is kept. It is no part of what a run is pinned to."""
+
     url: str | None = None
-    """Absent: `.folkmoot/folkmoot.db` in the project."""
+    """`postgresql://…`. Absent: `.folkmoot/folkmoot.db` in the project."""
+    project: str | None = None
+    """With `url`: the name of this project there, the same on every host and for no other project."""
+
+    @property
+    def shown(self) -> str:
+        """The address for people: without a password."""
+        return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1:***@", self.url or ""))
 
 
 class AgentDefaults(Options, forbid_unknown_fields=True):

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import os
 import socket
+import uuid
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from folkmoot.ports import Journal
 
 
 def this_process() -> str:
-    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{os.urandom(4).hex()}"
+    return f"{_here()}/{os.getpid()}/{_started(os.getpid())}/{os.urandom(4).hex()}"
+
+
+def host_of(owner: str) -> str:
+    """As people call it."""
+    return owner.partition("/")[0].partition("+")[0]
 
 
 def is_gone(owner: str) -> bool:
     """True only if the owner ran on this machine and surely ended; of other machines nothing is known."""
     host, _, rest = owner.partition("/")
     pid, _, rest = rest.partition("/")
-    if host != socket.gethostname() or not pid.isdigit():
+    if host != _here() or not pid.isdigit():
         return False
     try:
         os.kill(int(pid), 0)
@@ -34,6 +42,18 @@ async def holder(journal: Journal, run_id: str) -> str:
         if claim.run == run_id and claim.live and not is_gone(claim.owner):
             return claim.owner
     return ""
+
+
+@cache
+def _here() -> str:
+    """Where a process id means the same process. Hosts may share a name, and so may containers of one host, whose
+    process ids have nothing to do with each other."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        machine = f"{boot}{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        machine = str(uuid.getnode())
+    return f"{socket.gethostname()}+{sha256(machine.encode()).hexdigest()[:8]}"
 
 
 def _started(pid: int) -> str:

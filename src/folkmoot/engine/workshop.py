@@ -14,7 +14,7 @@ from folkmoot.domain.naming import QUESTIONS
 from folkmoot.engine.activation import Project
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import Identity, LocalEngine, drawn
-from folkmoot.errors import DeclarationError, Problem, Untrusted
+from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
@@ -32,7 +32,7 @@ class Surroundings:
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
     clock: Clock = field(default_factory=SystemClock)
     journal: Journal | None = None
-    """Absent: the SQLite journal in the project's `.folkmoot` folder."""
+    """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
     subscribers: Sequence[TeamSubscriber] = ()
@@ -72,7 +72,7 @@ class Workshop:
 
     def open_journal(self, stack: AsyncExitStack) -> Journal:
         """At the end everything else is closed first: a run that is stopped still writes."""
-        journal = self._around.journal or open_journal(self.folder)
+        journal = self._around.journal or open_journal(self.folder, env=self._around.env)
         if self._around.journal is None:
             stack.push_async_callback(journal.close)
         stack.push_async_callback(self._close)
@@ -106,13 +106,25 @@ class Workshop:
         return speaking
 
 
-def open_journal(folder: Path, *, readonly: bool = False) -> Journal:
+def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str] = os.environ) -> Journal:
     """The journal of a project folder alone, whatever state the project's files are in."""
-    import time
+    from folkmoot.loader.storage import storage_of
 
-    from folkmoot.journal.sqlite import SqliteJournal
+    storage = storage_of(folder, env)
+    if storage.url is None:
+        import time
 
-    return SqliteJournal.open(folder, time.time, readonly=readonly)
+        from folkmoot.journal.sqlite import SqliteJournal
+
+        return SqliteJournal.open(folder, time.time, readonly=readonly)
+    try:
+        from folkmoot.journal.postgres.journal import PostgresJournal
+    except ImportError as error:
+        raise OperationFailed(
+            f"`storage.url` needs a package that is not installed ({error});"
+            " install it with: pip install 'folkmoot[postgres]'"
+        ) from error
+    return PostgresJournal(storage, readonly=readonly)
 
 
 def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:

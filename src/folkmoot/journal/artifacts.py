@@ -58,19 +58,20 @@ def fetch_row(connection: sqlite3.Connection, id: str) -> bytes | None:
     if not _ID.fullmatch(id):
         raise KeyError(id)
     row = connection.execute("SELECT content FROM artifact WHERE id = ?", (bytes.fromhex(id),)).fetchone()
-    return _sound(id, row[0], "the database") if row else None
+    return sound(id, row[0], "the database") if row else None
 
 
 def fetch_file(folder: Path, id: str) -> bytes:
     """Large content. Raises KeyError when nobody kept it, JournalDamaged for content that has changed."""
     path = path_of(folder, id)
     try:
-        return _sound(id, path.read_bytes(), str(path))
+        return sound(id, path.read_bytes(), str(path))
     except FileNotFoundError:
         raise KeyError(id) from None
 
 
-def _sound(id: str, content: object, place: str) -> bytes:
+def sound(id: str, content: object, place: str) -> bytes:
+    """Content that was found, if it is what was kept."""
     if not isinstance(content, bytes) or hash_of(content) != id:  # a damaged row may hold anything
         raise JournalDamaged(f"artifact {id} in {place}: its content does not match its hash")
     return content

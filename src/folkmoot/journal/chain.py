@@ -53,3 +53,9 @@ def broken_link(before: Entry | Head | None, entry: Entry) -> str:
     if entry.prev != id:
         return f"it was written after another entry than {run_seq}"
     return ""
+
+
+def require_link(before: Entry | None, entry: Entry) -> None:
+    """Raise JournalDamaged if this entry cannot stand after that one."""
+    if fault := broken_link(before, entry):
+        raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")

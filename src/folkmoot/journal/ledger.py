@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.entry import Entry
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
+from folkmoot.journal.contents import Body
 from folkmoot.journal.expectation import check
 from folkmoot.journal.sweep import Unnamed, remove
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
@@ -25,16 +26,6 @@ from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 _ROWS = 64
 """Entries per statement. Each statement gives up the interpreter's lock and must queue for it again."""
 _REMEMBERED = 10_000
-
-
-class Body(msgspec.Struct, frozen=True, gc=False):
-    """A draft that is encoded and waits for its place."""
-
-    draft: Draft
-    text: bytes
-    data: bytes = b""
-    """The hash of the event's JSON when that is too large to stand in the row."""
-    data_size: int = 0
 
 
 class StoredBody(msgspec.Struct, frozen=True, gc=False):
@@ -144,14 +135,13 @@ class Ledger:
         self._seq += 1
         stream.run_seq += 1
         stream.id = id
-        row = text[: -body.data_size - 1] if body.data else text
         self._rows += (
             self._seq,
             stream.number,
             stream.run_seq,
             body.draft.event.type,
             bytes.fromhex(id),
-            row,
+            body.row(text),
             body.data or None,
         )
         return Entry(self._seq, stream.run_seq, id, prev, name, body.draft, text)

@@ -23,9 +23,9 @@ class Migration(msgspec.Struct, frozen=True):
     script: str
 
 
-def known_migrations() -> tuple[Migration, ...]:
-    """Those of this release: `0001_<what>.sql` and so on, beside this file."""
-    files = sorted(Path(__file__).parent.glob("[0-9]*.sql"))
+def known_migrations(folder: Path = Path(__file__).parent) -> tuple[Migration, ...]:
+    """Those of this release: `0001_<what>.sql` and so on, beside the code that needs them."""
+    files = sorted(folder.glob("[0-9]*.sql"))
     return tuple(Migration(int(file.name[:4]), file.read_text("utf-8")) for file in files)
 
 

@@ -15,8 +15,8 @@ import msgspec
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged, OperationFailed
 from folkmoot.journal.artifacts import fetch_file, fetch_row
-from folkmoot.journal.chain import broken_link
-from folkmoot.journal.codec import place_of, to_entry
+from folkmoot.journal.chain import require_link
+from folkmoot.journal.codec import to_entry
 from folkmoot.journal.database import explain
 from folkmoot.ports import Claim, Post, Query, Stored
 
@@ -46,8 +46,8 @@ class Reader:
         before: Entry | None = None
         async for stored in self.stored(query):
             entry = to_entry(stored)
-            if linked and (before or not query.after) and (fault := broken_link(before, entry)):
-                raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")
+            if linked and (before or not query.after):
+                require_link(before, entry)
             yield entry
             before = entry
 

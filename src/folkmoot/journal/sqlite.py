@@ -18,14 +18,15 @@ from typing import Any
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
 from folkmoot.journal.chain import check_stream
-from folkmoot.journal.codec import LIMIT, data_in, data_of, encode, hash_of
+from folkmoot.journal.codec import LIMIT, data_in
+from folkmoot.journal.contents import Contents
 from folkmoot.journal.database import FILE, FOLDER, connect, connect_readonly, explain, make_folder
-from folkmoot.journal.ledger import Body, Ledger, StoredBody
+from folkmoot.journal.ledger import Ledger, StoredBody
 from folkmoot.journal.migrations import check_version, known_migrations, migrate
 from folkmoot.journal.news import News
 from folkmoot.journal.reader import Reader
 from folkmoot.journal.sweep import unnamed
-from folkmoot.journal.writer import Content, Job, Settled, Writer
+from folkmoot.journal.writer import Job, Settled, Writer
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 
 _POLL = 0.1
@@ -48,11 +49,7 @@ class SqliteJournal:
         self._wall = wall
         self._news = News()
         self._closed = False
-        self._waiting: dict[str, bytes] = {}
-        """Contents that are not durable yet, by id."""
-        self._unsent: list[Content] = []
-        """Those of them that the writer does not have yet. They go with the next job and cost no commit of
-        their own. What was durable once is sent again too: it may have been swept since."""
+        self._contents = Contents(wall)
 
     @classmethod
     def open(cls, project: Path, wall: Callable[[], float], *, readonly: bool = False) -> SqliteJournal:
@@ -97,7 +94,7 @@ class SqliteJournal:
     ) -> asyncio.Future[Sequence[Entry]]:
         """As the port says. Who is cancelled while waiting does not know whether it was written."""
         try:
-            bodies = [self._body(stream, draft) for draft in drafts]
+            bodies = [self._contents.body(stream, draft) for draft in drafts]
             until = self._wall() + expected.lease if isinstance(expected, NewRun) else 0.0
             return self._submit(lambda ledger: ledger.append(stream, expected, until, bodies))
         except FolkmootError as error:
@@ -107,14 +104,10 @@ class SqliteJournal:
 
     def keep(self, content: bytes) -> str:
         self._check_writable()
-        id = hash_of(content)
-        if id not in self._waiting:
-            self._waiting[id] = content
-            self._unsent.append((id, content, self._wall()))
-        return id
+        return self._contents.keep(content)
 
     async def artifact(self, id: str) -> bytes:
-        waiting = self._waiting.get(id)
+        waiting = self._contents.get(id)
         return waiting if waiting is not None else await self._reader.artifact(id)
 
     def read(self, query: Query) -> AsyncIterator[Entry]:
@@ -163,7 +156,7 @@ class SqliteJournal:
         await self._write(lambda ledger: ledger.restore(stream, bodies))
 
     async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
-        body = self._body(run, tombstone)
+        body = self._contents.body(run, tombstone)
         removed: int = await self._write(lambda ledger: ledger.prune(run, expected, body))
         return removed
 
@@ -180,7 +173,7 @@ class SqliteJournal:
         if self._closed:
             return
         try:
-            if self._unsent:
+            if self._contents.unsent:
                 await self._write(lambda ledger: None)
         finally:
             self._closed = True
@@ -188,12 +181,6 @@ class SqliteJournal:
             if self._writer:
                 await self._writer.close()
             self._reader.close()
-
-    def _body(self, stream: str, draft: Draft) -> Body:
-        text = encode(stream, draft)
-        if len(text) <= LIMIT or len(data := data_of(draft)) <= LIMIT:
-            return Body(draft, text)
-        return Body(draft, text, bytes.fromhex(self.keep(data)), len(data))
 
     def _stored_body(self, entry: Stored) -> StoredBody:
         data = data_in(entry.text) if len(entry.text) > LIMIT else b""
@@ -209,9 +196,8 @@ class SqliteJournal:
     def _submit(self, work: Callable[[Ledger], Any]) -> asyncio.Future[Any]:
         make_writer = self._check_writable()
         self._writer = self._writer or make_writer(self._settle)
-        contents, self._unsent = self._unsent, []
         done = asyncio.get_running_loop().create_future()
-        self._writer.submit(Job(work, contents, done))
+        self._writer.submit(Job(work, self._contents.hand_over(), done))
         return done
 
     def _check_writable(self) -> Callable[[Settled], Writer]:
@@ -225,7 +211,7 @@ class SqliteJournal:
         """Called in the event loop, for all jobs of a transaction at once."""
         for job in jobs:
             if job.contents:
-                self._settle_contents(job)
+                self._contents.settle(job.contents, written=job.written)
             if job.done.done():
                 continue
             if isinstance(job.outcome, FolkmootError):
@@ -233,10 +219,3 @@ class SqliteJournal:
             else:
                 job.done.set_result(job.outcome)
         self._news.tell()
-
-    def _settle_contents(self, job: Job) -> None:
-        if not job.written:
-            self._unsent += job.contents
-            return
-        for id, _, _ in job.contents:
-            del self._waiting[id]

@@ -24,6 +24,7 @@ from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
 from folkmoot.journal.artifacts import confirm_file, store_file, store_row
 from folkmoot.journal.bell import Bell
 from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.contents import Content
 from folkmoot.journal.database import PATIENCE, begin, connect, explain, is_busy
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.migrations import check_version
@@ -37,9 +38,6 @@ _CHECKPOINT = 1_000_000
 old log costs half of what letting it grow does."""
 _COMMIT_SIZE = 12_000
 """What a commit adds to the log beside its texts, roughly: the rest of the pages that it touches."""
-
-
-Content = tuple[str, bytes, float]
 
 
 class Job:

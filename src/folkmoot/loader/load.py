@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph, KnownModel
-from folkmoot.domain.settings import Settings
+from folkmoot.domain.settings import Settings, Storage
 from folkmoot.domain.value import Value
 from folkmoot.errors import Problem, WrongUse
 from folkmoot.loader import options
@@ -68,7 +68,9 @@ def load(
     settings = list(options.report_settings(project))
     for draft in drafts.values():
         settings += options.report(project, draft)
-    graph = Graph(agents, project.settings, fast=models.aliases.get("fast"))
+    # Where the journal lies is no part of what a run is, and its address may hold a password.
+    pinned = replace(project.settings, storage=Storage())
+    graph = Graph(agents, pinned, fast=models.aliases.get("fast"))
     return Loaded(graph, warnings, tuple(settings))
 
 
@@ -80,7 +82,7 @@ def _folder(folder: Path) -> Path:
 
 def _project(root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> Project:
     """Without `folkmoot.yaml` everything is at its default: patterns live in agent files alone."""
-    node = _settings_node(root, findings)
+    node = settings_node(root, findings)
     above = options.above_files(env, flags, findings)
     nothing = Scalar(Place(SETTINGS), "", None)
     settings = options.settings_with(declared(node or nothing, Settings, findings), above)
@@ -90,7 +92,7 @@ def _project(root: Path, env: Mapping[str, str], flags: Mapping[str, str], findi
     return project
 
 
-def _settings_node(root: Path, findings: Findings) -> Node | None:
+def settings_node(root: Path, findings: Findings) -> Node | None:
     """None after saying why `folkmoot.yaml` cannot be understood at all."""
     path = root / SETTINGS
     if not path.exists() and not path.is_symlink():

@@ -68,7 +68,9 @@ def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Find
             meant = hint.replace("'", f"'{_VARIABLE}", 1)
             findings.warning(Place(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
     for key, text in flags.items():
-        if key in _settable():
+        if key.startswith("storage."):
+            findings.error(Place(FLAG), f"`{key}` must hold for all commands alike; set it in folkmoot.yaml")
+        elif key in _settable():
             found |= _read(key, key, text, Place(FLAG), FLAG, findings)
         else:
             remedy = near(key, _settable()) or f"; there are {', '.join(sorted(_settable()))}"
@@ -113,8 +115,10 @@ def report(project: Project, draft: Draft | None) -> Iterator[Setting]:
 
 
 def report_settings(project: Project) -> Iterator[Setting]:
-    """Every setting of the project with its source, options included."""
-    yield from _flat(project.settings, (), project, "")
+    """Every setting of the project with its source, options included; no password."""
+    storage = project.settings.storage
+    shown = replace(project.settings, storage=replace(storage, url=storage.shown or None))
+    yield from _flat(shown, (), project, "")
     yield from report(project, None)
 
 

@@ -17,6 +17,7 @@ _PROVIDER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SOURCE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"))
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,47}")
 _OWN_NAMES = frozenset(("agent", "router", "team", "artifact"))
 
 
@@ -25,8 +26,33 @@ def check_sources(root: Path, project: Project, findings: Findings) -> None:
         _check_provider(name, provider, root, project.node, findings)
     for name, source in project.settings.tools.items():
         _check_tools(name, source, root, project.node, findings)
-    if fault := _fault_of_url(project.settings.storage.url, ()):
-        findings.error(place_of(project.node, ("storage", "url")), f"`storage.url` {fault}")
+    check_storage(project, findings)
+
+
+def check_storage(project: Project, findings: Findings) -> None:
+    """A file is shared and kept, so it holds no password; the environment may."""
+    storage = project.settings.storage
+    if storage.project is not None and not _PROJECT.fullmatch(storage.project):
+        findings.error(
+            place_of(project.node, ("storage", "project")),
+            f"`storage.project` cannot be {short(storage.project)}; use a-z 0-9 _ -, at most 48",
+        )
+    if storage.url is None:
+        return
+    place = place_of(project.node, ("storage", "url"))
+    if not storage.url.startswith(("postgresql://", "postgres://")):
+        findings.error(place, "`storage.url` must begin with postgresql://")
+    if storage.shown != storage.url and "storage.url" not in project.above:
+        findings.error(
+            place,
+            "`storage.url` holds a password; keep it in the environment, as PGPASSWORD or in FOLKMOOT_STORAGE_URL",
+        )
+    if storage.project is None:
+        findings.error(
+            place,
+            "`storage.url` needs `storage.project`, the name of this project there: the same on every host,"
+            " and another for every other project",
+        )
 
 
 def _check_provider(name: str, provider: Provider, root: Path, node: Node, findings: Findings) -> None:

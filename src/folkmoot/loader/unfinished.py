@@ -15,7 +15,6 @@ from folkmoot.loader.nodes import Node, place_of
 
 FRONTMATTER = ("cache", "plugins", "tool_output")
 SETTINGS = (
-    "storage",
     "agents.defaults.task_continuation",
     "limits.a2a_hops",
 )

@@ -1,0 +1,74 @@
+"""What a journal holds between being handed something and having written it: contents by their hash, and drafts
+that are encoded and wait for their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from folkmoot.domain.entry import Draft
+from folkmoot.journal.codec import LIMIT, data_of, encode, hash_of
+
+
+class Body(msgspec.Struct, frozen=True, gc=False):
+    """A draft that is encoded and waits for its place."""
+
+    draft: Draft
+    text: bytes
+    data: bytes = b""
+    """The hash of the event's JSON when that is too large to stand in the row."""
+    data_size: int = 0
+
+    def row(self, text: bytes) -> bytes:
+        """What of the sealed text stands in the row."""
+        return text[: -self.data_size - 1] if self.data else text
+
+
+Content = tuple[str, bytes, float]
+"""Its id, itself, and the Unix time at which it was kept."""
+
+
+class Contents:
+    """Contents go with the next job and cost no commit of their own. What was durable once is sent again too: it may
+    have been swept since."""
+
+    def __init__(self, wall: Callable[[], float]) -> None:
+        self._wall = wall
+        self._waiting: dict[str, bytes] = {}
+        """Those that are not durable yet, by id."""
+        self._unsent: list[Content] = []
+        """Those of them that the writer does not have yet."""
+
+    def keep(self, content: bytes) -> str:
+        id = hash_of(content)
+        if id not in self._waiting:
+            self._waiting[id] = content
+            self._unsent.append((id, content, self._wall()))
+        return id
+
+    def get(self, id: str) -> bytes | None:
+        """Content that waits."""
+        return self._waiting.get(id)
+
+    def body(self, stream: str, draft: Draft) -> Body:
+        text = encode(stream, draft)
+        if len(text) <= LIMIT or len(data := data_of(draft)) <= LIMIT:
+            return Body(draft, text)
+        return Body(draft, text, bytes.fromhex(self.keep(data)), len(data))
+
+    @property
+    def unsent(self) -> bool:
+        return bool(self._unsent)
+
+    def hand_over(self) -> list[Content]:
+        """To the writer, which settles them."""
+        contents, self._unsent = self._unsent, []
+        return contents
+
+    def settle(self, contents: Sequence[Content], *, written: bool) -> None:
+        if not written:
+            self._unsent += contents
+            return
+        for id, _, _ in contents:
+            del self._waiting[id]

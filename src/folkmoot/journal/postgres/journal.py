@@ -1,0 +1,139 @@
+"""The journal of a project in PostgreSQL: any number of processes on any number of hosts.
+
+Nothing is connected before it is needed, and everything that is survives a server that restarts: what is written or
+read meanwhile waits for it, up to `PATIENCE`. Leases go by the server's clock; the epoch, checked under the same lock
+as everything else, decides who may write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.settings import Storage
+from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.journal.contents import Contents
+from folkmoot.journal.news import News
+from folkmoot.journal.postgres.ledger import Ledger
+from folkmoot.journal.postgres.listener import Listener
+from folkmoot.journal.postgres.reader import Reader
+from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.writer import Job, Writer
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Version
+
+_POLL = 1.0
+"""Seconds until a follower looks by itself."""
+
+
+class PostgresJournal:
+    """To be used from one event loop."""
+
+    def __init__(self, storage: Storage, *, readonly: bool = False) -> None:
+        server = Server(storage, readonly=readonly)
+        self._readonly = readonly
+        self._news = News()
+        self._reader = Reader(server)
+        self._writer = Writer(server, self._settle)
+        self._listener = Listener(server, self._news.tell)
+        self._contents = Contents(lambda: 0.0)
+        self._closed = False
+
+    def append(
+        self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
+    ) -> asyncio.Future[Sequence[Entry]]:
+        """As the port says. Who is cancelled while waiting does not know whether it was written."""
+        try:
+            bodies = [self._contents.body(stream, draft) for draft in drafts]
+            return self._submit(
+                [stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True
+            )
+        except FolkmootError as error:
+            refused: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
+            refused.set_exception(error)
+            return refused
+
+    def keep(self, content: bytes) -> str:
+        self._check_writable()
+        return self._contents.keep(content)
+
+    async def artifact(self, id: str) -> bytes:
+        waiting = self._contents.get(id)
+        return waiting if waiting is not None else await self._reader.artifact(id)
+
+    def read(self, query: Query) -> AsyncIterator[Entry]:
+        return self._reader.read(query)
+
+    async def follow(self, after: int = 0) -> AsyncIterator[Entry]:
+        while not self._closed:
+            self._listener.start()
+            told = self._news.told
+            async for entry in self._reader.read(Query(after=after)):
+                yield entry
+                after = entry.seq
+                if self._closed:
+                    return
+            await self._news.wait(told, _POLL)
+
+    async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
+        claim: Claim = await self._submit([run], lambda ledger: ledger.claim(run, (owner, after), lease))
+        return claim
+
+    async def renew(self, claims: Sequence[Claim], lease: float) -> None:
+        await self._submit([claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease))
+
+    async def release(self, claim: Claim) -> None:
+        await self.renew([claim], 0.0)
+
+    async def claims(self) -> Sequence[Claim]:
+        return await self._reader.claims()
+
+    async def post(self, run: str, kind: str, body: str = "") -> None:
+        await self._submit([run], lambda ledger: ledger.post(run, kind, body))
+
+    async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
+        return await self._reader.posts(runs)
+
+    async def take(self, post: Post) -> None:
+        await self._submit([], lambda ledger: ledger.take(post))
+
+    async def close(self) -> None:
+        """Write what was handed over, and hang up."""
+        if self._closed:
+            return
+        try:
+            if self._contents.unsent:
+                await self._submit([], lambda ledger: None)
+        finally:
+            self._closed = True
+            self._news.tell()
+            await self._listener.close()
+            await self._writer.close()
+            await self._reader.close()
+
+    def _submit(
+        self, streams: Sequence[str], work: Callable[[Ledger], Any], *, appends: bool = False
+    ) -> asyncio.Future[Any]:
+        self._check_writable()
+        done = asyncio.get_running_loop().create_future()
+        self._writer.submit(Job(streams, work, self._contents.hand_over(), done, appends))
+        return done
+
+    def _check_writable(self) -> None:
+        if self._closed:
+            raise OperationFailed("the journal is closed")
+        if self._readonly:
+            raise OperationFailed("the journal was opened for reading only")
+
+    def _settle(self, jobs: Sequence[Job]) -> None:
+        """Called for all jobs of a transaction at once."""
+        for job in jobs:
+            self._contents.settle(job.contents, written=job.written)
+            if job.done.done():
+                continue
+            if isinstance(job.outcome, FolkmootError):
+                job.done.set_exception(job.outcome)
+            else:
+                job.done.set_result(job.outcome)
+        self._news.tell()

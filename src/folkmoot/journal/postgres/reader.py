@@ -1,0 +1,117 @@
+"""Reads a project's schema, a page at a time: no transaction stays open while somebody looks at what it gave."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from psycopg.errors import UndefinedTable
+
+from folkmoot.domain.entry import Entry
+from folkmoot.errors import JournalDamaged
+from folkmoot.journal.artifacts import sound
+from folkmoot.journal.chain import require_link
+from folkmoot.journal.codec import decode, place_of
+from folkmoot.journal.postgres.line import Line
+from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.ports import Claim, Post, Query
+
+_PAGE = 100
+_LISTED = "(type LIKE 'run.%%' OR type LIKE 'session.%%')"
+"""The condition of the index `entry_of_list`."""
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class Reader:
+    def __init__(self, server: Server) -> None:
+        self._line = Line(server)
+        self._place = server.name
+
+    async def read(self, query: Query) -> AsyncIterator[Entry]:
+        """What is durable now. A stream that is read whole must hang together: a gap is damage, no end."""
+        linked = bool(query.stream) and not query.types and not query.newest_first
+        before: Entry | None = None
+        left = query.limit or sys.maxsize
+        low, high = query.after, sys.maxsize
+        while low < high:
+            rows = await self._page(query, low, high, size := min(left, _PAGE))
+            for *row, _ in rows:
+                entry = await self._entry(*row)
+                if linked and (before or not query.after):
+                    require_link(before, entry)
+                yield entry
+                before = entry
+            left -= len(rows)
+            if len(rows) < size or not left:
+                return
+            last, *_, end = rows[-1]
+            low, high = (low, last - 1) if query.newest_first else (last, min(high, end))
+
+    async def artifact(self, id: str) -> bytes:
+        """Raises KeyError when nobody kept it, JournalDamaged for content that has changed."""
+        if not _ID.fullmatch(id):
+            raise KeyError(id)
+        rows = await self._select("SELECT content FROM artifact WHERE id = %s", bytes.fromhex(id))
+        if not rows:
+            raise KeyError(id)
+        return sound(id, rows[0][0], self._place)
+
+    async def claims(self) -> list[Claim]:
+        rows = await self._select(
+            "SELECT name, owner, epoch, until > moment() FROM stream WHERE epoch > 0 ORDER BY name"
+        )
+        return [Claim(name.decode(), owner, epoch, live=live) for name, owner, epoch, live in rows]
+
+    async def posts(self, runs: Sequence[str]) -> list[Post]:
+        rows = await self._select(
+            "SELECT id, run, kind, body FROM post WHERE run = ANY(%s) AND NOT taken ORDER BY id",
+            [run.encode() for run in runs],
+        )
+        return [Post(id, run.decode(), kind, body.decode()) for id, run, kind, body in rows]
+
+    async def close(self) -> None:
+        await self._line.close()
+
+    async def _page(self, query: Query, low: int, high: int, size: int) -> list[Any]:
+        """Some of the wanted entries with low < seq <= high, each with the end of the journal."""
+        condition, wanted = "", list[object]()
+        if query.types:
+            condition, wanted = " AND type = ANY(%s)", [list(query.types)]
+            if all(type.startswith(("run.", "session.")) for type in query.types):
+                condition += f" AND {_LISTED}"
+        if query.stream:
+            condition += " AND stream = %s"
+            wanted.append(query.stream.encode())
+        return await self._select(
+            "SELECT seq, stream, run_seq, id, text, data, (SELECT seq FROM head) AS last FROM entry"
+            f" WHERE seq > %s AND seq <= %s{condition}"
+            f" ORDER BY seq {'DESC' if query.newest_first else 'ASC'} LIMIT {size}",
+            low,
+            high,
+            *wanted,
+        )
+
+    async def _entry(
+        self, seq: int, name: bytes, run_seq: int, id: bytes, text: bytes, data: bytes | None
+    ) -> Entry:
+        stream = name.decode()
+        if data is not None:
+            try:
+                text += await self.artifact(data.hex()) + b"}"
+            except KeyError:
+                raise JournalDamaged(
+                    f"{place_of(seq, stream, run_seq)}: the artifact {data.hex()} with its data is missing"
+                ) from None
+        return decode(seq, stream, run_seq, id.hex(), text)
+
+    async def _select(self, statement: str, *values: object) -> list[Any]:
+        async def select(connection: Connection) -> list[Any]:
+            try:
+                cursor = await connection.cursor(binary=True).execute(statement.encode(), values)
+            except UndefinedTable:  # nothing has run yet, and who only reads makes nothing
+                return []
+            return await cursor.fetchall()
+
+        return await self._line.use(select)

@@ -1,0 +1,146 @@
+"""Writes to a project's schema: many jobs, one transaction. Only this file commits.
+
+What comes in while a transaction is under way is the next one. When the connection is lost in the midst of a commit,
+its outcome is unknown; then the database is asked what stands in it, and the jobs are begun anew only if they are not
+there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.journal.postgres.ledger import Ledger
+from folkmoot.journal.postgres.line import Line
+from folkmoot.journal.postgres.server import Connection, Server
+
+_MOST = 500
+"""Jobs of one transaction."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Something to write, and the contents that must be durable no later; `done` learns what became of it."""
+
+    streams: Sequence[str]
+    """Those that `work` looks at."""
+    work: Callable[[Ledger], Any]
+    """May be asked several times; the last time counts."""
+    contents: Sequence[Content]
+    done: asyncio.Future[Any]
+    appends: bool = False
+    """And does nothing else."""
+    outcome: Any = None
+    written: bool = False
+    """Whether its transaction was committed, even if the work itself was refused."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    jobs: list[Job]
+    uncertain: bool = False
+    """A commit was sent, and nothing was heard of it."""
+
+    @property
+    def streams(self) -> list[str]:
+        return [name for job in self.jobs for name in job.streams]
+
+
+class Writer:
+    def __init__(self, server: Server, settled: Callable[[Sequence[Job]], None]) -> None:
+        self._line = Line(server)
+        self._settled = settled
+        self._ledger = Ledger(server)
+        self._waiting: list[Job] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    def submit(self, job: Job) -> None:
+        self._waiting.append(job)
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def close(self) -> None:
+        """Write what was submitted, then end."""
+        while self._writing:
+            await asyncio.wait([self._writing])
+        await self._line.close()
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                jobs, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+                failure = await self._perform(_Batch(jobs))
+                for job in jobs:
+                    job.written = failure is None
+                    if failure:
+                        job.outcome = failure
+                self._settled(jobs)
+        finally:
+            self._writing = None
+
+    async def _perform(self, batch: _Batch) -> FolkmootError | None:
+        """The error, if nothing was written or nobody knows whether it was."""
+        contents = {id: content for job in batch.jobs for id, content, _ in job.contents}
+        try:
+            if contents:
+                await self._line.use(partial(_keep, contents))
+            await self._line.use(partial(self._transact, batch))
+        # Whatever it is, those who wait must learn of it, and a task has no caller.
+        except Exception as error:
+            self._ledger.forget()
+            if batch.uncertain:
+                return OperationFailed(
+                    f"{error}; whether the last entries were written is unknown: read them"
+                )
+            return error if isinstance(error, FolkmootError) else OperationFailed(str(error))
+        return None
+
+    async def _transact(self, batch: _Batch, connection: Connection) -> None:
+        """One attempt, after others that may have succeeded without anyone hearing of it."""
+        quick = all(job.appends for job in batch.jobs) and self._ledger.remembers(batch.streams)
+        last = await self._add(batch, connection) if quick and not batch.uncertain else None
+        if last is None:
+            await self._ledger.begin(connection)
+            if batch.uncertain:
+                last = await self._ledger.find(connection)
+            if last is None:
+                batch.uncertain = False
+                await self._ledger.look(connection, batch.streams)
+                self._work(batch)
+                batch.uncertain = True
+                last = await self._ledger.write(connection)
+            await connection.execute("COMMIT")
+            batch.uncertain = False
+        self._ledger.settle(last)
+
+    async def _add(self, batch: _Batch, connection: Connection) -> int | None:
+        """In one round trip; None if that cannot be. A refusal is final only if it is read under the lock."""
+        if not self._work(batch):
+            return None
+        batch.uncertain = True
+        last = await self._ledger.add(connection)
+        batch.uncertain = False
+        return last
+
+    def _work(self, batch: _Batch) -> bool:
+        """Whether nothing was refused."""
+        for job in batch.jobs:
+            try:
+                job.outcome = job.work(self._ledger)
+            except FolkmootError as refusal:
+                job.outcome = refusal
+        return not any(isinstance(job.outcome, FolkmootError) for job in batch.jobs)
+
+
+async def _keep(contents: Mapping[str, bytes], connection: Connection) -> None:
+    """Before the entries that name them; what nobody names does no harm. In order, so that no two wait for each
+    other."""
+    ids = sorted(contents)
+    await connection.execute(
+        "INSERT INTO artifact SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT DO NOTHING",
+        ([*map(bytes.fromhex, ids)], [contents[id] for id in ids]),
+    )
