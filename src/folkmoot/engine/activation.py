@@ -32,6 +32,8 @@ class Project:
     graph: Graph
     graph_id: str
     """The artifact that holds the graph."""
+    tools_id: str = ""
+    """The artifact that holds what its tools are."""
     kits: Kits
     models: Models
     tools: Tools

@@ -82,7 +82,7 @@ class LocalEngine:
             log = RunLog(self._journal, self._clock, identity.run, NewRun(owner=self._owner, lease=LEASE))
             run = self._run(project, identity, log, hear, attendance)
             go_on = partial(self.resume, run.id, lambda *_: project, hear, attendance)
-            started = RunStarted(agent=file, request=request, graph=project.graph_id, seed=identity.seed)
+            started = RunStarted(file, request, project.graph_id, identity.seed, project.tools_id)
             activation = Activation(run, started, self._clock.now(), fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
