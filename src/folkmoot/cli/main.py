@@ -20,6 +20,7 @@ from folkmoot.cli import (
     inbox,
     init,
     log,
+    replaying,
     run,
     runs,
     sessions,
@@ -53,6 +54,7 @@ app = typer.Typer(
 app.command()(init.init)
 app.command()(check.check)
 app.command()(run.run)
+replaying.add_to(runs.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")

@@ -19,6 +19,7 @@ from folkmoot.domain.events import (
     RUN_ENDS,
     CancelRequested,
     LlmFailed,
+    LlmRequest,
     LlmResponse,
     RunCancelled,
     RunParked,
@@ -121,10 +122,16 @@ class Record:
 
 
 def comparable(draft: Draft) -> tuple[str, str, Event]:
-    """What must be equal: neither when it was nor how long it took."""
+    """What must be equal: neither when it was, nor how long it took, nor what was reserved for it.
+
+    A reservation is a guess at the size of texts, among them those of this release; what was decided with it is
+    compared.
+    """
     event = draft.event
     if isinstance(event, LlmResponse | LlmFailed | ToolFinished | ToolFailed):
         event = replace(event, latency_ms=0)
+    elif isinstance(event, LlmRequest):
+        event = replace(event, max_output=0, reserved_tokens=0, reserved_usd=0.0)
     elif isinstance(event, RunParked):
         event = RunParked(waiting=tuple(sorted(event.waiting)))
     return draft.session_id, draft.agent_id, event
@@ -146,7 +153,9 @@ def buried_from(drafts: Sequence[Draft]) -> int:
     first = len(drafts) - 1
     while isinstance(stopped := drafts[first - 1].event, SessionCancelled) and stopped.reason == last.reason:
         first -= 1
-    asked = any(isinstance(draft.event, CancelRequested) and draft.event.reason == last.reason for draft in drafts)
+    asked = any(
+        isinstance(draft.event, CancelRequested) and draft.event.reason == last.reason for draft in drafts
+    )
     return first if first < len(drafts) - 1 or not asked else len(drafts)
 
 

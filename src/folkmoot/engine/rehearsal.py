@@ -78,26 +78,34 @@ class Rehearsal:
     async def _activate(self) -> None:
         log = self._watched()
         run = self._stage.run(log)
-        log.watchers.append(lambda span, event: self._let_go(run))
-        activation = Activation(run, self._stage.started, self._stage.clock.now(), fresh=not self._record.past)
+        log.watchers.append(lambda span, event: self._happened(run))
+        activation = Activation(
+            run, self._stage.started, self._stage.clock.now(), fresh=not self._record.past
+        )
         task = asyncio.ensure_future(activation.to_its_end())
         try:
             await asyncio.sleep(0)
             await self._conduct(run, activation, task)
         finally:
             self._log = None
-            self._waiting.clear()
-            task.cancel()
-            (ended,) = await asyncio.gather(task, return_exceptions=True)
+            ended = await self._cut_off(task)
         if isinstance(ended, Exception) and not self._record.over:
             self._record.divergence = f"the run broke: {type(ended).__name__}: {ended}"
+
+    async def _cut_off(self, task: asyncio.Future[None]) -> BaseException | None:
+        """Whoever was only just started begins first, so that nothing is left that never ran."""
+        for _ in range(0 if task.done() else PATIENCE):
+            await asyncio.sleep(0)
+        self._waiting.clear()
+        task.cancel()
+        (ended,) = await asyncio.gather(task, return_exceptions=True)
+        return ended
 
     async def _conduct(self, run: Run, activation: Activation, task: asyncio.Future[None]) -> None:
         """Until the run ends or parks, the record is over, or nothing comes any more."""
         idle = 0
-        while not task.done() and not self._record.over and self._record.at != self._buried:
+        while self._log and not task.done() and not self._record.over:
             moves = self._moves
-            self._let_go(run)
             self._cue(run, activation, task)
             await asyncio.sleep(0)
             idle = idle + 1 if moves == self._moves else 0
@@ -126,15 +134,20 @@ class Rehearsal:
                 return
         self._cued = place
 
-    def _let_go(self, run: Run) -> None:
-        """Somebody let go of a kept child then: as soon as it was asked for, before anything else was decided."""
+    def _happened(self, run: Run) -> None:
+        """What came from outside before anything else was decided: it must come before that again."""
         draft = self._record.next
-        if draft is None or self._cued == self._record.at or not isinstance(draft.event, SessionDestroyed):
+        if draft is None or self._record.at == self._cued:
             return
-        session, reason = draft.event.session, draft.event.reason
-        if not reason.endswith(_OWN_REASONS) and is_kept(run.log.drafts, session):
-            self._cued = self._record.at
-            destroy_kept(run.log, run.chats, session, reason)
+        match draft.event:
+            case RunRepinned():
+                self._log = None  # its process had ended
+            case SessionDestroyed(session=session, reason=reason) if not reason.endswith(_OWN_REASONS):
+                if is_kept(run.log.drafts, session):
+                    self._cued = self._record.at
+                    destroy_kept(run.log, run.chats, session, reason)
+            case _ if self._record.at == self._buried:
+                self._log = None
 
     def _take_in(self) -> None:
         """What happened while nobody ran the run: it was answered, repinned, broke, or was ended for good."""

@@ -12,6 +12,7 @@ from folkmoot.domain.events import RunCancelled, RunParked, RunStarted, ToolFail
 from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import ApprovalExpired
 from folkmoot.domain.message import ToolSpec
+from folkmoot.engine.fork import AskingTools
 from folkmoot.engine.record import Record
 from folkmoot.engine.recorded import RecordedCache, RecordedClock, RecordedLedger
 from folkmoot.journal.memory import MemoryJournal
@@ -96,7 +97,8 @@ class Stage:
         tools: Tools = RecordedTools(
             self._script.tools[pin.tools], drafts, self._script.texts, self._turn, longest + 1
         )
-        return graph, tools
+        forked = any(isinstance(draft.event, RunForked) for draft in drafts)
+        return graph, AskingTools(tools) if forked else tools
 
     def _inbox(self, log: RunLog) -> Inbox:
         """Whoever was there then says the same; where the run parked, nobody was."""

@@ -7,16 +7,19 @@ from datetime import datetime, timedelta
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SESSION_ENDS, RunCancelled, RunParked, SessionCancelled, SessionStarted
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.orchestration.log import Place, RunLog
 
 
 def began(past: Sequence[Draft], now: str) -> str:
-    """When a run would have begun had it never been parked: waiting for a person uses up no `wall`."""
+    """When a run would have begun had it never been parked: waiting for a person uses up no `wall`,
+    nor does lying there until somebody forks it."""
     moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in past), now)]
+    follows = [*(draft.event for draft in past[1:]), None]
     rests = [
-        later - parked
-        for draft, parked, later in zip(past, moments, moments[1:], strict=False)
-        if isinstance(draft.event, RunParked)
+        later - rested
+        for draft, after, rested, later in zip(past, follows, moments, moments[1:], strict=False)
+        if isinstance(draft.event, RunParked) or isinstance(after, RunForked)
     ]
     return (moments[0] + sum(rests, timedelta())).isoformat()
 

@@ -25,7 +25,7 @@ from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 LONGEST = 80
 
 
-def deed(event: Event, longest: int = LONGEST) -> str:  # noqa: PLR0911  # one return per kind of event
+def deed(event: Event, longest: int = LONGEST) -> str:
     """What happened; `longest` characters of each text, 0 for all of it."""
     match event:
         case SessionStarted(agent=agent):
@@ -42,18 +42,18 @@ def deed(event: Event, longest: int = LONGEST) -> str:  # noqa: PLR0911  # one r
             return f"routed to {agent}"
         case BudgetExceeded(limit=limit):
             return f"stopped at a limit: {limit}"
+        case _:
+            return _ended_or_decided(event, longest)
+
+
+def _ended_or_decided(event: Event, longest: int) -> str:
+    match event:
         case SessionCompleted():
             return "was done"
         case SessionFailed(outcome=outcome):
             return f"failed: {_short(outcome.error, longest)}"
         case SessionCancelled(reason=reason):
             return f"was cancelled: {reason}"
-        case _:
-            return _decided(event, longest)
-
-
-def _decided(event: Event, longest: int) -> str:
-    match event:
         case QuestionAnswered(text=text):
             return f"was answered {_quoted(text, longest)}"
         case ApprovalApproved():

@@ -26,6 +26,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -60,6 +61,8 @@ LINES: Mapping[type[Event], str] = {
     CacheHit: "{agent} reads an earlier result again, of {event.session}",
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
+    RunForked: "up to here it was taken over from {event.source}, entry {event.at}",
+    RunRepinned: "the run goes on with the files as they are now",
     CancelRequested: "the run is being cancelled: {event.reason}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
     SystemError: "something broke: {event.error}",
