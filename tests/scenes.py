@@ -85,7 +85,11 @@ def calls(folder):
     made_up = ask("think", agent_definition={"system_prompt": "You think."})
     several = ask_all({"mission": "count", "specialist": "clerk"}, {"mission": "b", "specialist": "nobody"})
     script = {
-        "desk": [{"calls": [ask("count", "clerk"), ask("count", "clerk"), made_up]}, {"calls": [several]}, "ok"],
+        "desk": [
+            {"calls": [ask("count", "clerk"), ask("count", "clerk"), made_up]},
+            {"calls": [several]},
+            "ok",
+        ],
         "clerk": [{"report": LONG}],
         "summary": ["Well."],
         "custom": ["thought"],
@@ -129,7 +133,9 @@ def unattended(folder):
     files = {"desk": "tools: [ask_user, pay]"}
     ask_first = {"tool": "ask_user", "arguments": {"question": "How much?"}}
     script = {"desk": [{"calls": [ask_first, {"tool": "pay", "arguments": {"to": "x"}}]}, "nobody there"]}
-    return Desk(folder, files, script, settings=SETTINGS + "approvals: {unattended: deny}\n", tools=[pay]), plainly
+    return Desk(
+        folder, files, script, settings=SETTINGS + "approvals: {unattended: deny}\n", tools=[pay]
+    ), plainly
 
 
 def doubt(folder):

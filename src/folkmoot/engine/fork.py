@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph, ModelChoice
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     RUN_ENDS,
     CancelRequested,
@@ -41,10 +40,11 @@ from folkmoot.engine.activation import Project
 from folkmoot.errors import WrongUse
 from folkmoot.journal.codec import data_of, decode_event
 from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.ledger import prefixes
 from folkmoot.ports import Site, Tools
 
-_Call = tuple[str, int, int]
-"""Span, turn and position of a call."""
+_Act = tuple[str, int, int]
+"""Span, turn, and the position of a call or the number of an attempt."""
 
 
 class Fork(Value):
@@ -72,8 +72,9 @@ def taken_over(drafts: Sequence[Draft], fork: Fork, run_id: str) -> list[Draft]:
         started = past[0].event
         assert isinstance(started, RunStarted)
         past = [replace(past[0], event=replace(started, request=fork.request))]
+    outcomes = _Outcomes(past)
     marks = (RunForked, RunRepinned)
-    kept = [draft for draft in past if not isinstance(draft.event, marks) and not _is_open(draft, past)]
+    kept = [draft for draft in past if not isinstance(draft.event, marks) and outcomes.concern(draft)]
     return [_renamed(draft, drafts[0].session_id, run_id) for draft in kept]
 
 
@@ -173,33 +174,39 @@ def _answered(past: list[Draft], answer: Message | str) -> Iterator[Draft]:
     yield replace(last, event=given)
 
 
-def _is_open(draft: Draft, past: Sequence[Draft]) -> bool:
-    """Whether an entry belongs to a request or a call that has no outcome in this past."""
-    event, span = draft.event, draft.span
-    if isinstance(event, LlmRequest):
-        asked = (event.turn, event.attempt)
-        ends = (e.event for e in past if e.span == span and isinstance(e.event, LlmResponse | LlmFailed))
-        return asked not in [(end.turn, end.attempt) for end in ends]
-    call = _call_of(event, span, past)
-    if call is None:
-        return False
-    below = f"{span}/turn:{call[1]}/call:{call[2]}"
-    began = any(other.span.startswith(below) for other in past)
-    return not began and not any(
-        isinstance(end := other.event, ToolFinished | ToolFailed) and (other.span, end.turn, end.call) == call
-        for other in past
-    )
+class _Outcomes:
+    """Which requests and calls of a past have come to something."""
 
+    def __init__(self, past: Sequence[Draft]) -> None:
+        self._answered: set[_Act] = set()
+        self._returned: set[_Act] = set()
+        self._asked: dict[str, _Act] = {}
+        self._began = {above for draft in past for above in prefixes(draft.span)}
+        """Calls of agents are gone on with: their own past is there too."""
+        for draft in past:
+            match draft.event:
+                case LlmResponse(turn=turn, attempt=attempt) | LlmFailed(turn=turn, attempt=attempt):
+                    self._answered.add((draft.span, turn, attempt))
+                case ToolFinished(turn=turn, call=call) | ToolFailed(turn=turn, call=call):
+                    self._returned.add((draft.span, turn, call))
+                case ApprovalRequested(id=id, turn=turn, call=call):
+                    self._asked[id] = (draft.span, turn, call)
 
-def _call_of(event: Event, span: str, past: Sequence[Draft]) -> _Call | None:
-    match event:
-        case ToolStarted() | ApprovalRequested() | ToolInDoubt() | ToolSettled():
-            return span, event.turn, event.call
-        case ApprovalApproved(id=id) | ApprovalDenied(id=id) | ApprovalExpired(id=id):
-            asked = (e.event for e in past if isinstance(e.event, ApprovalRequested))
-            return next((span, each.turn, each.call) for each in asked if each.id == id)
-        case _:
-            return None
+    def concern(self, draft: Draft) -> bool:
+        """Whether an entry stays: it is no part of a request or a call without an outcome."""
+        match draft.event:
+            case LlmRequest(turn=turn, attempt=attempt):
+                return (draft.span, turn, attempt) in self._answered
+            case ToolStarted() | ApprovalRequested() | ToolInDoubt() | ToolSettled() as event:
+                return self._is_settled((draft.span, event.turn, event.call))
+            case ApprovalApproved(id=id) | ApprovalDenied(id=id) | ApprovalExpired(id=id):
+                return self._is_settled(self._asked[id])
+            case _:
+                return True
+
+    def _is_settled(self, call: _Act) -> bool:
+        span, turn, position = call
+        return call in self._returned or f"{span}/turn:{turn}/call:{position}" in self._began
 
 
 def _renamed(draft: Draft, old: str, new: str) -> Draft:

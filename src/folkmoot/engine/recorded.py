@@ -75,7 +75,8 @@ class RecordedLedger(Ledger):
             super().fold(span, event)
 
     def allowance(self, span: str) -> Allowance:
-        self._go_to(self._record.expected(span))
+        if self._scopes:
+            self._go_to(self._record.expected(span))
         return super().allowance(span)
 
     def admit(self, span: str) -> str:
