@@ -12,6 +12,7 @@ from folkmoot import DeclarationError, FakeClock, Folkmoot, MemoryJournal, Surro
 from folkmoot.domain.draw import chance
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
 from folkmoot.engine.local import Identity
+from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Query
 from tests.desk import write
@@ -84,20 +85,22 @@ async def played(files, seed, folder):
     around = Surroundings(env={}, clock=clock, journal=journal, identify=lambda _: Identity("run-1", seed))
     async with Folkmoot.open(folder, models={"scripted": player}, around=around) as moot:
         result = await moot.run("a0.ai", "hello")
-    return result, player, [entry.draft async for entry in journal.read(Query(stream="run-1"))]
+    drafts = [entry.draft async for entry in journal.read(Query(stream="run-1"))]
+    return result, player, drafts, await replay(journal, "run-1")
 
 
 @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(files=projects(), seed=st.text("abcdef0123456789", min_size=8, max_size=8))
-async def test_every_run_of_every_composition_ends_once_and_adds_up(files, seed):
-    """A-30, A-104, A-107, O-18; pains 3 and 12."""
+async def test_every_run_of_every_composition_ends_once_adds_up_and_replays(files, seed):
+    """A-30, A-104, A-107, O-18, C4; pains 3, 12 and 20."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            result, player, drafts = await played(files, seed, Path(folder))
+            result, player, drafts, again = await played(files, seed, Path(folder))
         except DeclarationError:
             assume(False)
 
     assert result.status in ("completed", "failed")
+    assert again.equal, again.divergence
     totals = result.totals
     assert totals.tokens_in + totals.tokens_out == player.used
     assert totals.model_requests <= 60

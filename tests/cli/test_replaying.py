@@ -111,6 +111,7 @@ def test_a_fork_goes_on_with_another_prompt_model_or_answer(ran):
             "changes": ["billing.ai has another prompt", "billing asks s/other"],
         }
     ]
+    assert f"  forked   from {source}, entry {at}\n" in ran("runs", "show", "last").out
     answered = ran("runs", "fork", source, "--at", str(int(at) + 2), "--answer", "mine", "--json")
     assert answered.json["finalReport"]["content"] == "mine"
 

@@ -70,6 +70,20 @@ async def test_a_run_that_has_not_ended_happens_again_as_far_as_it_got(scene, tm
         assert f"after entry {cut}" in again.ends or "it waits for" in again.ends
 
 
+@pytest.mark.parametrize("scene", ["patterns", "team", "calls", "clarification", "budget"])
+async def test_a_run_whose_process_died_anywhere_and_that_was_resumed_happens_again_as_one(scene, tmp_path):
+    """C4: several epochs leave one record."""
+    at = await played(scene, tmp_path)
+    drafts, whole = await drafts_of(at.journal), at.journal
+    for cut in range(1, len(drafts), 3):
+        at.journal = await with_drafts(whole, drafts[:cut])
+        async with at.open() as moot:
+            await moot.resume("run-1")
+            again = await moot.replay("run-1")
+
+        assert again.equal, f"cut after {cut}: {again.divergence}"
+
+
 @pytest.mark.parametrize("scene", SCENES)
 async def test_whatever_is_changed_in_a_record_is_found_and_named(scene, tmp_path):
     """One answer or result that was another one, and the run goes another way there or later."""

@@ -9,6 +9,7 @@ from folkmoot.cli.ending import summary, what_it_needs, write_report
 from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.views.outline import outline
 
 
@@ -36,6 +37,9 @@ def write_record(record: Record) -> None:
     )
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
+    for draft in record.drafts:
+        if isinstance(draft.event, RunForked):
+            write(f"  forked   from {draft.event.source}, entry {draft.event.at}")
     if record.owner:
         write(f"  held by  {called(record.owner)}")
     elif row.status == "interrupted":
