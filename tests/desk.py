@@ -17,7 +17,9 @@ SETTINGS = """
 providers: {scripted: {kind: scripted, script: script.yaml}}
 models: {default: scripted/any}
 """
-BLOCK = re.compile(r'<(\w+)__([0-9a-f]{12})(?: agent="([^"]*)")?>\n(.*?)\n</\1__\2>', re.DOTALL)
+BLOCK = re.compile(
+    r'<(\w+)__([0-9a-f]{12})(?: agent="([^"]*)")?(?: runtime="[^"]*")?>\n(.*?)\n</\1__\2>', re.DOTALL
+)
 
 
 def write(folder: Path, files: Mapping[str, str], settings: str = SETTINGS) -> Path:

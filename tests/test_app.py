@@ -122,11 +122,24 @@ async def test_a_request_must_be_what_the_agent_takes(desk, request_, message):
         assert (await moot.run("a", '{"n": 1}')).success
 
 
-async def test_what_is_checked_but_not_run_yet_is_refused_before_anything_runs(desk):
-    at = desk({"root": "advisors: [a.ai]", "a": "split: always"}, {})
+async def test_what_a_strict_run_cannot_hold_is_refused_before_anything_runs(desk):
+    """X-1: every key that would pass free text on, with its file."""
+    at = desk(
+        {
+            "root": "advisors: [a.ai]\nhandoff: a.ai\ncontract: strict",
+            "a": "router: {destinations: [b.ai]}",
+            "b": "",
+        },
+        {},
+    )
     async with at.open() as moot:
-        with pytest.raises(DeclarationError, match="checked but not run by this release"):
+        with pytest.raises(DeclarationError) as refused:
             await moot.run("root", "hi")
+    assert [(each.file, each.message.split()[0]) for each in refused.value.problems] == [
+        ("root.ai", "`advisors`"),
+        ("root.ai", "`handoff`"),
+        ("a.ai", "`router`"),
+    ]
     assert at.model.heard == []
 
 

@@ -1,5 +1,6 @@
 """The walls of the house stand, and would be missed: import-linter is run on a copy with a hole in each."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from checks.files import ROOT
 
+REJECTED = {"Orchestrator", "AgentProtocol", "MessageQueue", "MessageBus"}
 HOLES = {
     "One way through the house": ("domain/message.py", "import folkmoot.app"),
     "The thinking rooms do no I/O": ("session/decide.py", "import asyncio"),
@@ -52,3 +54,13 @@ def test_each_wall_is_missed_when_it_has_a_hole(house):
         path.write_text(f"{path.read_text()}\n{line}\n")
 
     assert broken_contracts(house) == set(HOLES)
+
+
+def test_there_is_no_class_for_what_a_file_declares():
+    """B-63: no orchestrator, no protocol that agents implement, no queue between agents: an
+    agent is an `.ai` file, and what one tells another is in the journal."""
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "src").rglob("*.py")]
+    classes = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+    assert {"Agent", "RunLog"} <= classes
+    assert {name for name in classes if any(word in name for word in REJECTED)} == set()

@@ -1,5 +1,7 @@
 """Random projects of all patterns together: whatever their models do, the same things hold."""
 
+import asyncio
+import json
 import re
 import tempfile
 from collections import Counter
@@ -23,6 +25,8 @@ providers: {scripted: {kind: scripted, script: script.yaml}}
 models: {default: scripted/any}
 budget: {requests: 60}
 """
+CALLING = "orchestration: {enable_agent_tool: true, auto_approve: true}\n"
+CAUSES = {"", "advisor", "route", "handoff", "sub", "clarify", "ask", "member", "lead"}
 ENDS = ("session.completed", "session.failed", "session.cancelled")
 NONCE = re.compile(r"<\w+__([0-9a-f]{12})[ >]")
 
@@ -46,17 +50,38 @@ class Player:
 
     def _act(self, request, dice):
         offered = {spec.name: spec for spec in request.tools}
-        agents = [name for name in offered if name.startswith("agent__") and name != "agent__final_report"]
-        called = [name for name in agents if name != "agent__ask_clarification"]
-        if called and dice < 0.5:
-            name = called[round(dice * 100) % len(called)]
-            return ToolCall("c", name, {"prompt": "p", "reason": "r"})
+        calls = [*self._calls(offered)]
+        if calls and dice < 0.6:
+            return calls[round(dice * 1000) % len(calls)]
         if "router__handoff-to" in offered and dice < 0.8:
-            enum = offered["router__handoff-to"].parameters["properties"]["agent"]["enum"]
-            return ToolCall("c", "router__handoff-to", {"agent": enum[0], "message": "m"})
+            return ToolCall(
+                "c", "router__handoff-to", {"agent": choices(offered["router__handoff-to"], "agent")[0]}
+            )
         if "team__broadcast" in offered and ("agent__final_report" not in offered or dice < 0.7):
             return ToolCall("c", "team__broadcast", {"message": "news"})
         return ToolCall("c", "agent__final_report", {"report_format": "text", "report_content": "done"})
+
+    def _calls(self, offered):
+        """One call of each kind that may be made now."""
+        for name, spec in offered.items():
+            match name:
+                case "agent__ask_clarification":
+                    child = choices(spec, "child_id")[-1]
+                    yield ToolCall("c", name, {"child_id": child, "question": "sure?"})
+                case "ask_parent":
+                    yield ToolCall("c", name, {"question": "which?"})
+                case "call_agent":
+                    known = choices(spec, "specialist")
+                    yield ToolCall("c", name, {"mission": "m", **({"specialist": known[0]} if known else {})})
+                case "call_agents_parallel":
+                    made = {"mission": "n", "agent_definition": {"system_prompt": "x"}}
+                    yield ToolCall("c", name, {"missions": [{"mission": "m"}, made], "min_success": 1})
+                case _ if name.startswith("agent__") and name != "agent__final_report":
+                    yield ToolCall("c", name, {"prompt": "p", "reason": "r"})
+
+
+def choices(spec, argument):
+    return [choice for choice in spec.parameters["properties"].get(argument, {}).get("enum", []) if choice]
 
 
 @st.composite
@@ -68,6 +93,7 @@ def projects(draw):
         later = [f"a{n}.ai" for n in range(number + 1, count)]
         some = st.lists(st.sampled_from(later), unique=True, max_size=2) if later else st.just([])
         keys = {"advisors": draw(some), "agents": draw(some), "maxTurns": draw(st.integers(1, 4))}
+        keys |= {"chat": draw(st.booleans()), "tools": draw(st.sampled_from([[], ["ask_parent"]]))}
         if later and draw(st.booleans()):
             keys["handoff"] = draw(st.sampled_from(later))
         match draw(st.sampled_from(["plain", "router", "team"])) if later else "plain":
@@ -75,12 +101,12 @@ def projects(draw):
                 keys["router"] = {"destinations": [draw(st.sampled_from(later))]}
             case "team":
                 keys["team"] = {"members": [draw(st.sampled_from(later))]}
-        files[f"a{number}"] = "\n".join(f"{key}: {value}" for key, value in keys.items())
-    return files
+        files[f"a{number}"] = "\n".join(f"{key}: {json.dumps(value)}" for key, value in keys.items())
+    return files, YAML + draw(st.sampled_from(["", CALLING]))
 
 
-async def played(files, seed, folder):
-    write(folder, files, YAML)
+async def played(files, yaml, seed, folder):
+    write(folder, files, yaml)
     clock, journal, player = FakeClock(), MemoryJournal(), Player(seed)
     around = Surroundings(env={}, clock=clock, journal=journal, identify=lambda _: Identity("run-1", seed))
     async with Folkmoot.open(folder, models={"scripted": player}, around=around) as moot:
@@ -89,18 +115,28 @@ async def played(files, seed, folder):
     return result, player, drafts, await replay(journal, "run-1")
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(files=projects(), seed=st.text("abcdef0123456789", min_size=8, max_size=8))
-async def test_every_run_of_every_composition_ends_once_adds_up_and_replays(files, seed):
-    """A-30, A-104, A-107, O-18, C4; pains 3, 12 and 20."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            result, player, drafts, again = await played(files, seed, Path(folder))
-        except DeclarationError:
-            assume(False)
+def test_every_run_of_every_composition_ends_once_and_adds_up():
+    """A-30, A-104, A-107, O-18; pains 3 and 12. The projects together had every way of starting a session."""
+    causes = set()
 
+    @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(project=projects(), seed=st.text("abcdef0123456789", min_size=8, max_size=8))
+    def holds(project, seed):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                result, player, drafts, again = asyncio.run(played(*project, seed, Path(folder)))
+            except DeclarationError:
+                assume(False)
+        causes.update(draft.event.cause for draft in drafts if draft.event.type == "session.started")
+        check(result, player, drafts)
+        assert again.equal, again.divergence
+
+    holds()
+    assert causes == CAUSES
+
+
+def check(result, player, drafts):
     assert result.status in ("completed", "failed")
-    assert again.equal, again.divergence
     totals = result.totals
     assert totals.tokens_in + totals.tokens_out == player.used
     assert totals.model_requests <= 60
@@ -108,5 +144,12 @@ async def test_every_run_of_every_composition_ends_once_adds_up_and_replays(file
     ended = Counter(draft.session_id for draft in drafts if draft.event.type in ENDS)
     assert begun == ended
     assert set(begun.values()) == {1}
+    broken = [draft.event for draft in drafts if draft.event.type == "system.error"]
+    broken += [
+        draft.event
+        for draft in drafts
+        if draft.event.type == "tool.failed" and re.search(r"\w+Error: ", draft.event.text)
+    ]
+    assert broken == []
     nonces = [nonce for prompt in player.prompts for nonce in NONCE.findall(prompt)]
     assert len(set(nonces)) == len(nonces)

@@ -21,7 +21,7 @@ Hear = Callable[[str], None]
 
 
 class Request(Value):
-    """One question to a model. `agent`, `session` and `turn` say who asks; they are never sent."""
+    """One question to a model. `agent`, `session`, `turn` and `part` say who asks; they are never sent."""
 
     model: str
     """The provider's own name of the model."""
@@ -34,6 +34,8 @@ class Request(Value):
     session: str
     turn: int
     attempt: int = 1
+    part: str = ""
+    """Which part of its work, for an agent that works by a plan: `planner`, `executor`, `step`, …"""
 
 
 class Model(Protocol):
@@ -55,6 +57,8 @@ class Site(Value):
     turn: int
     call: int
     """Position in the model's answer, from 1."""
+    work_dir: str = ""
+    """Where its tools work: relative to the project, or absolute."""
 
     @property
     def below(self) -> str:

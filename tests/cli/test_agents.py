@@ -12,14 +12,14 @@ def test_the_list_tells_who_works_with_whom(folkmoot):
     assert rows == [
         {
             "id": "billing",
-            "status": "unfinished",
+            "status": "ready",
             "file": "billing.ai",
             "description": "Money.",
             "terminal": True,
         },
         {
             "id": "desk",
-            "status": "unfinished",
+            "status": "ready",
             "file": "desk.ai",
             "description": "The desk.",
             "terminal": False,
@@ -36,7 +36,7 @@ def test_one_agent_is_shown_with_its_references_models_and_worst_case(folkmoot):
     assert shown["terminal"] is False
     assert (shown["advisors"], shown["destinations"], shown["handoff"]) == (["risk.ai"], ["billing.ai"], None)
     assert shown["models"] == ["s/demo"]
-    assert shown["worstCaseModelRequests"] == 2 * 3 + 1 * 3 + 10 * 3
+    assert shown["worstCaseModelRequests"] == 2 * 3 + 1 * 3 + (2 * 3 + 10) * 3
     assert folkmoot("agents", "show", "risk.ai", "--json").json["referredToBy"] == ["desk.ai"]
     text = folkmoot("agents", "show", "desk").out
     assert "terminal: no\n" in text
@@ -47,7 +47,8 @@ def test_a_program_reads_every_option_that_holds_defaults_included(folkmoot):
     folkmoot.write({"a": "maxTurns: 2\nbudget: {usd: 1}"}, {})
 
     shown = folkmoot("agents", "show", "a", "--json").json
-    assert shown["input"] == shown["output"] == {"format": "text", "schema": None, "schemaRef": None}
+    text = {"format": "text", "schema": None, "schemaRef": None}
+    assert (shown["input"], shown["output"]) == (text, {**text, "claims": False})
     assert (shown["options"]["maxTurns"], shown["options"]["maxRetries"]) == (2, 3)
     assert (shown["options"]["llmTimeout"], shown["options"]["temperature"]) == (600.0, None)
     assert shown["budget"] == {

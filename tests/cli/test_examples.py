@@ -36,13 +36,35 @@ def test_the_research_assistant_sends_out_three_and_combines_what_they_find(exam
     ]
 
 
-def test_the_orchestrators_of_the_examples_have_fifty_turns(example):
-    """B-45."""
-    folkmoot = example("research-assistant")
+ORCHESTRATORS = [
+    ("research-assistant", "assistant"),
+    ("code-review", "lead"),
+    ("custom-agent", "orchestrator"),
+]
 
-    shown = folkmoot("config", "show", "--json").json
-    turns = [each for each in shown if each["key"] == "maxTurns" and each.get("file") == "assistant.ai"]
-    assert [each["value"] for each in turns] == [50]
+
+@pytest.mark.parametrize(("name", "agent"), ORCHESTRATORS)
+def test_the_orchestrators_of_the_examples_have_fifty_turns(example, name, agent):
+    """B-45: and those they call at most thirty, B-38."""
+    shown = example(name)("config", "show", "--all", "--json").json
+
+    values = {(each["key"], each.get("file")): each["value"] for each in shown}
+    assert values["maxTurns", f"{agent}.ai"] == 50
+    assert values["orchestration.sub_agent_max_steps", None] == 30
+
+
+def test_an_orchestrator_that_never_finishes_is_stopped_at_its_fiftieth_turn(example):
+    """B-45: its budget of requests, which would stop it before, is lifted."""
+    folkmoot = example("research-assistant")
+    settings = folkmoot.folder / "folkmoot.yaml"
+    settings.write_text(settings.read_text().replace("requests: 40, ", ""))
+    endless = "agents: {assistant: {turns: [{calls: [{tool: nothing}]}], repeat: true}}"
+    (folkmoot.folder / "script.yaml").write_text(endless)
+    done = folkmoot("run", "assistant.ai", "Is it worth it?", "--json")
+
+    assert done.code == 1
+    assert done.json["stopReason"] == "MAX_TURNS"
+    assert done.json["totals"]["modelRequests"] == 50
 
 
 def test_review_and_documentation_come_at_the_same_time(example):
@@ -67,3 +89,23 @@ def test_an_agent_made_at_run_time_reads_the_books_and_cannot_write_to_them(exam
     [looked] = [entry for entry in result["accounting"] if entry["name"] == "books__look_up"]
     assert looked["agentId"] == "custom"
     assert looked["status"] == "ok"
+
+
+def test_the_inspector_plans_without_tools_acts_by_its_plan_and_shows_what_it_rests_on(example):
+    """C-6, C-13, X-1: the first plan is sent back, and a claim with nothing to cite is shown as unverified."""
+    folkmoot = example("planner-executor")
+    folkmoot("trust", "--yes")
+
+    assert "no problems, no warnings" in folkmoot("check").err
+    done = folkmoot("run", "inspector.ai", "Was order 1042 charged twice, and was it paid back?")
+    assert done.out.startswith("**Yes, and yes.**")
+    assert "inspector must plan again: $: 'stop_condition' is a required property" in done.err
+    assert "unverified: The customer pressed the button twice." in done.err
+    result = folkmoot("runs", "show", "last", "--json").json
+    claims = result["finalReport"]["claims"]
+    assert [claim["status"] for claim in claims] == ["verified", "verified", "unverified"]
+    assert {id for claim in claims for id in claim.get("evidence", ())} == {
+        each["id"] for each in result["evidence"]
+    }
+    assert [plan["status"] for plan in result["plans"]] == ["done"]
+    assert folkmoot("runs", "audit", "last").out.endswith("3 snapshots, 0 orphans\n")

@@ -200,3 +200,36 @@ def test_a_call_that_was_cut_off_is_settled_from_the_inbox(folkmoot):
     done = folkmoot("inbox", "settle", item["id"], "done", "--text", "receipt 4711", "--resume", "--json")
     assert done.code == 0
     assert done.json["conversation"][-2]["text"] == "receipt 4711"
+
+
+def test_an_approval_is_taken_back_until_the_call_is_made(till):
+    """O-17: the agent reads a denial; afterwards it is too late, with a code and a reason."""
+    id = waiting(till)
+    early = till("approvals", "revoke", id)
+    till("approvals", "approve", id)
+    done = till("approvals", "revoke", id, "--reason", "wrong customer", "--resume", "--json")
+
+    assert early.code == 2
+    assert "is not approved, so there is nothing to take back" in early.err
+    assert done.code == 0
+    assert "approval_denied: wrong customer" in done.out
+    assert paid(till) == []
+
+    id = waiting(till)
+    till("approvals", "approve", id, "--resume")
+    late = till("approvals", "revoke", id)
+    assert late.code == 2
+    assert "too late" in late.err
+    assert len(paid(till)) == 1
+
+
+def test_going_on_with_a_run_that_still_waits_says_the_same_again(till):
+    """O-22: nothing new is recorded."""
+    waiting(till)
+    run = till("runs", "list", "--json").json[0]["runId"]
+    before = till("log", run, "--json").out
+    done = till("runs", "resume", run)
+
+    assert done.code == 6
+    assert "folkmoot approvals approve" in done.err
+    assert till("log", run, "--json").out == before

@@ -70,7 +70,7 @@ def test_json_is_the_whole_result_in_one_document(folkmoot):
     assert list(done.json) == [
         "runId", "status", "success", "error", "stopReason", "waiting", "finalAgentId", "finalReport",
         "routerSelection", "conversation", "accounting", "totals", "opTree", "evidence",
-        "teams",
+        "teams", "plans",
     ]  # fmt: skip
     assert done.json["finalReport"]["content"] == "fine\u2028\x9b"
 
@@ -404,4 +404,15 @@ def test_a_blank_request_leaves_no_journal_behind(folkmoot):
 
     assert (done.code, done.out) == (2, "")
     assert "there is nothing to ask a.ai" in done.err
+    assert not (folkmoot.folder / ".folkmoot").exists()
+
+
+def test_a_missing_key_leaves_no_journal_behind(folkmoot, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    folkmoot.write({"a": "models: [openai/gpt-5-mini]"}, {})
+
+    done = folkmoot("run", "a.ai", "x")
+
+    assert (done.code, done.out) == (4, "")
+    assert "set the environment variable OPENAI_API_KEY" in done.err
     assert not (folkmoot.folder / ".folkmoot").exists()

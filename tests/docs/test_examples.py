@@ -74,6 +74,16 @@ def test_python_on_a_page_that_fails_fails_the_page():
         play("<!-- run -->\n```python\n1 / 0\n```\n")
 
 
+def test_whole_scenarios_run_from_the_command_line_to_the_report():
+    """B-57: at least ten; every example project has a test of its own, every page is played."""
+    told = [name for name, text in PAGES.items() if "<!-- run -->" in text]
+    examples = [path.parent.name for path in (ROOT / "examples").glob("*/folkmoot.yaml")]
+
+    assert len(told) + len(examples) >= 10
+    tested = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in examples if f'"{name}"' not in tested] == []
+
+
 def unmentioned(names, *pages):
     """Which of these no page has in code, alone or as a part of something."""
     code = " ".join(re.findall(r"```.*?```|`[^`\n]+`", "".join(pages), re.DOTALL))
@@ -136,6 +146,7 @@ def test_several_handoffs_are_described_as_a_pipeline_and_never_as_a_fan_out():
 
 
 def test_every_page_is_in_the_table_of_contents():
+    """B-57: with every key, option, event and command above, the guide is complete."""
     pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if path.name != "README.md"]
 
     assert [page for page in pages if f"({page})" not in PAGES["README.md"]] == []

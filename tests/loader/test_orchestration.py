@@ -1,5 +1,7 @@
 """What `orchestration` in `folkmoot.yaml` needs of the rest."""
 
+import pytest
+
 from tests.loader.making import SETTINGS, error, loaded, warnings
 
 PLAIN = "description: x"
@@ -52,17 +54,29 @@ def test_the_defaults_are_those_of_the_seed(tmp_path):
         "summary_max_length": 2000,
         "enable_result_cache": False,
         "cache_ttl_seconds": 3600,
+        "allow_subagents": False,
         "stream_sub_agent_events": False,
     }
 
 
-def test_a_folder_for_the_work_of_called_agents_is_accepted_with_a_warning(tmp_path):
+@pytest.mark.parametrize("folder", ["work", "work/../w", "/srv/work"])
+def test_called_agents_may_work_in_a_folder_of_the_project_or_wherever_the_file_says_in_full(
+    tmp_path, folder
+):
     """B-37."""
-    settings = SETTINGS + "orchestration: {sub_agent_work_dir: work}\n"
-    [only] = warnings(tmp_path, {"a.ai": PLAIN, "folkmoot.yaml": settings})
+    settings = f"{SETTINGS}orchestration: {{sub_agent_work_dir: {folder}}}\n"
 
-    assert only.startswith("folkmoot.yaml:2:37: ")
-    assert "`orchestration.sub_agent_work_dir` is checked, but this release does not do it yet" in only
+    assert warnings(tmp_path, {"a.ai": PLAIN, "folkmoot.yaml": settings}) == []
+
+
+@pytest.mark.parametrize("folder", ["../work", "work/../.."])
+def test_a_path_that_leads_out_of_the_project_is_refused(tmp_path, folder):
+    """B-37."""
+    settings = f"{SETTINGS}orchestration: {{sub_agent_work_dir: {folder}}}\n"
+    found = error(tmp_path, {"a.ai": PLAIN, "folkmoot.yaml": settings})
+
+    assert found.startswith("folkmoot.yaml:2:37: ")
+    assert "leads out of the project; name a folder inside it" in found
 
 
 def test_where_any_agent_may_be_called_nobody_is_unreachable(tmp_path):

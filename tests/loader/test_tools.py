@@ -113,15 +113,17 @@ def test_a_long_name_is_cut_and_stays_its_own(tmp_path):
     assert agent_tool("legal.counsel") == "agent__legal__counsel"
 
 
-def test_ask_user_needs_no_declaration(tmp_path):
-    """Issue 3: an agent gets it by naming it."""
-    assert loaded(tmp_path, files("tools: [ask_user]")).graph.agents["a.ai"].tools == ("ask_user",)
+@pytest.mark.parametrize("name", ["ask_user", "ask_parent"])
+def test_asking_needs_no_declaration(tmp_path, name):
+    """Issue 3: an agent gets these tools by naming them."""
+    assert loaded(tmp_path, files(f"tools: [{name}]")).graph.agents["a.ai"].tools == (name,)
 
 
 @pytest.mark.parametrize("brought", ["python", "settings"])
-def test_ask_user_cannot_be_replaced(tmp_path, brought):
-    settings = PSP.replace("psp:", "ask_user:") if brought == "settings" else PSP
-    given = ["ask_user"] if brought == "python" else []
-    message = error(tmp_path, files("tools: [ask_user]", settings), tools=given)
+@pytest.mark.parametrize("name", ["ask_user", "ask_parent"])
+def test_asking_cannot_be_replaced(tmp_path, brought, name):
+    settings = PSP.replace("psp:", f"{name}:") if brought == "settings" else PSP
+    given = [name] if brought == "python" else []
+    message = error(tmp_path, files(f"tools: [{name}]", settings), tools=given)
 
-    assert message == "a.ai:2:9: 'ask_user' is a tool of the runtime; give yours another name"
+    assert message == f"a.ai:2:9: '{name}' is a tool of the runtime; give yours another name"

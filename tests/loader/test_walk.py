@@ -83,6 +83,7 @@ repeatPenalty: 1.5
 toolResponseMaxBytes: 7
 reasoning: high
 reasoningTokens: 8
+planningStrategy: spar
 caching: none
 budget: {usd: 0.5, tokens: 60000, descendants: 20, wall: 10m, requests: 9}
 """
@@ -92,7 +93,7 @@ budget: {usd: 0.5, tokens: 60000, descendants: 20, wall: 10m, requests: 9}
     assert (agent.input.format, agent.output.format) == ("text", "markdown")
     assert agent.budget == Budget(usd=0.5, tokens=60_000, descendants=20, wall=600.0, requests=9)
     assert list(agent.tuning.__getattribute__(name) for name in agent.tuning.__struct_fields__) == [
-        4, 5, 2, 1.0, 2.0, 1.0, 0.5, 3, 100, 1.5, 7, "high", 8, "none",
+        4, 5, 2, 1.0, 2.0, 1.0, 0.5, 3, 100, 1.5, 7, "high", 8, "spar", "none",
     ]  # fmt: skip
 
 

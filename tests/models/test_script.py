@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from folkmoot.domain.report import Claim
 from folkmoot.errors import DeclarationError
 from folkmoot.models.script import (
     Barrier,
     Call,
+    Claim,
     Counted,
     Fault,
     Part,

@@ -128,6 +128,23 @@ async def test_a_report_may_carry_claims_and_metadata():
     }
 
 
+async def test_a_claim_may_cite_the_latest_result_of_a_tool_by_its_name():
+    """As a model does: the id is read off the result."""
+    claim = {"text": "t", "evidence": ["shop.stock", "shop.price"], "status": "verified"}
+    said = (
+        Message("assistant", calls=(ToolCall("c1", "shop__stock"), ToolCall("c2", "shop__stock"))),
+        Message("tool", "3\n[evidence ev_1]", answers="c1"),
+        Message("tool", "[evidence ev_0]\n4\n[evidence ev_2]", answers="c2"),
+    )
+    request = asking(messages=said)
+
+    [call] = (await ScriptedModel({"a": [{"report": "r", "claims": [claim]}]}).answer(request)).message.calls
+
+    assert call.arguments["claims"] == [
+        {"text": "t", "evidence": ["ev_2", "shop.price"], "status": "verified"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("route", "arguments"),
     [

@@ -1,5 +1,6 @@
 """`call_agent` asks a person first, at any depth, unless the project says otherwise."""
 
+from folkmoot import tool
 from tests.desk import SETTINGS
 from tests.orchestration.calling import ask
 
@@ -54,3 +55,39 @@ async def test_what_a_called_agent_needs_is_shown_at_the_root_run_with_its_path(
     assert (item.run, item.span, item.agent) == ("run-1", "0/turn:1/call:1", "clerk")
     assert played.report == "ok"
     assert played.started() == ["desk", "clerk", "post"]
+
+
+async def test_a_called_agent_works_in_a_sandbox(desk):
+    """B-51: it has the allowed tools alone, its calls wait at the root, and it takes fewer steps than its caller."""
+
+    @tool(effect="pure", access="read", asks="high")
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    @tool(effect="once", access="write")
+    async def write() -> str:
+        """Write."""
+        raise AssertionError("never reached")
+
+    bounded = "auto_approve: true, sub_agent_tool_allowlist: [look], sub_agent_max_steps: 3"
+    settings = CALLING.replace("enable_agent_tool: true", f"enable_agent_tool: true, {bounded}")
+    both = {"turns": [{"calls": [{"tool": "look"}, {"tool": "write"}]}], "repeat": True}
+    said = {"desk": [{"calls": [ask("m", "clerk")]}, "ok"], "clerk": both}
+    at = desk(
+        {"desk": "maxTurns: 9", "clerk": "tools: [look, write]"}, said, settings=settings, tools=[look, write]
+    )
+    async with at.open() as moot:
+        parked, asked = await moot.run("desk.ai", "hi"), []
+        while parked.status == "waiting":
+            asked += parked.inbox
+            await moot.reply(parked.inbox[0].approve())
+            parked = await moot.resume("run-1")
+        played = await at.played(parked)
+
+    assert [(item.run, item.span, item.tool) for item in asked] == [("run-1", "0/turn:1/call:1", "look")] * 2
+    assert "write" not in played.offered("clerk")
+    assert all("there is no tool 'write'" in event.text for event in played.events("tool.failed")[:2])
+    assert [event.error_type for event in played.events("sub_agent.failed")] == ["MAX_TURNS"]
+    assert len(played.model.heard_from("clerk")) == 3
+    assert played.report == "ok"

@@ -237,7 +237,7 @@ async def test_the_answer_of_a_kept_child_ends_with_its_id_and_that_of_another_d
             assert Ids(played)("clerk") in footer
             assert "turns left: 9" in footer
         else:
-            assert text == "3"
+            assert text == "3\n[runtime: 0 tool calls]"
             assert not played.events("session.frozen")
 
 
@@ -490,3 +490,13 @@ async def test_a_clarification_is_paid_from_the_budget_of_the_child(desk, clerk)
     assert answer(told)[0]["content"] == "twice"
     assert "2 requests of 'clerk'" in stopped
     assert len(played.model.heard_from("clerk")) == 2
+
+
+async def test_an_agent_that_its_caller_made_up_does_not_take_questions(desk):
+    """A-97."""
+    settings = SETTINGS + "orchestration: {enable_agent_tool: true, auto_approve: true}\n"
+    call = {"calls": [{"tool": "call_agent", "arguments": {"mission": "m"}}]}
+    script = {"desk": [call, {"calls": [ask("custom")]}, "ok"], "custom": ["3"]}
+    played = await desk({"desk": "", "clerk": ""}, script, settings=settings).run("desk.ai")
+
+    assert refusal(results(played)[-1])["code"] == "chat_disabled"

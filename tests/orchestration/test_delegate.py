@@ -14,7 +14,7 @@ async def test_an_agent_of_the_file_is_a_tool_and_its_answer_comes_back(desk):
 
     assert "agent__clerk" in played.offered("desk")
     assert played.prompt("clerk") == "count"
-    assert played.model.heard_from("desk")[1].messages[-1].text == "3"
+    assert played.model.heard_from("desk")[1].messages[-1].text == "3\n[runtime: 0 tool calls]"
     assert played.report == "it is 3"
 
 
@@ -43,7 +43,7 @@ async def test_a_called_agent_answers_with_the_end_of_its_chain(desk):
     said = {"desk": [{"calls": [ask]}, "done"], "law": ["x"], "a": ["1"], "b": ["2"], "c": ["3"]}
     played = await desk(files, said).run("desk.ai")
 
-    assert played.model.heard_from("desk")[1].messages[-1].text == "3"
+    assert played.model.heard_from("desk")[1].messages[-1].text == "3\n[runtime: 0 tool calls]"
     assert blocks(played.prompt("c"))[0] == ("original_user_request", "", "p")
 
 
@@ -90,7 +90,7 @@ async def test_twenty_calls_under_five_requests_make_five_requests(desk):
     assert played.report == "as far as it went"
     assert played.offered("desk", 1) == ["agent__final_report"]
     results = [m.text for m in played.model.heard_from("desk")[1].messages if m.role == "tool"]
-    assert results.count("3") == 3
+    assert results.count("3\n[runtime: 0 tool calls]") == 3
     assert sum("5 requests of the run" in text for text in results) == 17
 
 

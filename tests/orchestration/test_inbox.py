@@ -476,3 +476,24 @@ async def test_cancelling_a_parked_run_closes_what_it_waited_for(desk):
         await moot.cancel("run-1")
 
     assert await open_items(at) == []
+
+
+async def test_a_run_that_is_resumed_and_finds_nothing_new_records_nothing(desk):
+    """O-22: it parks again when it waits for something else."""
+    files = {"desk": "tools: [ask_user]"}
+    at = desk(files, {"desk": [question("one?"), question("two?"), "ok"]})
+    async with at.open() as moot:
+        (first,) = (await moot.run("desk", "go")).inbox
+        before = await at.played(await moot.resume("run-1"))
+        after = await at.played(await moot.resume("run-1"))
+        await moot.reply(first.answer("1"))
+        played = await at.played(await moot.resume("run-1"))
+
+    assert after.drafts == before.drafts
+    assert after.result.status == "waiting"
+    assert after.types.count("run.parked") == 1
+    assert played.types.count("run.parked") == 2
+
+
+def question(text):
+    return {"calls": [{"tool": "ask_user", "arguments": {"question": text}}]}

@@ -351,7 +351,7 @@ async def test_a_team_may_be_called_as_a_tool_and_its_members_may_call_agents(de
 
     assert played.report == "thanks"
     assert "0/turn:1/call:1/member:coder/cycle:1/turn:1/call:1" in spans(played, "session.started")
-    assert played.model.heard_from("root")[1].messages[-1].text == "it is done"
+    assert played.model.heard_from("root")[1].messages[-1].text == "it is done\n[runtime: 0 tool calls]"
 
 
 async def test_broadcasts_cost_nothing_and_are_in_the_account(desk):

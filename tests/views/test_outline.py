@@ -19,7 +19,7 @@ async def test_the_op_tree_is_read_from_top_to_bottom(desk):
         Line(1, f"turn 1: {answered}"),
         Line(1, "billing (route) completed", "completed"),
         Line(2, f"turn 1: {answered}"),
-        Line(2, 'turn 1: agent__clerk(prompt="look", reason="r"): found'),
+        Line(2, 'turn 1: agent__clerk(prompt="look", reason="r"): found [runtime: 0 tool calls]'),
         Line(3, "clerk (agent) completed", "completed"),
         Line(4, f"turn 1: {answered}"),
         Line(2, f"turn 2: {answered}"),

@@ -66,7 +66,7 @@ def test_every_line_names_only_what_its_event_has():
     for event, line in (LINES | DETAILS).items():
         assert event.type in EVENTS
         fields = {
-            part.split(".")[1]
+            part.split(".")[1].partition("[")[0]
             for part in line.replace("}", "{").split("{")[1::2]
             if part.startswith("event.")
         }

@@ -98,9 +98,9 @@ def template() -> None:
 
 def _status(graph: Graph, agent: Agent) -> str:
     """`ready`, or `unfinished` if it needs what this release does not run yet."""
-    from folkmoot.engine.admission import unsupported
+    from folkmoot.engine.admission import against_contract
 
-    return "unfinished" if any(unsupported(graph, agent)) else "ready"
+    return "refused" if any(against_contract(graph, agent)) else "ready"
 
 
 def _summary(graph: Graph, agent: Agent) -> dict[str, Any]:

@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from folkmoot.cli.amounts import counted, dollars, seconds
 from folkmoot.cli.interrupt import INTERRUPTED
 from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
+from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.report import Report
 from folkmoot.views.accounting import Totals
 from folkmoot.views.inbox import how_to_answer, what
 from folkmoot.views.result import Result
+
+_CLAIM = 300
+"""Characters of a claim that are shown."""
 
 
 def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | None = None) -> int:
@@ -23,6 +27,8 @@ def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | 
     sys.stdout.flush()
     _say_what_is_wrong(result)
     if not quiet:
+        for line in unverified(result.final_report):
+            say(line, STYLES["warning"])
         if result.success and sys.stdout.isatty():
             say("")
         say(summary(result.status, result.totals, "" if took is None else seconds(took)), "dim")
@@ -64,6 +70,14 @@ def what_it_needs(result: Result) -> Iterator[str]:
         yield f"{item.agent} {state}: {item.id}: {what(item)}"
         yield f"  {how_to_answer(item)}"
     yield f"to go on: folkmoot runs resume {result.run_id}"
+
+
+def unverified(report: Report | None) -> Iterator[str]:
+    """What a report claims and nothing bears out."""
+    for claim in report.claims if report else ():
+        if claim.status == "unverified":
+            why = f" ({claim.reason})" if claim.reason else ""
+            yield in_one_line(f"unverified: {claim.text}{why}", _CLAIM)
 
 
 def write_report(report: Report) -> None:

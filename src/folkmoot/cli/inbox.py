@@ -147,6 +147,23 @@ def deny(
     return _say(call_of(context), id, lambda item, by: item.deny(reason, by), resume, as_json)
 
 
+@approvals.command()
+def revoke(
+    context: typer.Context,
+    id: ItemId,
+    reason: Annotated[str, typer.Option(help="The agent reads it.")] = "",
+    resume: Resume = False,
+    as_json: AsJson = False,
+) -> int:
+    """Take an approval back, as long as the call was not made; the agent reads it as a denial.
+
+    \b
+    Examples:
+      folkmoot approvals revoke ap_1f0a2b3c4d5e --reason "wrong customer"
+    """
+    return _say(call_of(context), id, lambda item, by: item.revoke(reason, by), resume, as_json)
+
+
 def _write_list(call: Call, kind: str = "", *, everything: bool, as_json: bool) -> None:
     from folkmoot.cli.amounts import moment
     from folkmoot.cli.output import say, write_json, write_table
@@ -211,9 +228,14 @@ async def _found(folder: Path, id: str) -> Item:
 
 async def _left(folder: Path, id: str, reply: Callable[[Item], Reply]) -> tuple[Item, str]:
     """The item, and who holds its run after the answer was left: whoever lets go from then on finds it."""
-    from folkmoot.cli.records import holder, opened
-    from folkmoot.engine.inbox import find_item, leave
+    from folkmoot.cli.records import opened
+    from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.inbox import find_item, leave, withdrawn
+    from folkmoot.engine.owner import holder
 
     async with opened(folder, readonly=False) as journal:
-        item = await leave(journal, reply(await find_item(journal, id)))
+        said = reply(await find_item(journal, id))
+        item = await leave(journal, said)
+        if said.word == "revoke":
+            await withdrawn(journal, item, SystemClock().sleep)
         return item, await holder(journal, item.run)

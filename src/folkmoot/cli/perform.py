@@ -67,6 +67,8 @@ class _Performance:
         self._run_id = run_id
         """Known from the start when a run is resumed, otherwise when it gets its name."""
         self._pinned = pinned
+        self._seen = 0
+        """How much of the journal was shown."""
 
     async def to_its_end(self, begin: Begin) -> Result:
         task = asyncio.current_task()
@@ -110,7 +112,8 @@ class _Performance:
         beating = asyncio.create_task(self._beat())
         try:
             yield
-            await asyncio.wait({following}, timeout=_PATIENCE)
+            if await moot.position() > self._seen:
+                await asyncio.wait({following}, timeout=_PATIENCE)
         finally:
             for task in (following, beating):
                 task.cancel()
@@ -122,8 +125,9 @@ class _Performance:
         if resumed:
             async for entry in moot.events(resumed):
                 self._progress.recall(entry.draft)
-                after = entry.seq
+                after = self._seen = max(after, entry.seq)
         async for entry in moot.events(follow=True, after=after):
+            self._seen = entry.seq
             if entry.stream == self._run_id:
                 self._progress.take(entry.draft)
                 if isinstance(entry.event, (*RUN_ENDS, RunParked)):

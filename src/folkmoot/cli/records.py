@@ -10,7 +10,7 @@ import msgspec
 
 from folkmoot.app import run_list
 from folkmoot.domain.entry import Draft
-from folkmoot.engine.owner import is_gone
+from folkmoot.engine.owner import holder
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
@@ -93,14 +93,6 @@ async def read_record(folder: Path, name: str) -> Record:
         owner = await holder(journal, row.run_id) if row.status == "running" else ""
         result = Result(row.run_id, drafts, live=row.status == "running")
         return Record(row, drafts, result, owner, damage)
-
-
-async def holder(journal: Journal, run_id: str) -> str:
-    """Who has its lease; empty if nobody."""
-    for claim in await journal.claims():
-        if claim.run == run_id and claim.live and not is_gone(claim.owner):
-            return claim.owner
-    return ""
 
 
 def called(owner: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Awaitable
@@ -64,10 +65,14 @@ def _refuse_early(call: Call, target: Target, request: str) -> None:
     """Before a journal is made for nothing; where there is one, the run itself finds out."""
     from folkmoot.app import find_agent
     from folkmoot.cli.records import has_run
-    from folkmoot.engine.admission import check_request
+    from folkmoot.engine.admission import admit, check_request
+    from folkmoot.models.choose import ProviderModels
 
     if not has_run(target.folder):
-        check_request(find_agent(call.load(target).graph, target.agent), request)
+        graph = call.load(target).graph
+        agent = find_agent(graph, target.agent)
+        check_request(agent, request)
+        admit(graph, agent, ProviderModels(graph.settings.providers, os.environ, target.folder).missing_key)
 
 
 def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:

@@ -86,6 +86,34 @@ def show(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
 
 
 @app.command()
+def audit(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
+    """Find what cannot be traced: transfers that were not kept, actions that belong to no plan.
+
+    The exit code is 1 if there is anything.
+
+    \b
+    Examples:
+      folkmoot runs audit last
+    """
+    from folkmoot.cli.output import write, write_json
+    from folkmoot.cli.records import read_record
+    from folkmoot.views.audit import audit
+
+    record = finished(read_record(call_of(context).folder, run))
+    found = audit(record.drafts)
+    if as_json:
+        write_json(found)
+    else:
+        for orphan in found.orphans:
+            write(orphan)
+        write(
+            f"{found.transfers} transfers, {found.actions} actions by a plan, {found.snapshots} snapshots, "
+            f"{len(found.orphans)} orphans"
+        )
+    return 1 if found.orphans else 0
+
+
+@app.command()
 def cancel(
     context: typer.Context,
     run: RunName,

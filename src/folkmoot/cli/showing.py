@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from folkmoot.cli.amounts import between, counted, moment
-from folkmoot.cli.ending import summary, what_it_needs, write_report
+from folkmoot.cli.ending import summary, unverified, what_it_needs, write_report
 from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.report import Report
 from folkmoot.views.outline import outline
 
 
@@ -57,6 +58,17 @@ def write_record(record: Record) -> None:
         write(f"{row.status}: {row.error}", style)
     elif result.final_report:
         write_report(result.final_report)
+        _write_claims(result.final_report)
+
+
+def _write_claims(report: Report) -> None:
+    if report.claims:
+        write()
+    for claim in report.claims:
+        if claim.status == "verified":
+            write(in_one_line(f"verified: {claim.text} ({', '.join(claim.evidence)})"), STYLES["ok"])
+    for line in unverified(report):
+        write(line, STYLES["warning"])
 
 
 def _style(status: str) -> str:

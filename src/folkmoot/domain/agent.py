@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Price
-from folkmoot.domain.options import Count, Names, Options, Reasoning
+from folkmoot.domain.options import Contract, Count, Names, Options, Reasoning, Strategy
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.value import Value
 
@@ -36,6 +36,8 @@ class Output(Value, forbid_unknown_fields=True):
     """JSON Schema, with `format: json`."""
     schema_ref: str | None = None
     """A file with the schema, relative to this one; `schema` wins."""
+    claims: bool = False
+    """Ask for claims with evidence: every tool result shows its id, and the report may cite it."""
 
 
 class Router(Value, forbid_unknown_fields=True):
@@ -86,7 +88,9 @@ class Frontmatter(Options, forbid_unknown_fields=True):
     budget: Budget = Budget()
     """Limits of this agent and all it starts, as a part of its caller's."""
     split: Literal["never", "auto", "always"] = "never"
-    """Planner and executor as two sessions under contract."""
+    """Planner and executor as two sessions under contract; `auto`: if the plan takes several tools."""
+    contract: Contract = "open"
+    """With `strict`, in a run of this agent nothing passes between agents but plans under contract."""
     cache: Duration = 0.0
     """How long a result may be reused; `off` by default."""
     tool_output: dict[str, Any] = {}
@@ -109,6 +113,7 @@ class Tuning(Value):
     tool_response_max_bytes: int = 12_288
     reasoning: Reasoning | None = None
     reasoning_tokens: int | None = None
+    planning_strategy: Strategy = "native_react"
     caching: Literal["none", "full"] = "full"
 
 
@@ -156,6 +161,13 @@ class Agent(Value):
     chat: bool = False
     budget: Budget = Budget()
     split: Literal["never", "auto", "always"] = "never"
+    contract: Contract = "open"
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether its work is done in several sessions, so that there is no one conversation to go on with."""
+        planned = self.split != "never" or self.tuning.planning_strategy != "native_react"
+        return self.team is not None or planned
 
     @property
     def terminal(self) -> bool:

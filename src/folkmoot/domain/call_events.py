@@ -32,6 +32,10 @@ class SubAgentCompleted(Event):
     session: str
     success: bool
     steps_taken: int = 0
+    tool_calls: int = 0
+    """Made by it and everyone below it, without calls of agents."""
+    not_returned: tuple[str, ...] = ()
+    """The agents below it that gave no result."""
     key: str = ""
     """What the result answers, if it may be reused: a hash over agent, mission, tools and model."""
     artifact: str = ""
@@ -58,6 +62,8 @@ class CacheHit(Event):
     """The session whose result it is."""
     artifact: str
     steps_taken: int = 0
+    tool_calls: int = 0
+    not_returned: tuple[str, ...] = ()
 
 
 class ResultSummarized(Event):

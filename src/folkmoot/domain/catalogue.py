@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from folkmoot.domain import call_events, chat_events, events, fork_events, inbox_events, team_events
+from folkmoot.domain import (
+    call_events,
+    chat_events,
+    events,
+    evidence_events,
+    fork_events,
+    inbox_events,
+    plan_events,
+    team_events,
+)
 from folkmoot.domain.event import Event
 
-_FILES = (events, call_events, chat_events, fork_events, inbox_events, team_events)
+_FILES = (
+    events,
+    call_events,
+    chat_events,
+    evidence_events,
+    fork_events,
+    inbox_events,
+    plan_events,
+    team_events,
+)
 
 EVENTS: dict[str, type[Event]] = {
     event.type: event

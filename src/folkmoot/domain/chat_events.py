@@ -1,4 +1,4 @@
-"""What can happen when a finished agent is kept and asked again."""
+"""What can happen when agents ask each other: a finished one is kept and asked again, or a child asks its caller."""
 
 from __future__ import annotations
 
@@ -53,5 +53,35 @@ class ClarificationRefused(Event):
     call: int
     child: str
     """As it was named, by its session or its agent."""
+    code: str
+    error: str
+
+
+class ParentAsked(Event):
+    """An agent that was called asks its caller, whose conversation goes on for it in a span of its own."""
+
+    type = "parent.asked"
+    session: str
+    """In which it is answered."""
+    parent: str
+    """The caller's session, which waits."""
+    question: str
+
+
+class ParentAnswered(Event):
+    """The answer goes back to whoever asked, or the reason why there is none."""
+
+    type = "parent.answered"
+    session: str
+    parent: str
+    success: bool
+
+
+class ParentRefused(Event):
+    """The question was not passed on; whoever asked reads why."""
+
+    type = "parent.refused"
+    turn: int
+    call: int
     code: str
     error: str

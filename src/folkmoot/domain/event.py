@@ -6,8 +6,28 @@ from typing import ClassVar, Literal
 
 from folkmoot.domain.value import Value
 
-Cause = Literal["", "advisor", "route", "handoff", "sub", "clarify", "member", "lead"]
-"""Why a session runs: empty for the root, otherwise the pattern that started it."""
+Cause = Literal[
+    "",
+    "advisor",
+    "route",
+    "handoff",
+    "sub",
+    "clarify",
+    "ask",
+    "member",
+    "lead",
+    "planner",
+    "executor",
+    "step",
+    "sense",
+    "reflect",
+]
+"""Why a session runs: empty for the root, otherwise the pattern that started it. The last five are `PARTS` of
+an agent's own work: sessions of the same file."""
+
+PARTS: tuple[Cause, ...] = ("planner", "executor", "step", "sense", "reflect")
+AgentRole = Literal["", "PLANNER", "EXECUTOR"]
+"""Which part a session has in a contract."""
 
 
 def pattern(cause: str) -> str:

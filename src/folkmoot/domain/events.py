@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from folkmoot.domain.event import Cause, Event
+from folkmoot.domain.event import AgentRole, Cause, Event
 from folkmoot.domain.message import Access, Effect, Message, Usage
 from folkmoot.domain.report import Outcome, StopReason
 
@@ -77,6 +77,7 @@ class SessionStarted(Event):
     """The session that caused it."""
     cause: Cause = ""
     title: str = ""
+    agent_role: AgentRole = ""
 
 
 class SessionCompleted(Event):
@@ -159,6 +160,8 @@ class ToolStarted(Event):
     """The idempotency key handed to the tool: run, span and call."""
     decision: str
     """Why the gate let it through."""
+    plan_id: str = ""
+    """The plan that it carries out, under contract."""
 
 
 class ToolFinished(Event):
@@ -248,6 +251,8 @@ class HandoffRequested(Event):
     reason: str = ""
     artifact_ids: tuple[str, ...] = ()
     """What passes over, by content hash."""
+    agent_role: AgentRole = ""
+    """The part that the receiver has in a contract."""
 
 
 class HandoffAccepted(Event):

@@ -20,6 +20,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
+    ApprovalRevoked,
     QuestionAnswered,
     QuestionAsked,
     ToolSettled,
@@ -36,6 +37,7 @@ def inbox(run: str, drafts: Iterable[Draft]) -> dict[str, Item]:
         match event:
             case ToolStarted():
                 begun[draft.span, event.turn, event.call] = event
+                _begin_call(items, draft.span, event)
             case QuestionAsked() | ApprovalRequested():
                 items[event.id] = _asked(run, draft, event)
             case ToolInDoubt():
@@ -83,6 +85,13 @@ def _item(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested | Too
     )
 
 
+def _begin_call(items: dict[str, Item], span: str, event: ToolStarted) -> None:
+    """From here on nobody can take back the word for it."""
+    for item in list(items.values()):
+        if (item.span, item.turn, item.call) == (span, event.turn, event.call):
+            items[item.id] = replace(item, begun=True)
+
+
 def _close_call(items: dict[str, Item], span: str, event: ToolFinished | ToolFailed | ToolSettled) -> None:
     """A call that has its result waits for nobody, whatever was asked about it."""
     for item in list(items.values()):
@@ -102,6 +111,9 @@ def _decide(items: dict[str, Item], event: Event) -> None:
             status, by, text = "approved", event.by, ""
         case ApprovalDenied():
             status, by, text = "denied", event.by, event.reason
+        case ApprovalRevoked():
+            items[event.id] = replace(items[event.id], status="revoked", by=event.by, text=event.reason)
+            return
         case ApprovalExpired():
             status, by, text = "expired", "", event.reason
         case _:

@@ -74,6 +74,15 @@ class ApprovalDenied(Event):
     reason: str = ""
 
 
+class ApprovalRevoked(Event):
+    """The word that was given is taken back before the call was made; the model reads why."""
+
+    type = "approval.revoked"
+    id: str
+    by: str = ""
+    reason: str = ""
+
+
 class ApprovalExpired(Event):
     """Nobody was there to decide, and the project says that such a call is not made."""
 

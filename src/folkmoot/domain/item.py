@@ -8,6 +8,7 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
+    ApprovalRevoked,
     QuestionAnswered,
     Settlement,
     ToolSettled,
@@ -17,13 +18,15 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 
 Kind = Literal["question", "approval", "in_doubt"]
-Word = Literal["answer", "approve", "deny", "done", "retry", "fail"]
+Word = Literal["answer", "approve", "deny", "revoke", "done", "retry", "fail"]
 WORDS: dict[Kind, tuple[Word, ...]] = {
     "question": ("answer",),
     "approval": ("approve", "deny"),
     "in_doubt": ("done", "retry", "fail"),
 }
-"""What may be said to each kind."""
+"""What may be said to each kind while it is open; `revoke` takes an approval back."""
+APPROVED = ("approve", "approved")
+"""The status of what somebody approved: not taken in by the run yet, or taken in."""
 NOUNS: dict[Kind, str] = {"question": "a question", "approval": "an approval", "in_doubt": "a call in doubt"}
 _SETTLEMENTS: dict[Word, Settlement] = {"done": "done", "retry": "retry", "fail": "fail"}
 
@@ -62,6 +65,8 @@ class Item(Value, omit_defaults=False):
     by: str = ""
     text: str = ""
     """The answer, or the reason."""
+    begun: bool = False
+    """Whether the call was let through."""
 
     @property
     def is_open(self) -> bool:
@@ -76,6 +81,10 @@ class Item(Value, omit_defaults=False):
     def deny(self, reason: str = "", by: str = "user") -> Reply:
         return self._reply("deny", reason, by)
 
+    def revoke(self, reason: str = "", by: str = "user") -> Reply:
+        """Take an approval back, as long as its call was not made."""
+        return self._reply("revoke", reason, by)
+
     def settle(self, decision: Settlement, text: str = "", by: str = "user") -> Reply:
         return self._reply(decision, text, by)
 
@@ -87,6 +96,8 @@ def decided(item: Item | None, reply: Reply) -> Event:
     """The event that a reply becomes. Raises `WrongUse` if it cannot be said, or is said too late."""
     if item is None:
         raise WrongUse(f"nothing waits under the id {reply.id!r}; `folkmoot inbox list` shows what does")
+    if reply.word == "revoke":
+        return _revoked(item, reply)
     if not item.is_open:
         by = f" by {item.by}" if item.by else ""
         raise WrongUse(f"{item.id} is decided already: {item.status}{by}")
@@ -96,6 +107,24 @@ def decided(item: Item | None, reply: Reply) -> Event:
     if reply.hash != item.hash:
         raise WrongUse(f"{item.id} asks about another call than the one that was shown; look at it again")
     return _event(item, reply)
+
+
+def _revoked(item: Item, reply: Reply) -> Event:
+    if item.begun:
+        raise too_late(item)
+    if item.is_open and item.kind == "approval":
+        raise WrongUse(
+            f"{item.id} is not approved, so there is nothing to take back; it takes approve or deny"
+        )
+    if item.status not in APPROVED:
+        raise WrongUse(
+            f"{item.id} is {NOUNS[item.kind]}, {item.status}; only what is approved can be taken back"
+        )
+    return ApprovalRevoked(id=item.id, by=reply.by, reason=reply.text)
+
+
+def too_late(item: Item) -> WrongUse:
+    return WrongUse(f"too late: the call of {item.id} is made already; `folkmoot runs cancel` stops its run")
 
 
 def _event(item: Item, reply: Reply) -> Event:

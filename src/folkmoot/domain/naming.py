@@ -8,6 +8,10 @@ from hashlib import sha256
 WIRE_LENGTH = 64
 ASK_USER = "ask_user"
 """The tool with which an agent asks a person; any agent has it that names it."""
+ASK_PARENT = "ask_parent"
+"""The tool with which an agent asks the agent that called it; it needs such a caller beside the name."""
+QUESTIONS = (ASK_USER, ASK_PARENT)
+"""The tools of the runtime that an agent file names."""
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 
 

@@ -13,6 +13,9 @@ Names = Annotated[tuple[str, ...], Meta(extra={"written": "names"})]
 """A YAML list, or one string with commas."""
 Count = Annotated[int, Meta(ge=1)]
 Reasoning = Literal["none", "minimal", "low", "medium", "high", "default", "inherit"]
+Contract = Literal["open", "strict"]
+Strategy = Literal["native_react", "plan_and_execute", "plan_and_react", "spar"]
+"""How an agent goes about its work: step by step as it comes, or by a plan."""
 
 
 class Options(Value, forbid_unknown_fields=True):
@@ -46,5 +49,8 @@ class Options(Value, forbid_unknown_fields=True):
     """How hard a reasoning model thinks; `default`, `inherit` and null send nothing."""
     reasoning_tokens: Count | UnsetType = UNSET
     """Thinking budget, where a provider takes one in tokens."""
+    planning_strategy: Strategy | UnsetType = UNSET
+    """Work without a plan (`native_react`), do a plan step by step (`plan_and_execute`), keep one at hand
+    (`plan_and_react`), or sense, plan, act and reflect in rounds (`spar`). Default native_react."""
     caching: Literal["none", "full"] | UnsetType = UNSET
     """Prompt caching where it must be asked for. Default full."""

@@ -22,9 +22,16 @@ StopReason = Literal[
 ]
 
 
-class Claim(Value):
+class Claim(Value, omit_defaults=False):
+    """Something that a report says is so."""
+
     text: str
     evidence: tuple[str, ...] = ()
+    """Ids of results of the same run."""
+    status: Literal["verified", "unverified"] = "unverified"
+    """Decided by the runtime: verified if there is evidence, and all of it exists in this run."""
+    reason: str = ""
+    """Why the claim is not what it was said to be."""
 
 
 class Report(Value):

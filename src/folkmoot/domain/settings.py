@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Limits, Price
 from folkmoot.domain.message import Access, Effect
-from folkmoot.domain.options import Options
+from folkmoot.domain.options import Contract, Options
 from folkmoot.domain.value import Value
 
 Free = Literal["free"]
@@ -72,7 +72,7 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     sub_agent_profile: str | None = None
     """An agent file whose models and options hold for agents made at run time; absent: their caller's."""
     sub_agent_work_dir: str | None = None
-    """Where the tools of called agents work."""
+    """Where the tools of called agents, and of all below them, work; absent: in the project."""
     sub_agent_max_steps: Annotated[int, Meta(ge=1)] = 30
     """The most turns of a called agent; never more than its own file or its caller has."""
     sub_agent_tool_allowlist: tuple[str, ...] | None = None
@@ -85,6 +85,8 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     """Answer a call with the result of an equal one before."""
     cache_ttl_seconds: Annotated[int, Meta(ge=1)] = 3600
     """How old that may be."""
+    allow_subagents: bool = False
+    """Let the executor of a `split` call agents too."""
     stream_sub_agent_events: bool = False
     """What called agents do is always in the run's own stream, live; the key changes nothing."""
 
@@ -121,3 +123,5 @@ class Settings(Value, forbid_unknown_fields=True):
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()
     storage: Storage = Storage()
+    contract: Contract = "open"
+    """With `strict`, nothing passes between agents but plans under contract (`split`)."""

@@ -1,6 +1,8 @@
-"""Spans of a conversation that goes on: in every cycle of a team, and in every clarification."""
+"""Spans of a conversation that goes on, in a cycle, a clarification or an answer to a child; and of work in parts."""
 
 from __future__ import annotations
+
+_PARTS = ("planner", "try:", "executor", "step:", "round:", "sense", "reflect")
 
 
 def without_cycle(span: str) -> str:
@@ -11,6 +13,16 @@ def without_cycle(span: str) -> str:
 
 def conversation(span: str) -> str:
     """The agent whose conversation it is: a lead speaks for its team, which has no session of its own, and who is
-    asked again is no other agent."""
+    asked again, or by its child, or plans and then acts, is no other agent."""
     above, _, last = span.rpartition("/")
-    return conversation(above) if last.startswith("clarify:") else without_cycle(span).removesuffix("/lead")
+    if last.startswith("ask:"):
+        return caller(above)
+    if last.startswith(("clarify:", *_PARTS)):
+        return conversation(above)
+    return without_cycle(span).removesuffix("/lead")
+
+
+def caller(span: str) -> str:
+    """The conversation that an agent was called from, as a tool or as an advisor."""
+    above, _, last = span.rpartition("/")
+    return conversation(span.rpartition("/turn:")[0] if last.startswith(("call:", "mission:")) else above)

@@ -40,11 +40,10 @@ class Project:
 
 
 class Activation:
-    def __init__(self, run: Run, started: RunStarted, began: str, *, fresh: bool) -> None:
+    def __init__(self, run: Run, started: RunStarted, *, fresh: bool) -> None:
         self.run = run
         self._fresh = fresh
         self._started = started
-        self._began = began
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
         self._stopping = ""
         self.parked = False
@@ -60,8 +59,9 @@ class Activation:
                 self._note(self._started)
             end = await self._end()
             self._task = None  # nothing can be stopped any more
-            self._note(end)
             self.parked = isinstance(end, RunParked)
+            if self.run.log.drafts[-1].event != end:  # an activation that found nothing new says nothing new
+                self._note(end)
             await self.run.log.settle()
         finally:
             self._task = None
@@ -86,7 +86,7 @@ class Activation:
 
     async def _end(self) -> Event:
         try:
-            outcome = await run_root(self.run, self._started.agent, self._started.request, self._began)
+            outcome = await run_root(self.run, self._started.agent, self._started.request)
         except Parked:
             return RunParked(waiting=self.run.inbox.open_ids)
         except asyncio.CancelledError:

@@ -8,6 +8,7 @@ import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.errors import DeclarationError, Problem, WrongUse
+from folkmoot.orchestration.reach import is_strict
 from folkmoot.session.schema import violation
 
 
@@ -16,7 +17,7 @@ def admit(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> None:
 
     `missing_key` names the environment variable that a provider needs and that is not set.
     """
-    if problems := [*unsupported(graph, root), *_without_key(graph, root, missing_key)]:
+    if problems := [*against_contract(graph, root), *_without_key(graph, root, missing_key)]:
         raise DeclarationError(problems)
 
 
@@ -46,12 +47,21 @@ def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:
                 queue.append(file)
 
 
-def unsupported(graph: Graph, root: Agent) -> Iterator[Problem]:
-    """What the agent needs that is checked but not run yet."""
-    for agent in reachable(graph, root):
-        if agent.split != "never":
-            message = "`split` is checked but not run by this release; take it out to run this agent"
-            yield Problem(file=agent.file, message=message)
+def against_contract(graph: Graph, root: Agent) -> Iterator[Problem]:
+    """In a strict run nothing passes between agents but a plan under contract, so that these cannot be run."""
+    for agent in reachable(graph, root) if is_strict(graph, root) else ():
+        declared = {
+            "team": agent.team,
+            "advisors": agent.advisors,
+            "router": agent.destinations,
+            "handoff": agent.handoff,
+        }
+        for key, value in declared.items():
+            if value:
+                message = (
+                    f"`{key}` passes free text on, and `contract: strict` forbids that; take one of them out"
+                )
+                yield Problem(file=agent.file, message=message)
 
 
 def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> Iterator[Problem]:

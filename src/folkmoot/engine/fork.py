@@ -32,6 +32,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
+    ApprovalRevoked,
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolResult, ToolSpec, Usage
@@ -199,8 +200,8 @@ class _Outcomes:
                 return (draft.span, turn, attempt) in self._answered
             case ToolStarted() | ApprovalRequested() | ToolInDoubt() | ToolSettled() as event:
                 return self._is_settled((draft.span, event.turn, event.call))
-            case ApprovalApproved(id=id) | ApprovalDenied(id=id) | ApprovalExpired(id=id):
-                return self._is_settled(self._asked[id])
+            case ApprovalApproved() | ApprovalDenied() | ApprovalExpired() | ApprovalRevoked() as event:
+                return self._is_settled(self._asked[event.id])
             case _:
                 return True
 

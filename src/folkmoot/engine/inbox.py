@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -10,13 +10,16 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.inbox import inbox
-from folkmoot.domain.item import Item, Reply, decided
+from folkmoot.domain.item import Item, Reply, decided, too_late
+from folkmoot.engine.owner import holder
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.invocation import Run
 from folkmoot.ports import Journal, Post, Query
 
 ANSWER = "answer"
 """The kind of a post that holds a reply."""
+ATTEND_EVERY = 0.25
+"""Seconds between looks into the inboxes of the runs that are held here."""
 _ASKING = ("question.asked", "approval.requested", "tool.in_doubt")
 
 
@@ -26,8 +29,10 @@ async def read_inbox(journal: Journal, run: str = "") -> list[Item]:
     items = {id: item for each in runs for id, item in (await _items(journal, each)).items()}
     for post in await journal.posts(list(runs)):
         reply = read_reply(post)
-        if reply and (item := items.get(reply.id)) and item.is_open:
-            items[item.id] = replace(item, status=reply.word, by=reply.by, text=reply.text)
+        if reply and (item := items.get(reply.id)):
+            with suppress(WrongUse):
+                decided(item, reply)
+                items[item.id] = replace(item, status=reply.word, by=reply.by, text=reply.text)
     return list(items.values())
 
 
@@ -45,11 +50,28 @@ async def leave(journal: Journal, reply: Reply) -> Item:
     await journal.post(item.run, ANSWER, msgspec.json.encode(reply).decode())
     for post in await journal.posts([item.run]):
         first = read_reply(post)
-        if first and first.id == reply.id:
+        if first and first.id == reply.id and (first.word == "revoke") == (reply.word == "revoke"):
             if first != reply:
                 raise WrongUse(f"{reply.id} is decided already: {first.word} by {first.by}")
             break
     return item
+
+
+async def withdrawn(journal: Journal, item: Item, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Return when a revocation that was left holds. Raises `WrongUse` if the call was made before it was read.
+
+    If nobody holds the run, whoever does next reads what was left before anything else.
+    """
+    while await holder(journal, item.run) and await _is_left(journal, item):
+        await sleep(ATTEND_EVERY)
+    now = await find_item(journal, item.id)
+    if now.status not in ("revoke", "revoked"):
+        raise too_late(now)
+
+
+async def _is_left(journal: Journal, item: Item) -> bool:
+    left = [read_reply(post) for post in await journal.posts([item.run])]
+    return any(reply and reply.id == item.id and reply.word == "revoke" for reply in left)
 
 
 def read_reply(post: Post) -> Reply | None:

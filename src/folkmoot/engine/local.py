@@ -23,14 +23,15 @@ from folkmoot.domain.value import Value
 from folkmoot.engine import kept
 from folkmoot.engine.activation import Activation, Project
 from folkmoot.engine.fork import asking
-from folkmoot.engine.inbox import find_item, leave, take_in
+from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, take_in, withdrawn
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.engine.pins import check_fit, pin_of, repin
-from folkmoot.engine.takeover import began, bury
+from folkmoot.engine.takeover import bury
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
@@ -40,8 +41,6 @@ from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, Query
 from folkmoot.views.result import Result
 
 LEASE = 30.0
-ATTEND_EVERY = 0.25
-"""Seconds between looks into the inboxes of the runs that are held here."""
 
 
 class Identity(Value):
@@ -86,7 +85,7 @@ class LocalEngine:
             run = self._run(project, identity, log, hear, attendance)
             go_on = partial(self.resume, run.id, lambda *_: project, hear, attendance)
             started = RunStarted(file, request, project.graph_id, identity.seed, project.tools_id)
-            activation = Activation(run, started, self._clock.now(), fresh=True)
+            activation = Activation(run, started, fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
             except Conflict:
@@ -131,7 +130,7 @@ class LocalEngine:
                 await self._journal.take(post)
                 return await self._bury(run_id, claim, past, post.body)
             await self._receive(run, post)
-        activation = Activation(run, started, began(past, self._clock.now()), fresh=False)
+        activation = Activation(run, started, fresh=False)
         go_on = partial(self.resume, run_id, project, hear, attendance)
         return await self._activate(activation, claim.epoch, go_on)
 
@@ -157,6 +156,8 @@ class LocalEngine:
             await run.log.settle()
         else:
             await leave(self._journal, reply)
+            if reply.word == "revoke":
+                await withdrawn(self._journal, item, self._clock.sleep)
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Return when the stop is acknowledged, by whoever holds the run; a run nobody holds is ended here."""
@@ -222,9 +223,9 @@ class LocalEngine:
         attendance: Attendance,
     ) -> Run:
         settings = project.graph.settings
-        ledger = Ledger(settings.limits, self._clock)
+        ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
-        log.watchers.append(ledger.fold)
+        log.watchers += [ledger.fold, evidence.fold]
         if any(agent.chat for agent in project.graph.agents.values()):
             log.watchers.append(chats.fold)
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
@@ -238,12 +239,14 @@ class LocalEngine:
             clock=self._clock,
             log=log,
             keep=self._journal.keep,
+            artifact=self._journal.artifact,
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
             inbox=Inbox(identity.run, log, attendance, deny=settings.approvals.unattended == "deny"),
             hear=hear,
             chats=chats,
+            evidence=evidence,
         )
 
     async def _activate(

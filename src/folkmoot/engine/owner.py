@@ -6,6 +6,8 @@ import os
 import socket
 from pathlib import Path
 
+from folkmoot.ports import Journal
+
 
 def this_process() -> str:
     return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{os.urandom(4).hex()}"
@@ -24,6 +26,14 @@ def is_gone(owner: str) -> bool:
     except PermissionError:
         return False
     return _started(int(pid)) != rest.partition("/")[0]
+
+
+async def holder(journal: Journal, run_id: str) -> str:
+    """Who has its lease; empty if nobody."""
+    for claim in await journal.claims():
+        if claim.run == run_id and claim.live and not is_gone(claim.owner):
+            return claim.owner
+    return ""
 
 
 def _started(pid: int) -> str:

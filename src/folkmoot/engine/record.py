@@ -30,7 +30,15 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.views.deeds import deed
 
-_OF_CALLS = ("tool.", "approval.", "question.", "cache.", "sub_agent.failed", "clarification.refused")
+_OF_CALLS = (
+    "tool.",
+    "approval.",
+    "question.",
+    "cache.",
+    "sub_agent.failed",
+    "clarification.refused",
+    "parent.refused",
+)
 """What calls note at the place of their caller."""
 _OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.cancel")
 

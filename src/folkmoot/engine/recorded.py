@@ -116,7 +116,8 @@ class RecordedCache(ResultCache):
         for draft in self._record.missing():
             match draft.event:
                 case CacheHit(key=asked) as hit if asked == key:
-                    return SubAgentCompleted(hit.session, True, hit.steps_taken, key, hit.artifact)
+                    counted = (hit.steps_taken, hit.tool_calls, hit.not_returned)
+                    return SubAgentCompleted(hit.session, True, *counted, key, hit.artifact)
                 case SubAgentCompleted(key=asked) if asked == key:
                     return None
         return None

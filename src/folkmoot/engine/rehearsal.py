@@ -23,6 +23,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
+    ApprovalRevoked,
     QuestionAnswered,
     ToolSettled,
 )
@@ -40,7 +41,14 @@ from folkmoot.views.deeds import deed
 PATIENCE = 300
 """Rounds of the event loop without anything new after which nothing more comes by itself. Nothing in a replay waits
 for the world, so they are enough; more than a run needs to see that it only waits."""
-_WORDS = (ApprovalApproved, ApprovalDenied, ApprovalExpired, QuestionAnswered, ToolSettled)
+_WORDS = (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRevoked,
+    QuestionAnswered,
+    ToolSettled,
+)
 _BETWEEN = (*_WORDS, SessionDestroyed, RunRepinned, SystemError)
 """What can happen to a run from outside while none of its agents works."""
 _PAIRS = ((SessionDestroyed, RunParked), (SystemError, RunFailed))
@@ -79,9 +87,7 @@ class Rehearsal:
         log = self._watched()
         run = self._stage.run(log)
         log.watchers.append(lambda span, event: self._happened(run))
-        activation = Activation(
-            run, self._stage.started, self._stage.clock.now(), fresh=not self._record.past
-        )
+        activation = Activation(run, self._stage.started, fresh=not self._record.past)
         task = asyncio.ensure_future(activation.to_its_end())
         try:
             await asyncio.sleep(0)
@@ -197,6 +203,6 @@ def _asked(run: Run, draft: Draft) -> Item | None:
             meant = (item.span, item.turn, item.call) == (draft.span, event.turn, event.call)
         else:
             meant = item.id == getattr(event, "id", "")
-        if meant and item.is_open:
+        if meant and (item.is_open or isinstance(event, ApprovalRevoked)):
             return item
     return None

@@ -7,15 +7,15 @@ watches whether it is the same. Nothing is asked, called or written anywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.call_events import CacheHit
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted, ToolFinished
+from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.value import Value
@@ -23,8 +23,11 @@ from folkmoot.engine.record import Record, state_hash
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.stage import Script
 from folkmoot.errors import OperationFailed, WrongUse
+from folkmoot.journal.codec import data_of
 from folkmoot.ports import Journal, Query
 from folkmoot.views.deeds import deed
+
+_HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
 class Replayed(Value, omit_defaults=False):
@@ -65,12 +68,13 @@ async def _script(journal: Journal, drafts: Sequence[Draft]) -> Script:
     pins = [draft.event for draft in drafts if isinstance(draft.event, RunStarted | RunRepinned)]
     graphs = {pin.graph: msgspec.json.decode(await journal.artifact(pin.graph), type=Graph) for pin in pins}
     tools = {pin.tools: await _tools(journal, pin.tools, graphs[pin.graph]) for pin in pins}
-    texts = {}
-    for draft in drafts:
-        if isinstance(draft.event, CacheHit | ToolFinished) and draft.event.artifact:
-            with suppress(KeyError):  # it was not kept; then the replay says what differs
-                texts[draft.event.artifact] = (await journal.artifact(draft.event.artifact)).decode()
-    return Script(graphs, tools, texts)
+    kept = {}
+    for id in sorted({id.decode() for draft in drafts for id in _HASH.findall(data_of(draft))}):
+        with suppress(
+            KeyError
+        ):  # the hash of something else, or no longer there; then the replay says what differs
+            kept[id] = await journal.artifact(id)
+    return Script(graphs, tools, kept)
 
 
 async def _tools(journal: Journal, id: str, graph: Graph) -> Mapping[str, ToolSpec]:

@@ -18,6 +18,7 @@ from folkmoot.engine.recorded import RecordedCache, RecordedClock, RecordedLedge
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, Turn
 from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
@@ -32,7 +33,7 @@ class Script:
 
     graphs: Mapping[str, Graph]
     tools: Mapping[str, Mapping[str, ToolSpec]]
-    texts: Mapping[str, str]
+    kept: Mapping[str, bytes]
 
 
 class Stage:
@@ -41,7 +42,10 @@ class Stage:
         self._record = record
         self._script = script
         self._turn = turn
-        self._journal = MemoryJournal()
+        self._kept = MemoryJournal()
+        """Only for artifacts: what the run kept, and what it keeps again."""
+        for content in script.kept.values():
+            self._kept.keep(content)
         self._model = RecordedModel(record.drafts, turn)
         self.clock = RecordedClock(record)
 
@@ -59,17 +63,16 @@ class Stage:
 
     def log(self) -> RunLog:
         """For the next activation, with what has happened so far; it writes into a memory of its own."""
-        self._journal = MemoryJournal()
-        for text in self._script.texts.values():
-            self._journal.keep(text.encode())
-        return RunLog(self._journal, self.clock, self._id, NewRun("replay", 0.0), self._record.past)
+        return RunLog(MemoryJournal(), self.clock, self._id, NewRun("replay", 0.0), self._record.past)
 
     def run(self, log: RunLog) -> Run:
         graph, tools = self._pinned()
-        ledger, chats = RecordedLedger(graph.settings.limits, self.clock, self._record), Chats()
-        log.watchers += [ledger.fold, chats.fold]
+        ledger = RecordedLedger(graph.settings.limits, self.clock, self._record)
+        chats, evidence = Chats(), EvidenceLedger()
+        folds = [ledger.fold, chats.fold, evidence.fold]
+        log.watchers += folds
         for draft in log.drafts:
-            for fold in (ledger.fold, chats.fold):
+            for fold in folds:
                 fold(draft.span, draft.event)
         return Run(
             id=self._id,
@@ -80,12 +83,14 @@ class Stage:
             tools=tools,
             clock=self.clock,
             log=log,
-            keep=self._journal.keep,
+            keep=self._kept.keep,
+            artifact=self._kept.artifact,
             ledger=ledger,
-            cache=RecordedCache(self._journal, self.clock, self._record),
+            cache=RecordedCache(self._kept, self.clock, self._record),
             turnstile=asyncio.Semaphore(len(self._record.drafts)),
             inbox=self._inbox(log),
             chats=chats,
+            evidence=evidence,
         )
 
     def _pinned(self) -> tuple[Graph, Tools]:
@@ -95,7 +100,7 @@ class Stage:
         graph, drafts = self._script.graphs[pin.graph], self._record.drafts
         longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
         tools: Tools = RecordedTools(
-            self._script.tools[pin.tools], drafts, self._script.texts, self._turn, longest + 1
+            self._script.tools[pin.tools], drafts, self._script.kept, self._turn, longest + 1
         )
         forked = any(isinstance(draft.event, RunForked) for draft in drafts)
         return graph, AskingTools(tools) if forked else tools

@@ -1,27 +1,9 @@
-"""Taking over a run that nobody holds: when it began, and how it is ended for good."""
+"""Taking over a run that nobody holds, to end it for good."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
-
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import SESSION_ENDS, RunCancelled, RunParked, SessionCancelled, SessionStarted
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import SESSION_ENDS, RunCancelled, SessionCancelled, SessionStarted
 from folkmoot.orchestration.log import Place, RunLog
-
-
-def began(past: Sequence[Draft], now: str) -> str:
-    """When a run would have begun had it never been parked: waiting for a person uses up no `wall`,
-    nor does lying there until somebody forks it."""
-    moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in past), now)]
-    follows = [*(draft.event for draft in past[1:]), None]
-    rests = [
-        later - rested
-        for draft, after, rested, later in zip(past, follows, moments, moments[1:], strict=False)
-        if isinstance(draft.event, RunParked) or isinstance(after, RunForked)
-    ]
-    return (moments[0] + sum(rests, timedelta())).isoformat()
 
 
 def bury(log: RunLog, reason: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.naming import ASK_USER
+from folkmoot.domain.naming import QUESTIONS
 from folkmoot.engine.activation import Project
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import Identity, LocalEngine, drawn
@@ -135,7 +135,7 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     if missing := TrustStore(env).missing(folder, wanted):
         listed = "".join(f"\n  - {wish.text}" for wish in missing)
         raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
-    registry = Registry(given)
+    registry = Registry(given, folder)
     for name, source in graph.settings.tools.items():
         if source.module:
             registry.add_source(name, source, load_module(folder / source.module, source.module))
@@ -145,7 +145,7 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
         )
         for agent in graph.agents.values()
         for name in agent.tools
-        if name != ASK_USER and not registry.specs([name])
+        if name not in QUESTIONS and not registry.specs([name])
     ]
     if unknown:
         raise DeclarationError(unknown)

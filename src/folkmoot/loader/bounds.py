@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from folkmoot.domain.agent import Agent, Graph, Team, Tuning
+from folkmoot.domain.plan import PLAN_STEPS, PLAN_TRIES, SPAR_ROUNDS, TURNS_PER_TRY
 
 COUNTLESS = 1_000_000_000
 """Where counting stops: nobody pays for more."""
@@ -13,7 +14,8 @@ COUNTLESS = 1_000_000_000
 def worst_case(graph: Graph, file: str) -> int:
     """Model requests, failed attempts included as in `budget.requests`, if `file` is run as the root.
 
-    An agent itself makes at most `maxTurns × maxRetries`. To these come all its advisors, its costliest
+    An agent itself makes at most `maxTurns × maxRetries`; one that works by a plan makes so many in each part of its
+    work, of which there are at most `PLAN_STEPS` and a few for planning. To these come all its advisors, its costliest
     destination, its handoff, all members of its team and the lead, if that is another; and its costliest agent of
     `agents`, as often as it can be called: `maxToolCallsPerTurn` times in every turn but the last, and at most
     `limits.childrenPerParent` times. With `orchestration.enable_agent_tool` the costliest agent of the project
@@ -45,8 +47,7 @@ def _worst(graph: Graph, file: str, called: int) -> int:
 def _of(agent: Agent, graph: Graph, worst: dict[str, int], called: int, max_turns: int | None = None) -> int:
     tuning, team, orchestration = agent.tuning, agent.team, graph.settings.orchestration
     turns = max_turns or tuning.max_turns
-    if team:
-        turns = 0 if team.supervisor else team.supervisor_max_turns or turns
+    turns = _leads_turns(team, turns) if team else _turns_by_plan(agent, turns)
     most = graph.settings.limits.children_per_parent
     # One call of call_agents_parallel may start any number of agents.
     per_turn = most if orchestration.enable_agent_tool else tuning.max_tool_calls_per_turn
@@ -60,6 +61,26 @@ def _of(agent: Agent, graph: Graph, worst: dict[str, int], called: int, max_turn
         + max((worst[to] for to in agent.destinations), default=0)
         + calls * max([called + summary, *(worst[to] for to in agent.agents)])
     )
+
+
+def _leads_turns(team: Team, turns: int) -> int:
+    """Those of the team's own file; a lead from another file is counted on its own."""
+    return 0 if team.supervisor else team.supervisor_max_turns or turns
+
+
+def _turns_by_plan(agent: Agent, turns: int) -> int:
+    planning = PLAN_TRIES * min(TURNS_PER_TRY, turns)
+    if agent.split != "never":
+        return planning + turns
+    match agent.tuning.planning_strategy:
+        case "native_react":
+            return turns
+        case "plan_and_execute":
+            return planning + (PLAN_STEPS + 1) * turns
+        case "plan_and_react":
+            return planning + turns
+        case "spar":
+            return SPAR_ROUNDS * (planning + 3 * turns)
 
 
 def _seats(team: Team | None) -> Iterator[tuple[str, int | None]]:

@@ -62,7 +62,7 @@ def inside(root: Path, folder: str, path: str) -> str:
     """`path`, written in a file of `folder`, as the project knows it. Raises `Misplaced`."""
     if not path or path.startswith(("/", "~")):
         raise Misplaced("must be a path relative to this file" if path else "is empty; name a file")
-    if _climbs_out(folder, path):
+    if climbs_out(folder, path):
         raise Misplaced(f"leads out of the project; only files below {root.name}/ may be named")
     try:
         real = (root / folder / path).resolve()
@@ -77,7 +77,7 @@ def inside(root: Path, folder: str, path: str) -> str:
     return real.relative_to(root).as_posix()
 
 
-def _climbs_out(folder: str, path: str) -> bool:
+def climbs_out(folder: str, path: str) -> bool:
     depth = len(PurePosixPath(folder).parts)
     for part in PurePosixPath(path).parts:
         depth += -1 if part == ".." else 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import UNSET
+
 from folkmoot.domain.agent import Pattern
 from folkmoot.loader.draft import CALLED, Draft, Link
 from folkmoot.loader.findings import Findings, Place
@@ -20,6 +22,7 @@ def check_links(drafts: Drafts, findings: Findings, *, calling: bool = False) ->
     """`calling`: agents may call agents that no file names, so that nobody is unreachable."""
     for draft in drafts.values():
         _check_names(draft, findings)
+        _check_parts(draft, findings)
         _check_team(draft, drafts, findings)
     if order := _in_order(drafts, findings):
         _check_formats(drafts, order, findings)
@@ -40,6 +43,25 @@ def _check_names(draft: Draft, findings: Findings) -> None:
                 message = f"two {CALLED[pattern]}s have the id {id!r}: {before!r} and {link.to!r}"
                 findings.error(link.place, f"{message}; keep one, or rename a file")
             seen[id] = link.to
+
+
+def _check_parts(draft: Draft, findings: Findings) -> None:
+    """Work in parts leaves no one conversation: there is nothing for a team to share, or for a caller to go on with."""
+    said = draft.declared
+    if said.split == "never":
+        return
+    if said.team is not None:
+        findings.error(
+            draft.at("split"), "a team has no session of its own to split; take `split` or `team` out"
+        )
+    if said.planning_strategy not in (UNSET, "native_react"):
+        message = "`split` plans in its own way; take it or `planningStrategy` out"
+        findings.error(draft.at("planningStrategy"), message)
+    if said.chat:
+        message = (
+            "`chat` has no effect with `split`: there is no one conversation to go on with; take one out"
+        )
+        findings.warning(draft.at("chat"), message)
 
 
 def _id(file: str) -> str:

@@ -156,4 +156,5 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         chat=said.chat,
         budget=said.budget,
         split=said.split,
+        contract=said.contract,
     )

@@ -79,7 +79,7 @@ def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Find
 def settings_with(settings: Settings, above: Mapping[str, Found]) -> Settings:
     for key, found in above.items():
         path, _ = _settable()[key]
-        if len(path) > 1:
+        if path[0] not in _options():
             settings = _changed(settings, path, found.value)
     return settings
 
@@ -166,7 +166,7 @@ def _single_values(
         below = (*keys, field.encode_name), (*names, field.name)
         if isinstance(field.type, inspect.StructType) and field.name != "agents":
             yield from _single_values(field.type, *below)
-        elif keys and not isinstance(field.type, inspect.DictType):
+        elif not isinstance(field.type, inspect.DictType | inspect.StructType):
             yield ".".join(below[0]), (below[1], field.type)
 
 

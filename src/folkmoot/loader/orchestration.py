@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from folkmoot.loader.files import climbs_out
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.hints import near, short
 from folkmoot.loader.models import Shelf
@@ -21,6 +22,11 @@ def check_orchestration(
         hint = near(profile, files) or "; name an agent file, relative to folkmoot.yaml, with `.ai`"
         place = place_of(project.node, ("orchestration", "sub_agent_profile"))
         findings.error(place, f"there is no agent file {short(profile)}{hint}")
+    folder = settings.sub_agent_work_dir
+    if folder is not None and climbs_out("", folder):
+        place = place_of(project.node, ("orchestration", "sub_agent_work_dir"))
+        hint = "name a folder inside it, or an absolute path"
+        findings.error(place, f"{short(folder)} leads out of the project; {hint}")
     if settings.summarize_results and "fast" not in models.aliases:
         place = place_of(project.node, ("orchestration", "summarize_results"))
         findings.error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from folkmoot.domain.naming import ASK_USER, agent_tool, wire_name
+from folkmoot.domain.naming import QUESTIONS, agent_tool, wire_name
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.findings import Findings, Place
@@ -33,13 +33,13 @@ def check_tools(
     """`given` are the tools that Python brings, by their names in files."""
     sources = keys(project.node, ("tools",))
     for number, name in enumerate(draft.declared.tools if project.readable else ()):
-        if name == ASK_USER:
+        if name in QUESTIONS:
             if name in {*given, *sources}:
                 message = f"{short(name)} is a tool of the runtime; give yours another name"
                 findings.error(draft.at("tools", number), message)
         elif name not in given and name.partition(".")[0] not in sources and not _below(name, given):
             hint = (
-                near(name, {*sources, *given, ASK_USER})
+                near(name, {*sources, *given, *QUESTIONS})
                 or "; declare it under `tools` in folkmoot.yaml or give it from Python"
             )
             findings.error(draft.at("tools", number), f"there is no tool {short(name)}{hint}")

@@ -13,9 +13,8 @@ from folkmoot.domain.settings import Settings
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.nodes import Node, place_of
 
-FRONTMATTER = ("split", "cache", "plugins", "tool_output")
+FRONTMATTER = ("cache", "plugins", "tool_output")
 SETTINGS = (
-    "orchestration.sub_agent_work_dir",
     "storage",
     "agents.defaults.task_continuation",
     "limits.a2a_hops",

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.message import Usage
-from folkmoot.domain.report import Claim, Selection
+from folkmoot.domain.report import Selection
 from folkmoot.domain.value import Value
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.models.incoming import sound
@@ -71,6 +71,14 @@ class Barrier(Value, forbid_unknown_fields=True):
 
 class Counted(Usage, forbid_unknown_fields=True):
     """What an answer is said to have used. Absent: counted by the length of what was asked and answered."""
+
+
+class Claim(Value, forbid_unknown_fields=True):
+    text: str
+    evidence: tuple[str, ...] = ()
+    """Ids, or names of tools: the id that stands below the latest result of such a tool."""
+    status: str = ""
+    """What the model says of it; the runtime goes by the evidence."""
 
 
 class Reply(Value, forbid_unknown_fields=True):

@@ -17,10 +17,11 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
 from folkmoot.models.incoming import tool_call
-from folkmoot.models.script import Barrier, Call, Fault, Reply, Script, Turn, read_script
+from folkmoot.models.script import Barrier, Call, Claim, Fault, Reply, Script, Turn, read_script
 from folkmoot.models.status import is_passing
 from folkmoot.ports import Hear, Request
 
+_EVIDENCE = re.compile(r"^\[evidence (ev_\w+)\]$", re.MULTILINE)
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -70,7 +71,7 @@ class ScriptedModel:
 
 
 def _turn(script: Script, request: Request) -> Turn:
-    part = script.agents.get(request.agent)
+    part = script.agents.get(f"{request.agent}/{request.part}") or script.agents.get(request.agent)
     if part is None:
         return script.default or _nothing_to_say(script, request)
     said = next((one.text for one in reversed(request.messages) if one.role in ("user", "tool")), "")
@@ -124,13 +125,27 @@ def _report(reply: Reply, request: Request) -> dict[str, Any]:
     offered = next((tool.parameters for tool in request.tools if tool.name == FINAL_REPORT), {})
     form = offered.get("properties", {}).get("report_format", {}).get("const", "text")
     body = "report_content" if isinstance(reply.report, str) else "content_json"
-    claims = [{"text": claim.text, "evidence": [*claim.evidence]} for claim in reply.claims]
+    claims = [_claimed(claim, request) for claim in reply.claims]
     extra = {"claims": claims, "metadata": reply.metadata}
     return {
         "report_format": form,
         body: reply.report,
         **{key: value for key, value in extra.items() if value},
     }
+
+
+def _claimed(claim: Claim, request: Request) -> dict[str, Any]:
+    cited = [_cited(name, request) for name in claim.evidence]
+    status = {"status": claim.status} if claim.status else {}
+    return {"text": claim.text, "evidence": cited, **status}
+
+
+def _cited(name: str, request: Request) -> str:
+    """As a model would find it: an id is itself, otherwise it is read off the latest result of this tool."""
+    tool = wire_name(name)
+    made = {call.id for message in request.messages for call in message.calls if call.tool == tool}
+    results = (message.text for message in reversed(request.messages) if message.answers in made)
+    return next((found[-1] for text in results if (found := _EVIDENCE.findall(text))), name)
 
 
 def _wished(call: Call, request: Request, position: int) -> ToolCall:

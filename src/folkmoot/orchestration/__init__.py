@@ -5,6 +5,8 @@ advisors    consulted in parallel before a session
 transfer    one agent's work passes to another: route, chain, delegate
 delegate    agents offered to a session as tools
 clarify     a finished agent is asked again
+ask_parent  a called agent asks the agent that waits for it
+question    the tools with which an agent asks while it works
 freeze      what becomes of a finished agent: kept to be asked, or let go
 chats       who is kept, and who may ask them
 call_agent  any agent of the project, or one made up, called with a mission; parallel: several at once

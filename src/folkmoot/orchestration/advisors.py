@@ -8,6 +8,7 @@ from folkmoot.domain.events import AdvisorCompleted, AdvisorFailed, AdvisorStart
 from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.stamp import claimed, stamp_of, unstamped
 from folkmoot.orchestration.transfer import staged
 from folkmoot.session.run import all_of
 
@@ -31,4 +32,6 @@ async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
         run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
         return Block("advisory", f"Advisor consultation failed for {name}: {error}", name)
     run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
-    return Block("advisory", outcome.report.content + footer(run.chats, advisor.session), name)
+    said = unstamped(outcome.report.content) + footer(run.chats, advisor.session)
+    runtime = str(stamp_of(run.log, advisor.span))
+    return Block("advisory", said + claimed(outcome.report.claims), name, runtime)

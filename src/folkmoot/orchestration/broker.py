@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
+from msgspec.structs import replace
+
 from folkmoot.domain.event import Event
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
 from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.stamp import stamp_of
 
 LEAD = "lead"
 
@@ -41,8 +44,10 @@ class Broker:
             called = self._call(place.agent, seat, cycle, fits)
             self._log.note(place, called)
         return [
-            _diagnostic(said, place.agent) if said.order in called.dropped else _section(said)
-            for _, said in self.transcript()
+            _diagnostic(said, place.agent)
+            if said.order in called.dropped
+            else replace(_section(said), runtime=self._stamp(sender, said))
+            for sender, said in self.transcript()
             if said.order in called.reads
         ]
 
@@ -87,6 +92,12 @@ class Broker:
 
     def _calls(self, seat: str, up_to: int) -> Iterator[TeamCalled]:
         return (called for cycle in range(1, up_to + 1) if (called := self.called(seat, cycle)))
+
+    def _stamp(self, seat: str, said: TeamBroadcast) -> str:
+        """Of a member's part that ended with this; what the lead says is no account of work."""
+        if seat == LEAD or said.kind == "failure":
+            return ""
+        return str(stamp_of(self._log, self.span(seat, (said.order - 1) // len(self._seats) + 1)))
 
     def _past(self, seat: str, cycle: int) -> Sequence[Event]:
         return self._log.of(self.span(seat, cycle))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from hashlib import sha256
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from folkmoot.domain.call_events import (
@@ -20,13 +20,15 @@ from folkmoot.domain.call_events import (
 )
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.report import Outcome
-from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
+from folkmoot.orchestration.ask_parent import exchanged
 from folkmoot.orchestration.custom import child_for
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission
 from folkmoot.orchestration.reach import path_to
+from folkmoot.orchestration.returned import Returned
 from folkmoot.orchestration.spawn import spawn, steps_taken
+from folkmoot.orchestration.stamp import shortened, stamp_of
 from folkmoot.orchestration.summary import summarized
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
@@ -36,21 +38,6 @@ from folkmoot.session.run import all_of
 
 _NOTE = 256
 """Bytes for saying that something was left out."""
-
-
-class Returned(Value, rename=None, omit_defaults=False):
-    """What the caller reads."""
-
-    success: bool
-    result: str | UnsetType
-    session_id: str
-    steps_taken: int = 0
-    error: str | None = None
-    error_type: str | UnsetType = UNSET
-    artifact: str | UnsetType = UNSET
-    """Holds the whole result, if `result` is a summary or was cut."""
-    cached: bool | UnsetType = UNSET
-    """The result of an equal call before; nothing ran."""
 
 
 class AgentCalls:
@@ -89,7 +76,7 @@ class AgentCalls:
 
     async def fulfil(self, asked: Mission, span: str) -> Returned:
         if asked.specialist and not asked.agent_definition:
-            known = self._run.kits.of(self._inv.agent, self._inv.reach).callable
+            known = self._run.kit(self._inv).callable
             if asked.specialist not in known:
                 return self._unknown(asked.specialist, known, span)
         child = child_for(self._run, self._inv, asked, span)
@@ -114,32 +101,37 @@ class AgentCalls:
             return self._failed(child, outcome)
         whole = outcome.report.content or "No result"
         text, artifact = await summarized(run, child, whole, self._start)
-        steps = steps_taken(run, child)
+        steps, stamp = steps_taken(run, child), stamp_of(run.log, child.span)
+        asked = exchanged(run, child)
+        key = "" if asked else key  # what its caller told it is no part of the key
         kept = run.keep(text.encode()) if key else ""
-        completed = SubAgentCompleted(child.session, success=True, steps_taken=steps, key=key, artifact=kept)
+        completed = SubAgentCompleted(
+            child.session, True, steps, stamp.tool_calls, stamp.not_returned, key, kept
+        )
         run.log.once(child.place, completed)
         return Returned(
             success=True,
             result=text,
             session_id=child.session,
             steps_taken=steps,
+            claims=shortened(outcome.report.claims) or UNSET,
             artifact=artifact or UNSET,
-        )
+            asked_you=asked or UNSET,
+        ).counted(stamp)
 
     def _failed(self, child: Invocation, outcome: Outcome) -> Returned:
         where = path_to(self._run.graph, child.agent, child.reach)
         error = f"{where}: {staged(outcome.error, outcome.span, child)}"
         event = SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
         self._run.log.once(child.place, event)
-        steps = steps_taken(self._run, child)
         return Returned(
             success=False,
             result=error,
             session_id=child.session,
-            steps_taken=steps,
+            steps_taken=steps_taken(self._run, child),
             error=error,
             error_type=outcome.stop_reason,
-        )
+        ).counted(stamp_of(self._run.log, child.span))
 
     async def _recalled(self, child: Invocation, key: str) -> Returned | None:
         """A call that has begun is gone on with; one that was answered from the cache is answered the same."""
@@ -153,12 +145,13 @@ class AgentCalls:
             found = await run.cache.find(key, settings.cache_ttl_seconds)
             if found is None:
                 return None
-            hit = CacheHit(child.span, key, found.session, found.artifact, found.steps_taken)
+            counted = (found.steps_taken, found.tool_calls, found.not_returned)
+            hit = CacheHit(child.span, key, found.session, found.artifact, *counted)
             run.log.once(self._inv.place, hit)
         text = await run.cache.text(hit.artifact)
         return Returned(
             success=True, result=text, session_id=hit.session, steps_taken=hit.steps_taken, cached=True
-        )
+        ).counted(hit)
 
     def _unknown(self, specialist: str, known: Mapping[str, object], span: str) -> Returned:
         """The model's word for it never gets into an id."""
@@ -183,6 +176,6 @@ class AgentCalls:
         """Everything that the result depends on: all agent files, the child, its tools, its mission."""
         settings = self._run.graph.settings.orchestration
         summary = (settings.summarize_results, settings.summary_max_length, self._run.graph.fast)
-        tools = self._run.kits.of(child.agent, child.reach).offered
+        tools = self._run.kit(child).offered
         parts = (self._run.kits.version, child.agent, tools, asked, summary)
         return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

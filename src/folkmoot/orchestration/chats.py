@@ -12,6 +12,7 @@ from functools import lru_cache
 from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
 from folkmoot.domain.event import Event
 from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.spans import caller, conversation
 
 ASK_CLARIFICATION = "agent__ask_clarification"
 
@@ -24,7 +25,7 @@ class Chat:
     """Its first session; the id under which it is asked."""
     agent: str
     holder: str
-    """The conversation that may ask it, by its first session."""
+    """The span of the conversation that may ask it."""
     spans: list[str]
     """Where it was held so far: its first span, then one for each clarification."""
     turns_after_report: int
@@ -35,31 +36,25 @@ class Chat:
 
 
 class Chats:
+    """Who asks is known by the span of its conversation: the same in each cycle of a team and in each clarification."""
+
     def __init__(self) -> None:
         self._chats: dict[str, Chat] = {}
-        self._conversations: dict[str, str] = {}
-        """The first session of the conversation that a clarification goes on with."""
 
     def fold(self, span: str, event: Event) -> None:
         match event:
             case SessionFrozen():
-                holder = self.conversation(event.parent)
                 self._chats[event.session] = Chat(
-                    event.session, event.agent, holder, [span], event.turns_remaining
+                    event.session, event.agent, caller(span), [span], event.turns_remaining
                 )
             case ClarificationAsked():
                 self._chats[event.child].spans.append(span)
-                self._conversations[event.clarification] = event.child
             case SessionDestroyed():
                 self._chats[event.session].live = False
 
-    def conversation(self, session: str) -> str:
-        """A conversation is named after its first session, in whichever of its sessions it is now."""
-        return self._conversations.get(session, session)
-
     def find(self, asker: str, named: str) -> Chat | None:
-        """Whom a session means: by its own id, or by its agent's while only one of that agent is kept."""
-        holder = self.conversation(asker)
+        """Whom the session at a span means: by its own id, or by its agent's while only one of that agent is kept."""
+        holder = conversation(asker)
         own = [chat for chat in self._chats.values() if chat.holder == holder]
         of_agent = [chat for chat in own if chat.agent == named]
         live = [chat for chat in of_agent if chat.live]
@@ -72,17 +67,24 @@ class Chats:
         """A chat by its own id, live or not."""
         return self._chats.get(session)
 
-    def held_by(self, session: str) -> list[Chat]:
-        """The live ones that this session may ask, in the order of their places in the run."""
+    def held_by(self, span: str) -> list[Chat]:
+        """The live ones that the session at this span may ask, in the order of their places in the run."""
         if not self._chats:
             return []
-        holder = self.conversation(session)
+        holder = conversation(span)
         held = (chat for chat in self._chats.values() if chat.live and chat.holder == holder)
         return sorted(held, key=lambda chat: chat.spans[0])
 
-    def offers(self, session: str) -> tuple[ToolSpec, ...]:
+    def held_in(self, span: str) -> list[Chat]:
+        """Those that an agent may ask, and if it is a team, those that its members may ask."""
+        members = {
+            chat.holder for chat in self._chats.values() if chat.holder.rpartition("/member:")[0] == span
+        }
+        return [chat for holder in (span, *sorted(members)) for chat in self.held_by(holder)]
+
+    def offers(self, span: str) -> tuple[ToolSpec, ...]:
         """The tool that asks them back; none while there is nobody to ask."""
-        held = self.held_by(session)
+        held = self.held_by(span)
         return (ask_tool(tuple(chat.session for chat in held)),) if held else ()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.domain import spans
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.chat_events import ClarificationAnswered, ClarificationAsked, ClarificationRefused
 from folkmoot.domain.events import SESSION_ENDS, SessionStarted
@@ -18,6 +19,7 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chat
 from folkmoot.orchestration.freeze import release, turns_taken
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.ports import Site
 from folkmoot.session.conversation import conversation
 
@@ -53,7 +55,7 @@ async def ask_clarification(
         return ToolResult(text=str(error), failed=True)
     if not asked.question.strip():
         return ToolResult(text="question is empty", failed=True)
-    chat = run.chats.find(inv.session, asked.child_id)
+    chat = run.chats.find(inv.span, asked.child_id)
     if chat is None:
         return _refused(run, inv, site, asked.child_id, _stranger(run, inv, asked.child_id))
     async with chat.floor:
@@ -66,20 +68,21 @@ async def ask_clarification(
 async def _answer(run: Run, chat: Chat, again: Invocation, question: str, start: Start) -> ToolResult:
     log, agent = run.log, again.agent
     log.once(again.place, ClarificationAsked(again.session, chat.session, question))
-    run.ledger.open(chat.spans[0], agent.budget, repr(agent.id), _began(run, chat))
+    run.open_budget(chat.spans[0], agent.budget, repr(agent.id))
     outcome = await start(again)
     left = agent.tuning.max_turns - turns_taken(log, [*_earlier(chat, again.span), again.span])
     success = not outcome.failed
     log.once(again.place, ClarificationAnswered(again.session, chat.session, success, left))
     if not chat.live:
-        release(log, run.chats, chat.session, f"{agent.id} was destroyed")
+        release(log, run.chats, chat.spans[0], f"{agent.id} was destroyed")
     said = Clarification(
         status="answered" if success else "failed",
-        content=outcome.report.content,
+        content=unstamped(outcome.report.content),
         clarification_id=again.session,
         turns_remaining=left,
     )
     footer = f"\n\n---\n*Clarification `{again.session}` by {agent.id}; turns left: {left}.*"
+    footer += stamped(stamp_of(log, again.span), outcome.report.claims)
     return ToolResult(text=_json(said), failed=outcome.failed, child=again.session, footer=footer)
 
 
@@ -112,18 +115,19 @@ def _refusal(chat: Chat, again: Invocation) -> Refused | None:
 
 def _stranger(run: Run, inv: Invocation, named: str) -> Refused:
     """Somebody whom this session may not ask: a finished child without `chat`, or nobody it knows."""
-    asker = run.chats.conversation(inv.session)
+    asker = spans.conversation(inv.span)
     ended = {draft.session_id for draft in run.log.drafts if isinstance(draft.event, SESSION_ENDS)}
     for draft in run.log.drafts:
         match draft.event:
-            case SessionStarted(parent=parent, cause="sub" | "advisor", agent=file):
-                if run.chats.conversation(parent) != asker or draft.session_id not in ended:
+            case SessionStarted(cause="sub" | "advisor", agent=file):
+                if spans.caller(draft.span) != asker or draft.session_id not in ended:
                     continue
-                if named in (draft.session_id, draft.agent_id) and not run.graph.agents[file].chat:
+                agent = run.graph.agents.get(file)  # none for one that its caller made up
+                if named in (draft.session_id, draft.agent_id) and not (agent and agent.chat):
                     return Refused(
                         "chat_disabled", f"{draft.agent_id} does not take questions (no `chat: true`)"
                     )
-    ids = ", ".join(chat.session for chat in run.chats.held_by(inv.session)) or "nobody"
+    ids = ", ".join(chat.session for chat in run.chats.held_by(inv.span)) or "nobody"
     return Refused("unknown_child", f"there is no child {named!r} to ask; you can ask {ids}")
 
 
@@ -136,11 +140,6 @@ def _refused(run: Run, inv: Invocation, site: Site, child: str, refusal: Refused
 def _agent(run: Run, chat: Chat) -> Agent:
     first = run.log.of(chat.spans[0])
     return next(run.graph.agents[event.agent] for event in first if isinstance(event, SessionStarted))
-
-
-def _began(run: Run, chat: Chat) -> str:
-    """When the child was first started: its wall time counts from there, also in a resumed run."""
-    return next(draft.ts for draft in run.log.drafts if draft.span == chat.spans[0])
 
 
 def _json(value: Value) -> str:

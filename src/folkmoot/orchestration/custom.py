@@ -17,14 +17,22 @@ GENERAL = (
 
 def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocation:
     """The mission for its agent, one level below the caller. A definition wins over a specialist."""
-    callable_agents = run.kits.of(inv.agent, inv.reach).callable
+    callable_agents = run.kit(inv).callable
     if asked.specialist and not asked.agent_definition:
         agent = callable_agents[asked.specialist]
     else:
         agent = _made_up(run, inv.agent, asked.agent_definition)
-    agent = replace(agent, tuning=replace(agent.tuning, max_turns=_steps(run, inv.agent, agent)))
+    tuning = replace(agent.tuning, max_turns=_steps(run, inv.agent, agent))
+    if asked.planning_strategy:
+        tuning = replace(tuning, planning_strategy=asked.planning_strategy)
+    agent = replace(agent, tuning=tuning)
     child = inv.child(run, agent, "sub", span)
-    reach = replace(child.reach, allowlist=run.graph.settings.orchestration.sub_agent_tool_allowlist)
+    settings = run.graph.settings.orchestration
+    reach = replace(
+        child.reach,
+        allowlist=settings.sub_agent_tool_allowlist,
+        work_dir=settings.sub_agent_work_dir or "",
+    )
     if agent.id == CUSTOM and agent.file not in run.graph.agents:
         reach = replace(reach, only=_only(run, inv, asked.agent_definition))
     title = asked.mission.strip().partition("\n")[0][:80]
@@ -48,7 +56,7 @@ def _made_up(run: Run, caller: Agent, definition: Definition | None) -> Agent:
 
 def _only(run: Run, inv: Invocation, definition: Definition | None) -> tuple[str, ...]:
     """Whatever is asked for, nobody gets more than its caller has."""
-    kit = run.kits.of(inv.agent, inv.reach)
+    kit = run.kit(inv)
     has = [spec.name for spec in kit.tools]
     if definition is None or definition.tool_allowlist is None:
         return tuple(name for name in has if name not in {*kit.agents, CALL_AGENT, CALL_AGENTS_PARALLEL})

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import ASK_USER
+from folkmoot.domain.naming import ASK_PARENT, ASK_USER
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.ask_parent import ask_parent, exchanged, reminder
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
@@ -20,9 +21,14 @@ from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.parallel import call_agents_parallel
+from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
+from folkmoot.orchestration.references import ARTIFACT_READ, read_artifact
 from folkmoot.orchestration.spawn import spawn, steps_taken
+from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
+
+_ASKING = {ASK_CLARIFICATION: ask_clarification, ASK_PARENT: ask_parent}
 
 
 class _Arguments(Value, forbid_unknown_fields=True):
@@ -37,9 +43,16 @@ class SessionTools:
     def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
         self._run = run
         self._inv = inv
-        self._agents = run.kits.of(inv.agent, inv.reach).agents
+        self._agents = run.kit(inv).agents
         self._start = start
         self._calls = AgentCalls(run, inv, start)
+        self._own = {
+            ASK_USER: self._ask_user,
+            CALL_AGENT: self._calls.call,
+            CALL_AGENTS_PARALLEL: self._call_several,
+            ARTIFACT_READ: self._read,
+            PLAN_UPDATE.name: self._update_plan,
+        }
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return self._run.tools.specs(names)
@@ -47,15 +60,23 @@ class SessionTools:
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
-        if call.tool == ASK_CLARIFICATION:
-            return await ask_clarification(self._run, self._inv, call, site, self._start)
-        if call.tool == ASK_USER:
-            return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
-        if call.tool == CALL_AGENT:
-            return await self._calls.call(call, site)
-        if call.tool == CALL_AGENTS_PARALLEL:
-            return await call_agents_parallel(self._calls, call, site)
-        return await self._run.tools.call(call, site)
+        if ask := _ASKING.get(call.tool):
+            return await ask(self._run, self._inv, call, site, self._start)
+        if own := self._own.get(call.tool):
+            return await own(call, site)
+        return await self._run.tools.call(call, replace(site, work_dir=self._inv.reach.work_dir))
+
+    async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
+        return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
+
+    async def _call_several(self, call: ToolCall, site: Site) -> ToolResult:
+        return await call_agents_parallel(self._calls, call, site)
+
+    async def _read(self, call: ToolCall, _: Site) -> ToolResult:
+        return await read_artifact(self._run, call)
+
+    async def _update_plan(self, call: ToolCall, _: Site) -> ToolResult:
+        return update_plan(self._run, self._inv, call)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
         try:
@@ -64,9 +85,9 @@ class SessionTools:
             return ToolResult(text=str(error), failed=True)
         if not asked.prompt.strip():
             return ToolResult(text="prompt is empty", failed=True)
-        if refusal := self._run.ledger.admit(site.below):
-            return ToolResult(text=f"not allowed: {refusal}", failed=True)
         child = self._inv.child(self._run, agent, "sub", site.below)
+        if refusal := self._run.ledger.admit(site.below):
+            return self._refused(child, f"not allowed: {refusal}")
         child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
         outcome = await spawn(self._run, self._inv, child, self._start)
         return self._returned(child, outcome)
@@ -80,6 +101,17 @@ class SessionTools:
             )
             return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
         steps = steps_taken(self._run, child)
-        log.once(place, SubAgentCompleted(session=child.session, success=True, steps_taken=steps))
-        kept = footer(self._run.chats, child.session)
-        return ToolResult(text=outcome.report.content, child=child.session, footer=kept)
+        stamp = stamp_of(log, child.span)
+        log.once(
+            place,
+            SubAgentCompleted(child.session, True, steps, stamp.tool_calls, stamp.not_returned),
+        )
+        asked = unstamped(reminder(exchanged(self._run, child)))
+        below = asked + footer(self._run.chats, child.session) + stamped(stamp, outcome.report.claims)
+        return ToolResult(text=unstamped(outcome.report.content), child=child.session, footer=below)
+
+    def _refused(self, child: Invocation, why: str) -> ToolResult:
+        """Noted with the caller, because the child never began."""
+        failed = SubAgentFailed(session=child.session, error=why, error_type="LimitExceeded")
+        self._run.log.once(self._inv.place, failed)
+        return ToolResult(text=why, failed=True)

@@ -13,6 +13,8 @@ class Block(Value):
     text: str
     agent: str = ""
     """Who said it."""
+    runtime: str = ""
+    """What the runtime says about it: outside the text, where nobody but the runtime can write."""
 
 
 def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -> str:
@@ -30,7 +32,8 @@ def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -
 def _fenced(block: Block, nonce: str) -> str:
     mark = f"{block.tag}__{nonce}"
     said_by = f' agent="{block.agent}"' if block.agent else ""
-    return f"<{mark}{said_by}>\n{block.text}\n</{mark}>"
+    stamp = f' runtime="{block.runtime}"' if block.runtime else ""
+    return f"<{mark}{said_by}{stamp}>\n{block.text}\n</{mark}>"
 
 
 def _nonce(said: str, seed: str, span: str, number: int) -> str:

@@ -14,9 +14,10 @@ def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome)
     """Only a session that gave a report of its own, to somebody who can ask back, has something to clarify.
 
     `own` is how the agent's session ended, `outcome` how the chain behind it did. A kept agent keeps its own
-    children too, because it may need them for its answer. A team has no conversation of its own to go on with.
+    children too, because it may need them for its answer. A team, or an agent that works by a plan, has no one
+    conversation to go on with.
     """
-    reported = own.exit == FINAL_REPORT and not outcome.failed and inv.agent.team is None
+    reported = own.exit == FINAL_REPORT and not outcome.failed and not inv.agent.in_parts
     if inv.agent.chat and inv.cause in ("sub", "advisor") and reported:
         left = inv.agent.tuning.max_turns - turns_taken(run.log, [inv.span])
         event = SessionFrozen(
@@ -24,18 +25,18 @@ def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome)
         )
         run.log.once(inv.place, event)
     else:
-        release(run.log, run.chats, inv.session, f"{inv.agent.id} has ended")
+        release(run.log, run.chats, inv.span, f"{inv.agent.id} has ended")
 
 
-def release(log: RunLog, chats: Chats, session: str, reason: str) -> None:
-    """Let go of everyone whom this session may ask."""
-    for chat in chats.held_by(session):
+def release(log: RunLog, chats: Chats, span: str, reason: str) -> None:
+    """Let go of everyone whom the agent at this span may ask, and its team if it is one."""
+    for chat in chats.held_in(span):
         destroy(log, chats, chat, reason)
 
 
 def destroy(log: RunLog, chats: Chats, chat: Chat, reason: str) -> None:
     """Those whom it kept itself go first."""
-    release(log, chats, chat.session, reason)
+    release(log, chats, chat.spans[0], reason)
     place = Place(span=chat.spans[0], session=chat.session, agent=chat.agent)
     log.note(place, SessionDestroyed(session=chat.session, reason=reason))
 

@@ -18,6 +18,7 @@ from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.question import question_of, wrong_arguments
 from folkmoot.orchestration.waiting import WaitingRoom
 from folkmoot.ports import Site
 
@@ -94,9 +95,8 @@ class Inbox:
 
     async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """The tool `ask_user`: its result is what a person answers."""
-        question = call.arguments.get("question")
-        if not isinstance(question, str) or not question.strip() or set(call.arguments) != {"question"}:
-            return ToolResult(text="ask_user takes one argument, `question`, a text", failed=True)
+        if not (question := question_of(call)):
+            return ToolResult(text=wrong_arguments(call), failed=True)
         id = "q_" + draw(seed, site.below, "question")
         self._log.once(place, QuestionAsked(id, storable(question), site.turn, site.call))
         while self.items[id].is_open:

@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
 from folkmoot.domain.message import Message
@@ -15,12 +18,15 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
+from folkmoot.session.run import Session
+from folkmoot.session.state import Brief
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
@@ -39,12 +45,23 @@ class Run:
     clock: Clock
     log: RunLog
     keep: Callable[[bytes], str]
+    artifact: Callable[[str], Awaitable[bytes]]
     ledger: Ledger
     cache: ResultCache
     turnstile: asyncio.Semaphore
     inbox: Inbox
     hear: HearSpan | None = None
     chats: Chats = field(default_factory=Chats)
+    evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
+    under_way: dict[str, Session] = field(default_factory=dict)
+    """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+
+    def open_budget(self, span: str, budget: Budget, owner: str) -> None:
+        """Let a budget hold from here on down, in a resumed run with the time that it had left."""
+        self.ledger.open(span, budget, owner, self.log.began(span) if budget.wall else "")
+
+    def kit(self, inv: Invocation) -> Kit:
+        return self.kits.of(inv.agent, inv.reach, inv.cause)
 
 
 class Invocation(Value):
@@ -65,6 +82,8 @@ class Invocation(Value):
     turns_before: int = 0
     reach: Reach = Reach()
     """Whom it may not call and which tools it may not have, because of those above it."""
+    may_claim: bool = True
+    """Otherwise nothing that it claims is ever verified."""
 
     @property
     def place(self) -> Place:
@@ -89,6 +108,21 @@ class Invocation(Value):
             reach=self.reach.below(self.agent),
         )
 
+    def part(self, run: Run, cause: Cause, path: str) -> Invocation:
+        """A session of the same agent, for a part of its own work."""
+        span = f"{self.span}/{path}"
+        suffix = draw(run.seed, span, "session", length=8)
+        return replace(
+            self,
+            span=span,
+            session=f"{self.session}:{cause}_{self.agent.id}_{suffix}",
+            parent=self.session,
+            cause=cause,
+            title=f"{cause} of {self.agent.id}",
+        )
+
 
 Start = Callable[[Invocation], Awaitable[Outcome]]
 """Run an agent with everything its file declares: the way back into `run.run_agent`."""
+Converse = Callable[[Invocation, Brief], Awaitable[Outcome]]
+"""Hold an agent's own session, begun or taken up again."""

@@ -10,12 +10,14 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.event import Cause
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import ASK_USER, agent_tool, wire_name
+from folkmoot.domain.naming import ASK_PARENT, agent_tool, wire_name
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration import mission
 from folkmoot.orchestration.chats import ask_tool
+from folkmoot.orchestration.question import QUESTION_TOOLS
 from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
 from folkmoot.session.broadcast import leads_broadcast, members_broadcast
@@ -45,18 +47,23 @@ class Kits:
         self._graph = graph
         self._tools = tools
         self._calling = graph.settings.orchestration.enable_agent_tool
+        self._approved = graph.settings.orchestration.auto_approve
         self._kits: dict[tuple[str, Reach], Kit] = {}
 
-    def of(self, agent: Agent, reach: Reach = Reach(), *, again: bool = False) -> Kit:
-        """With `again`, for a conversation that goes on: who is asked back answers, and routes nowhere."""
-        key = (f"{agent.file} again" if again else agent.file, reach if self._calling else Reach())
+    def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
+        """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
+        key = (f"{agent.file} {cause}".rstrip(), self._told(reach))
         if key not in self._kits:
-            self._kits[key] = self._make(replace(agent, destinations=()) if again else agent, key[1])
+            self._kits[key] = self._make(_as_started(agent, cause), key[1])
         return self._kits[key]
+
+    def _told(self, reach: Reach) -> Reach:
+        """Only what makes a difference to a kit."""
+        return reach if self._calling else Reach(strict=reach.strict)
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, and never reports."""
-        key = (f"{team.file} member {agent.file}", reach if self._calling else Reach())
+        key = (f"{team.file} member {agent.file}", self._told(reach))
         if key not in self._kits:
             others = [id for id in self._people(team) if id != agent.id]
             self._kits[key] = _with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
@@ -64,7 +71,7 @@ class Kits:
 
     def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
-        key = (f"{team.file} lead {agent.file}", reach if self._calling else Reach())
+        key = (f"{team.file} lead {agent.file}", self._told(reach))
         if key not in self._kits:
             own = self.of(agent, reach)
             said = leads_broadcast(", ".join(self._people(team)[:-1]))
@@ -88,22 +95,24 @@ class Kits:
         return sha256(msgspec.json.encode(self._graph.agents, order="deterministic")).hexdigest()
 
     def _make(self, agent: Agent, reach: Reach) -> Kit:
-        called = [self._graph.agents[file] for file in agent.agents]
+        called = [self._graph.agents[file] for file in (() if reach.strict else agent.agents)]
         specs = [_as_tool(other) for other in called]
-        callable = callable_by(self._graph, agent, reach) if self._calling else {}
+        calling = self._calling and not reach.strict
+        callable = callable_by(self._graph, agent, reach) if calling else {}
+        missions = mission.specs(callable, approved=self._approved) if calling else ()
         bare = Kit(
-            tools=self._narrowed((*self._own(agent, reach), *specs, *self._calls(callable)), reach),
+            tools=self._narrowed((*self._own(agent, reach), *specs, *missions), reach),
             exits=(),
             offered=(),
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
             callable=callable,
             schema_tokens=0,
-            unlisted=(ask_tool(()),) if agent.agents or agent.advisors or callable else (),
+            unlisted=(ask_tool(()),) if called or agent.advisors or callable else (),
         )
-        return _with_exits(bare, self._exits(agent))
+        return _with_exits(bare, self._exits(replace(agent, destinations=()) if reach.strict else agent))
 
     def _named(self, name: str) -> tuple[ToolSpec, ...]:
-        return (_ASK_USER,) if name == ASK_USER else self._tools.specs([name])
+        return (QUESTION_TOOLS[name],) if name in QUESTION_TOOLS else self._tools.specs([name])
 
     def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
         declared = tuple(each for name in agent.tools for each in self._named(name))
@@ -111,11 +120,6 @@ class Kits:
             return declared
         allowed = self.on_the_wire(reach.allowlist)
         return tuple(spec for spec in declared if spec.name in allowed)
-
-    def _calls(self, callable: dict[str, Agent]) -> tuple[ToolSpec, ...]:
-        if not self._calling:
-            return ()
-        return mission.specs(callable, approved=self._graph.settings.orchestration.auto_approve)
 
     def _narrowed(self, tools: tuple[ToolSpec, ...], reach: Reach) -> tuple[ToolSpec, ...]:
         if reach.only is None:
@@ -127,6 +131,24 @@ class Kits:
             return (final_report(agent),)
         destinations = (self._graph.agents[file] for file in agent.destinations)
         return (final_report(agent), route(tuple((other.id, other.description) for other in destinations)))
+
+
+def bare_kit() -> Kit:
+    """Nothing at all: what is said is the answer."""
+    return Kit(tools=(), exits=(), offered=(), agents={}, callable={}, schema_tokens=0)
+
+
+def part_kit(tools: tuple[ToolSpec, ...], exits: tuple[ToolSpec, ...]) -> Kit:
+    """For a session that does a part of an agent's work."""
+    return _with_exits(replace(bare_kit(), tools=tools), exits)
+
+
+def _as_started(agent: Agent, cause: Cause) -> Agent:
+    if cause == "clarify":
+        agent = replace(agent, destinations=())
+    if cause == "sub":
+        return agent
+    return replace(agent, tools=tuple(name for name in agent.tools if name != ASK_PARENT))
 
 
 def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
@@ -157,23 +179,3 @@ def _as_tool(agent: Agent) -> ToolSpec:
         access="read",
         patient=True,
     )
-
-
-_ASK_USER = ToolSpec(
-    name=ASK_USER,
-    description="Ask a person. Their answer is the result; it may take long, so ask only what you cannot find out.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "question": {
-                "type": "string",
-                "description": "The whole question; the person knows nothing of your conversation.",
-            }
-        },
-        "required": ["question"],
-        "additionalProperties": False,
-    },
-    effect="pure",
-    access="read",
-    patient=True,
-)

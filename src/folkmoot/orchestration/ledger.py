@@ -23,7 +23,7 @@ from folkmoot.domain.spans import conversation
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
-_OWN = ("route:", "handoff:", "clarify:", "cycle:")
+_OWN = ("route:", "handoff:", "clarify:", "cycle:", "round:", "executor")
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ def prefixes(span: str) -> tuple[str, ...]:
 
 def _in_line(scope: str, span: str) -> bool:
     """Whether a span stands in for the scope's own agent: itself, its route, its handoff, its team's lead, itself
-    asked again."""
+    asked again or carrying out its own plan."""
     below = span[len(scope) :].split("/")[1:]
     return all(part == "lead" or part.startswith(_OWN) for part in below)
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
+from folkmoot.domain.events import RunParked
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
 
@@ -56,6 +59,30 @@ class RunLog:
     def of(self, span: str) -> Sequence[Event]:
         """What happened in a span so far, in this and in earlier activations of the run."""
         return tuple(self._spans.get(span, ()))
+
+    def below(self, span: str) -> Iterator[tuple[str, Event]]:
+        """What happened in a span and in all below it, each with its place."""
+        inside = f"{span}/"
+        for at, events in self._spans.items():
+            if at == span or at.startswith(inside):
+                yield from ((at, event) for event in events)
+
+    def began(self, span: str) -> str:
+        """When a span would have begun had the run never been parked: waiting for a person uses up no `wall`,
+        nor does lying there until somebody forks it.
+        Empty if nothing happened there yet."""
+        inside = (n for n, draft in enumerate(self.drafts) if f"{draft.span}/".startswith(f"{span}/"))
+        since = self.drafts[next(inside, len(self.drafts)) :]
+        if not since:
+            return ""
+        moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in since), self._clock.now())]
+        follows = [*(draft.event for draft in since[1:]), None]
+        rests = (
+            later - rested
+            for draft, after, rested, later in zip(since, follows, moments, moments[1:], strict=False)
+            if isinstance(draft.event, RunParked) or isinstance(after, RunForked)
+        )
+        return (moments[0] + sum(rests, timedelta())).isoformat()
 
     def note(self, place: Place, event: Event) -> None:
         draft = Draft(

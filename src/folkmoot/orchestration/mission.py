@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.options import Strategy
 from folkmoot.domain.value import Value
 
 CALL_AGENT = "call_agent"
 CALL_AGENTS_PARALLEL = "call_agents_parallel"
-STRATEGIES = ("native_react", "plan_and_execute", "plan_and_react", "spar")
+STRATEGIES = get_args(Strategy)
 _RUNTIME_ONLY = "_parent_session_id"
 
 
@@ -112,11 +113,9 @@ def specs(callable_agents: Mapping[str, Agent], *, approved: bool) -> tuple[Tool
 def _sound(asked: Mission) -> Mission | str:
     if asked.agent_definition and not asked.agent_definition.system_prompt.strip():
         return "agent_definition.system_prompt is empty"
-    strategy = (asked.planning_strategy or STRATEGIES[0]).lower().replace("-", "_")
-    if strategy not in STRATEGIES:
+    strategy = (asked.planning_strategy or "").lower().replace("-", "_") or None
+    if strategy not in (None, *STRATEGIES):
         return f"planning_strategy must be one of {', '.join(STRATEGIES)}, not {asked.planning_strategy!r}"
-    if strategy != STRATEGIES[0]:
-        return f"planning_strategy {strategy!r} is not run by this release; leave it out"
     specialist = (asked.specialist or "").strip() or None
     return replace(asked, planning_strategy=strategy, specialist=specialist)
 
@@ -143,7 +142,11 @@ def _mission_schema(callable_agents: Mapping[str, Agent]) -> dict[str, Any]:
         "properties": {
             "mission": {"type": "string", "description": "The whole mission; the agent knows nothing else."},
             **(specialist if callable_agents else {}),
-            "planning_strategy": {"type": "string", "enum": list(STRATEGIES), "default": STRATEGIES[0]},
+            "planning_strategy": {
+                "type": "string",
+                "enum": list(STRATEGIES),
+                "description": "How the agent goes about it; absent: as its file says.",
+            },
             "agent_definition": {
                 "type": "object",
                 "description": "An agent of your own making, instead of a specialist.",

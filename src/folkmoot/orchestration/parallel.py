@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.value import Value
-from folkmoot.orchestration.call_agent import AgentCalls, Returned
+from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.mission import read_mission, read_several
+from folkmoot.orchestration.returned import Returned
 from folkmoot.ports import Site
 
 _AROUND = 128

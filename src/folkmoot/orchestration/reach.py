@@ -20,10 +20,19 @@ class Reach(Value):
     """Of all tools only these, by their names in files: for a called agent and everything below it."""
     only: tuple[str, ...] | None = None
     """Of everything its caller has only these, by their names on the wire: for an agent made at run time."""
+    strict: bool = False
+    """Nothing passes between agents but plans under contract: no agent is offered, and no route."""
+    work_dir: str = ""
+    """Where the tools of a called agent, and of everything below it, work; empty: in the project."""
 
     def below(self, agent: Agent) -> Reach:
         """For whatever `agent` starts."""
         return replace(self, above=(*self.above, agent.file), only=None)
+
+
+def is_strict(graph: Graph, root: Agent) -> bool:
+    """Whether a run of this agent is under contract as a whole."""
+    return "strict" in (graph.settings.contract, root.contract)
 
 
 def callable_by(graph: Graph, agent: Agent, reach: Reach) -> dict[str, Agent]:

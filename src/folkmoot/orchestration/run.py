@@ -15,9 +15,13 @@ from msgspec.structs import replace
 from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
+from folkmoot.orchestration.briefs import brief_for
 from folkmoot.orchestration.delegate import SessionTools
+from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.planned import opening, run_planned
+from folkmoot.orchestration.reach import Reach, is_strict
 from folkmoot.orchestration.team import run_team
 from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.run import Session, World
@@ -26,11 +30,12 @@ from folkmoot.session.state import Brief
 ROOT = "0"
 
 
-async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
-    """The whole run; a failure names the stage it happened in. `began` is when the run was first started."""
+async def run_root(run: Run, file: str, request: str) -> Outcome:
+    """The whole run; a failure names the stage it happened in."""
     agent = run.graph.agents[file]
-    run.ledger.open(ROOT, run.graph.settings.budget, "the run", began)
-    inv = Invocation(agent=agent, span=ROOT, session=run.id, original=request)
+    run.open_budget(ROOT, run.graph.settings.budget, "the run")
+    reach = Reach(strict=is_strict(run.graph, agent))
+    inv = Invocation(agent=agent, span=ROOT, session=run.id, original=request, reach=reach)
     outcome = await run_agent(run, inv)
     if not outcome.failed:
         return outcome
@@ -39,12 +44,12 @@ async def run_root(run: Run, file: str, request: str, began: str) -> Outcome:
 
 async def run_agent(run: Run, inv: Invocation) -> Outcome:
     """An agent with everything its file declares; children come back here, whatever started them."""
-    if inv.cause == "clarify":
-        return await _converse(run, inv, _brief(run, inv))  # nothing around the conversation runs again
+    if inv.cause in ("clarify", "ask"):
+        return await _converse(run, inv, brief_for(run, inv))  # nothing around the conversation runs again
     try:
         return await _run_declared(run, inv)
     except asyncio.CancelledError:
-        release(run.log, run.chats, inv.session, "the run was cancelled")
+        release(run.log, run.chats, inv.span, "the run was cancelled")
         raise
 
 
@@ -52,12 +57,14 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     start = partial(run_agent, run)
     if inv.parent and (limit := run.ledger.admit(inv.span)):
         return _not_begun(run, inv, limit)
-    run.ledger.open(inv.span, inv.agent.budget, repr(inv.agent.id))
+    run.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
     if inv.agent.team:
         own = await run_team(run, advised, start, partial(_converse, run))
+    elif inv.agent.in_parts:
+        own = await run_planned(run, advised, partial(_converse, run))
     else:
-        own = await _converse(run, advised, _brief(run, advised))
+        own = await _converse(run, advised, brief_for(run, advised))
     outcome = await carry_on(run, inv, own, start)
     freeze_or_release(run, inv, own, outcome)
     return outcome
@@ -77,43 +84,26 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
-        extra=partial(run.chats.offers, inv.session),
+        extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
+        evidence=run.evidence.results,
         answered=run.inbox.answered,
         working=run.inbox.working,
     )
     past = log.of(inv.span)
     session = Session(brief, past, world)
     if not any(isinstance(event, SessionStarted) for event in past):
-        session.happen(
-            SessionStarted(
-                inv.agent.file, inv.prompt(run), parent=inv.parent, cause=inv.cause, title=inv.title
-            )
-        )
+        session.happen(opening(run, inv))
+    run.under_way[inv.session] = session
     try:
         with run.inbox.attended(inv.span, session.happen):
-            return await session.run()
+            outcome = await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise
-
-
-def _brief(run: Run, inv: Invocation) -> Brief:
-    kit = run.kits.of(inv.agent, inv.reach, again=inv.cause == "clarify")
-    return Brief(
-        agent=inv.agent,
-        exits=kit.exits,
-        tools=kit.tools,
-        offered=kit.offered,
-        schema_tokens=kit.schema_tokens,
-        run=run.id,
-        session=inv.session,
-        span=inv.span,
-        seed=run.seed,
-        max_turns=inv.agent.tuning.max_turns,
-        before=inv.before,
-        turns_before=inv.turns_before,
-        unlisted=kit.unlisted,
-    )
+    finally:
+        del run.under_way[inv.session]
+    record_claims(log, place, outcome.report)
+    return outcome
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

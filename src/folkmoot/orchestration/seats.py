@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.event import Cause
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.broker import LEAD
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
@@ -57,18 +58,5 @@ def lead_of(run: Run, file: Agent, reach: Reach) -> Seat:
 
 def brief_of(run: Run, seat: Seat, asked: Invocation, so_far: State | None) -> Brief:
     """The next part of a seat's conversation."""
-    return Brief(
-        agent=seat.agent,
-        exits=seat.kit.exits,
-        tools=seat.kit.tools,
-        offered=seat.kit.offered,
-        schema_tokens=seat.kit.schema_tokens,
-        run=run.id,
-        session=asked.session,
-        span=asked.span,
-        seed=run.seed,
-        max_turns=seat.max_turns,
-        before=so_far.messages if so_far else (),
-        turns_before=so_far.turn if so_far else 0,
-        last_exits=seat.kit.last_exits,
-    )
+    brief = replace(brief_with(run, asked, seat.kit), max_turns=seat.max_turns)
+    return replace(brief, before=so_far.messages, turns_before=so_far.turn) if so_far else brief

@@ -5,6 +5,7 @@ from __future__ import annotations
 from folkmoot.domain.call_events import SubAgentExecuting, SubAgentSpawned
 from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.report import Outcome
+from folkmoot.domain.spans import conversation
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.transfer import transfer
 
@@ -28,5 +29,10 @@ async def spawn(
 
 
 def steps_taken(run: Run, child: Invocation) -> int:
-    """The turns of the called agent's own session."""
-    return max((event.turn for event in run.log.of(child.span) if isinstance(event, LlmRequest)), default=0)
+    """The turns of the called agent's own session, or of all its parts."""
+    if not child.agent.in_parts:
+        return max(
+            (event.turn for event in run.log.of(child.span) if isinstance(event, LlmRequest)), default=0
+        )
+    asked = ((draft.span, draft.event) for draft in run.log.drafts if isinstance(draft.event, LlmRequest))
+    return len({(span, event.turn) for span, event in asked if conversation(span) == child.span})

@@ -7,7 +7,6 @@ on with the conversation so far, and ends with a broadcast. The lead's report, o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
@@ -25,15 +24,12 @@ from folkmoot.domain.text import estimated_tokens
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.broker import Broker
 from folkmoot.orchestration.envelope import Block
-from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.invocation import Converse, Invocation, Run, Start
 from folkmoot.orchestration.seats import Seat, brief_of, lead_of, members_of
 from folkmoot.orchestration.transfer import carry_on
 from folkmoot.session.ask import fits
 from folkmoot.session.run import all_of
 from folkmoot.session.state import Brief, State, folded
-
-Converse = Callable[[Invocation, Brief], Awaitable[Outcome]]
-"""Hold an agent's own session, begun or taken up again."""
 
 
 async def run_team(run: Run, inv: Invocation, start: Start, converse: Converse) -> Outcome:
@@ -78,10 +74,10 @@ class _Team:
             place = f"{self._inv.span}/{seat.name}"
             if not self._broker.called(seat.name, 1) and (limit := self._run.ledger.admit(place)):
                 self._fail(seat, 1, f"budget exceeded: {limit}")
-            self._run.ledger.open(place, seat.agent.budget, repr(seat.agent.id))
+            self._run.open_budget(place, seat.agent.budget, repr(seat.agent.id))
         if self._lead.agent.file != self._inv.agent.file:
             place, lead = f"{self._inv.span}/{self._lead.name}", self._lead.agent
-            self._run.ledger.open(place, lead.budget, repr(lead.id))
+            self._run.open_budget(place, lead.budget, repr(lead.id))
         seats = [*(self._members[name] for name in self._able(1)), self._lead]
         openings = await all_of(map(self._consult, seats), self._run.log.write_soon)
         self._openings = {seat.name: blocks for seat, blocks in zip(seats, openings, strict=True)}

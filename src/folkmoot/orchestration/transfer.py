@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from folkmoot.domain.event import AgentRole
 from folkmoot.domain.events import (
     HandoffAccepted,
     HandoffCompleted,
@@ -47,11 +48,19 @@ async def hand_over(run: Run, inv: Invocation, upstream: Outcome, start: Start) 
     return await transfer(run, inv, "chain", replace(child, blocks=(response,)), start)
 
 
-async def transfer(run: Run, inv: Invocation, kind: HandoffKind, child: Invocation, start: Start) -> Outcome:
-    """What passes over is kept and named in the journal before the receiver begins."""
+async def transfer(
+    run: Run,
+    inv: Invocation,
+    kind: HandoffKind,
+    child: Invocation,
+    start: Start,
+    also: tuple[str, ...] = (),
+) -> Outcome:
+    """What passes over is kept and named in the journal before the receiver begins; `also` are further artifacts."""
     log, place, receiver = run.log, child.place, child.agent.id
     artifact = run.keep(child.prompt(run).encode())
-    log.once(place, HandoffRequested(kind, inv.agent.id, receiver, child.title, (artifact,)))
+    role: AgentRole = "EXECUTOR" if kind == "contract" else ""
+    log.once(place, HandoffRequested(kind, inv.agent.id, receiver, child.title, (artifact, *also), role))
     log.once(place, HandoffAccepted(kind=kind, receiver=receiver))
     outcome = await start(child)
     if outcome.failed:

@@ -11,6 +11,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
+    ApprovalRevoked,
     ToolSettled,
 )
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
@@ -71,7 +72,7 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
             if fingerprint(call) != state.requested[position].hash:
                 return Refusal(reason="approval_denied: the word was given for another call")
             return Released(f"approved: {id}" + (f" by {by}" if by else ""))
-        case ApprovalDenied(reason=reason):
+        case ApprovalDenied(reason=reason) | ApprovalRevoked(reason=reason):
             return Refusal(reason=f"approval_denied: {reason or 'no reason given'}")
         case ApprovalExpired(reason=reason):
             return Refusal(reason=reason)

@@ -1,4 +1,4 @@
-"""What was said in a conversation that has ended, so that another session can go on with it. Pure."""
+"""What was said in a conversation, so that another session can go on with it. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from folkmoot.session.state import Brief, State, evolve
 DELIVERED = "(delivered)"
 """The answer to a report: a model that is sent its own call without one refuses the conversation."""
 NOT_MADE = "(not made: the session ended)"
+UNDER_WAY = "(under way)"
 
 
 def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Message, ...]:
@@ -23,6 +24,13 @@ def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Messag
             state = evolve(state, event)
         said = _closed(state)
     return said
+
+
+def interrupted(state: State) -> tuple[Message, ...]:
+    """The messages of a session that waits for its calls. Which of them are done already is left out: that is
+    chance, and a resumed run must say the same."""
+    waits = (Message(role="tool", text=UNDER_WAY, answers=call.id) for call in state.calls)
+    return (*state.messages, *waits)
 
 
 def _closed(state: State) -> tuple[Message, ...]:

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from folkmoot.domain.budget import Allowance
+from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
 from folkmoot.session.ask import ask, ask_again
 from folkmoot.session.broadcast import judge_broadcast
 from folkmoot.session.calls import sort_calls
+from folkmoot.session.claims import judge_claims, refused_for_claims
 from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_report, judge_route
 from folkmoot.session.state import State
 from folkmoot.session.steps import Call, Consult, Finish, Refuse, Step
 
+NO_EVIDENCE: Evidence = {}
 _RANKS = (ROUTE, FINAL_REPORT, BROADCAST)
 
 
-def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) -> Step:
-    """`extra` are tools that come and go; they are offered beside those of the brief."""
+def decide(
+    state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = (), evidence: Evidence = NO_EVIDENCE
+) -> Step:
+    """`extra` are tools that come and go; they are offered beside those of the brief. `evidence` are all results of
+    the run so far."""
+    step = _next(state, allowance, extra, evidence)
+    if isinstance(step, Finish) and step.outcome.failed and not state.outcome:
+        report = refused_for_claims(state, evidence)
+        return Finish(outcome(state, report=report)) if report else step
+    return step
+
+
+def _next(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...], evidence: Evidence) -> Step:
     if state.outcome:
         return Finish(state.outcome)
     if state.calls:
-        return _handle_calls(state)
+        return _handle_calls(state, evidence)
     if state.broadcast:
         return Finish(outcome(state, exit=BROADCAST, broadcast=state.broadcast))
     if state.report:
@@ -35,7 +49,7 @@ def decide(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ())
     return ask(state, allowance, extra)
 
 
-def _handle_calls(state: State) -> Step:
+def _handle_calls(state: State, evidence: Evidence) -> Step:
     """Ordinary calls first, all at once; an exit takes effect when they are done."""
     found = sort_calls(state)
     if found.refusals:
@@ -44,15 +58,14 @@ def _handle_calls(state: State) -> Step:
         return Consult(tuple(found.unasked), tuple(found.doubts))
     if found.calls:
         return Call(tuple(found.calls))
-    return _leave(state, found.leaving)
+    return _leave(state, found.leaving, evidence)
 
 
-def _leave(state: State, leaving: list[tuple[int, ToolCall]]) -> Step:
+def _leave(state: State, leaving: list[tuple[int, ToolCall]], evidence: Evidence) -> Step:
     """A selection wins over a report, a report over a broadcast; of several alike the first good one counts."""
-    exits = {spec.name: spec for spec in state.brief.leaving(state.last)}
     refused = []
     for position, call in sorted(leaving, key=lambda exit: _RANKS.index(exit[1].tool)):
-        match _judge(state, position, call, exits):
+        match _judge(state, position, call, evidence):
             case Selection() as selection:
                 return Finish(outcome(state, exit=ROUTE, selection=selection))
             case Report() as report:
@@ -65,10 +78,12 @@ def _leave(state: State, leaving: list[tuple[int, ToolCall]]) -> Step:
 
 
 def _judge(
-    state: State, position: int, call: ToolCall, exits: dict[str, ToolSpec]
+    state: State, position: int, call: ToolCall, evidence: Evidence
 ) -> Selection | Report | Broadcast | Refusal:
+    exits = {spec.name: spec for spec in state.brief.leaving(state.last)}
     if call.tool == ROUTE:
         return judge_route(exits[ROUTE], call)
     if call.tool == BROADCAST:
         return judge_broadcast(exits[BROADCAST], call, position)
-    return judge_report(state.brief.agent, call)
+    report = judge_report(state.brief.agent, call)
+    return report if isinstance(report, Refusal) else judge_claims(state, report, evidence)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent
+from folkmoot.domain.agent import Agent, Format
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Claim, Report, Selection
 from folkmoot.domain.value import Value
@@ -23,11 +24,19 @@ class Refusal(Value):
     """The answer broke the schema that its agent declares."""
 
 
+class _Claim(Value):
+    """As a model writes it; what it says of the status is only said."""
+
+    text: str
+    evidence: tuple[str, ...] = ()
+    status: str = ""
+
+
 class _ReportArguments(Value, rename=None, forbid_unknown_fields=True):
     report_format: str = ""
     report_content: str = ""
     content_json: Any = None
-    claims: tuple[Claim, ...] = ()
+    claims: Any = ()
     metadata: dict[str, Any] = {}
 
 
@@ -36,20 +45,27 @@ class _RouteArguments(Value, forbid_unknown_fields=True):
     message: str | None = None
 
 
+_CLAIMS: dict[str, Any] = {
+    "type": "array",
+    "description": "What you found, each with the ids of the tool results that bear it out: the ev_… in the last "
+    "line of a result. A claim without evidence is shown as unverified.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "evidence": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["text"],
+    },
+}
+
+
 def final_report(agent: Agent) -> ToolSpec:
     form = agent.output.format
     body = "content_json" if form == "json" else "report_content"
     schema = (
         (agent.output.schema or {"type": "object"}) if form == "json" else {"type": "string", "minLength": 1}
     )
-    claim = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "evidence": {"type": "array", "items": {"type": "string"}, "description": "Ids of tool results."},
-        },
-        "required": ["text"],
-    }
     return ToolSpec(
         name=FINAL_REPORT,
         description=f"Give your final answer as {form}. Call it once, when the work is done: it ends your session.",
@@ -58,7 +74,7 @@ def final_report(agent: Agent) -> ToolSpec:
             "properties": {
                 "report_format": {"type": "string", "const": form},
                 body: schema,
-                "claims": {"type": "array", "items": claim},
+                **({"claims": _CLAIMS} if agent.output.claims else {}),
                 "metadata": {"type": "object"},
             },
             "required": ["report_format", body],
@@ -106,9 +122,7 @@ def judge_report(agent: Agent, call: ToolCall) -> Report | Refusal:
         return _checked(agent, content, arguments)
     if not arguments.report_content.strip():
         return Refusal(reason="report_content is empty")
-    return Report(
-        format=form, content=arguments.report_content, claims=arguments.claims, metadata=arguments.metadata
-    )
+    return _report(form, arguments.report_content, arguments)
 
 
 def judge_text(agent: Agent, text: str) -> Report | Refusal:
@@ -145,13 +159,25 @@ def _json_report(agent: Agent, text: str, arguments: _ReportArguments) -> Report
 def _checked(agent: Agent, content: Any, arguments: _ReportArguments) -> Report | Refusal:
     if agent.output.schema and (wrong := violation(content, agent.output.schema)):
         return Refusal(reason=f"content_json does not fit its schema: {wrong}", schema=True)
-    return Report(
-        format="json",
-        content=msgspec.json.encode(content).decode(),
-        content_json=content,
-        claims=arguments.claims,
-        metadata=arguments.metadata,
-    )
+    return replace(_report("json", msgspec.json.encode(content).decode(), arguments), content_json=content)
+
+
+def _report(form: Format, content: str, arguments: _ReportArguments) -> Report:
+    """With its claims as they were made; nobody has looked at their evidence yet."""
+    said = arguments.claims
+    claims = map(_claim, said if isinstance(said, list) else [said] if said else [])
+    return Report(format=form, content=content, claims=tuple(claims), metadata=arguments.metadata)
+
+
+def _claim(said: Any) -> Claim:
+    """What has another form is kept for what it says: no report is lost because of it."""
+    if isinstance(said, str):
+        return Claim(said)
+    try:
+        claim = msgspec.convert(said, _Claim)
+    except msgspec.ValidationError as error:
+        return Claim(msgspec.json.encode(said).decode(), reason=f"it has not the form of a claim: {error}")
+    return Claim(claim.text, claim.evidence, "verified" if claim.status == "verified" else "unverified")
 
 
 def read_arguments(call: ToolCall, form: type[T]) -> T | Refusal:

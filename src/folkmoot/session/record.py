@@ -39,6 +39,7 @@ def request(state: State, ask: Ask) -> Request:
         session=brief.session,
         turn=ask.turn,
         attempt=ask.attempt,
+        part=brief.part,
     )
 
 
@@ -112,20 +113,31 @@ def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> Too
         decision=said.decision
         if isinstance(said, Released)
         else f"allowed: {state.brief.agent.file} names it",
+        plan_id=state.brief.plan,
     )
 
 
 def finished(state: State, site: Site, call: ToolCall, text: str, artifact: str) -> ToolFinished:
-    """The evidence id is minted here: nobody can name one that no tool gave."""
-    seed, span = state.brief.seed, state.brief.span
     return ToolFinished(
         turn=site.turn,
         call=site.call,
         tool=call.tool,
         text=text,
-        evidence="ev_" + draw(seed, span, "evidence", site.turn, site.call),
+        evidence=_evidence(state, site),
         artifact=artifact,
     )
+
+
+def evidence_line(state: State, site: Site) -> str:
+    """What tells the model the id of a result; only an agent that is asked for claims has a use for it."""
+    brief = state.brief
+    cites = brief.agent.output.claims and brief.may_claim
+    return f"\n[evidence {_evidence(state, site)}]" if cites else ""
+
+
+def _evidence(state: State, site: Site) -> str:
+    """The id of a result is minted here: nobody can name one that no tool gave."""
+    return "ev_" + draw(state.brief.seed, state.brief.span, "evidence", site.turn, site.call)
 
 
 def failed(site: Site, call: ToolCall, reason: str) -> ToolFailed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, assert_never, cast
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.text import estimated_tokens, storable
@@ -34,7 +35,7 @@ from folkmoot.session.calls import Released, item_id, needs_a_word, verdict
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
 from folkmoot.session.parked import Parked, nobody_answers
-from folkmoot.session.state import Brief, evolve, folded
+from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
 
 T = TypeVar("T")
@@ -58,6 +59,8 @@ class World:
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
+    evidence: Evidence = field(default_factory=dict)
+    """Every result of the run so far: a claim may cite no other."""
     answered: Callable[[str], Awaitable[None]] = nobody_answers
     """Return when this item of the inbox is decided; raises `Parked` when nothing else is left to do."""
     working: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -72,6 +75,10 @@ class Session:
         self._state = folded(brief, past)
         self._rested = False
 
+    @property
+    def state(self) -> State:
+        return self._state
+
     def happen(self, event: Event) -> None:
         """Record and fold as one step that nothing can come between: live order is replay order."""
         self._world.note(event)
@@ -79,7 +86,8 @@ class Session:
 
     async def run(self) -> Outcome:
         while True:
-            match decide(self._state, self._world.allowance(), self._world.extra()):
+            world = self._world
+            match decide(self._state, world.allowance(), world.extra(), world.evidence):
                 case Finish(outcome):
                     if not self._state.outcome:
                         self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
@@ -191,7 +199,7 @@ class Session:
         if len(text) > limit // 4 and len(whole := text.encode()) > limit:
             artifact = self._world.keep(whole)
             text = record.cut(whole, limit, artifact)
-        text += storable(result.footer)
+        text += storable(result.footer) + record.evidence_line(self._state, site)
         if not fits(self._state, estimated_tokens(text)):
             refused = record.failed(site, call, "context window budget exceeded")
             return replace(refused, overflow=True)

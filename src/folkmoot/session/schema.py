@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 
+def violations(value: Any, schema: dict[str, Any]) -> list[str]:
+    """Everything that is wrong, each with its place; for schemas of our own."""
+    import jsonschema
+
+    found = jsonschema.Draft202012Validator(schema).iter_errors(value)
+    return sorted(f"{error.json_path}: {error.message}" for error in found)
+
+
 def violation(value: Any, schema: dict[str, Any]) -> str:
     """What is wrong and where, or nothing. References to other addresses are never fetched."""
     import jsonschema

@@ -28,6 +28,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
+    ApprovalRevoked,
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
@@ -65,6 +66,12 @@ class Brief(Value):
     """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
     last_exits: tuple[ToolSpec, ...] = ()
     """What is left of `exits` in the last turn; absent: all of them."""
+    part: str = ""
+    """Which part of the agent's work this is, if it works by a plan."""
+    plan: str = ""
+    """The plan that this session carries out, under contract."""
+    may_claim: bool = True
+    """Otherwise nothing that it claims is ever verified, whatever it cites."""
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""
@@ -73,10 +80,10 @@ class Brief(Value):
     @property
     def reports(self) -> bool:
         """Whether this session ends with a report; a member of a team only broadcasts."""
-        return any(spec.name == FINAL_REPORT for spec in self.exits)
+        return not self.exits or any(spec.name == FINAL_REPORT for spec in self.exits)
 
 
-Said = ApprovalApproved | ApprovalDenied | ApprovalExpired | ToolSettled
+Said = ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired | ToolSettled
 """What somebody decided about a call."""
 
 
@@ -192,7 +199,7 @@ def _consulted(state: State, event: Event) -> State:
     match event:
         case ApprovalRequested():
             return replace(state, requested={**state.requested, event.call: event})
-        case ApprovalApproved() | ApprovalDenied() | ApprovalExpired():
+        case ApprovalApproved() | ApprovalDenied() | ApprovalRevoked() | ApprovalExpired():
             position = next(at for at, asked in state.requested.items() if asked.id == event.id)
             return replace(state, said={**state.said, position: event})
         case ToolInDoubt():

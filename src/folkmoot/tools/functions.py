@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
+from pathlib import Path
 from typing import Any, get_type_hints, overload
 
 import msgspec
@@ -19,6 +20,8 @@ from folkmoot.ports import Site
 
 KEY = "idempotency_key"
 """A parameter of this name is not offered to the model; it gets the key of the call."""
+WORK_DIR = "work_dir"
+"""Nor is a `Path` of this name; it gets the folder in which the agent's tools work, which is there."""
 
 
 class FunctionTool:
@@ -31,8 +34,11 @@ class FunctionTool:
         self.access = access
         self.asks: Risk = asks
         self._is_async = inspect.iscoroutinefunction(function)
+        hints = get_type_hints(function, include_extras=True)
         self._wants_key = KEY in inspect.signature(function).parameters
-        self._arguments = _arguments(function)
+        self._wants_dir = hints.get(WORK_DIR) is Path
+        given = {KEY, WORK_DIR} if self._wants_dir else {KEY}
+        self._arguments = _arguments(function, hints, given)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -54,7 +60,7 @@ class FunctionTool:
             asks=self.asks,
         )
 
-    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+    async def call(self, call: ToolCall, site: Site, work_dir: Path = Path()) -> ToolResult:
         if call.malformed:
             return ToolResult(text="the arguments are not a JSON object", failed=True)
         try:
@@ -63,6 +69,9 @@ class FunctionTool:
             return ToolResult(text=str(error), failed=True)
         if self._wants_key:
             arguments[KEY] = site.key
+        if self._wants_dir:
+            await _in_thread(partial(work_dir.mkdir, parents=True, exist_ok=True))
+            arguments[WORK_DIR] = work_dir
         if self._is_async:
             result = await self.function(**arguments)
         else:
@@ -121,12 +130,14 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
     return await done
 
 
-def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:
-    """The parameters as a struct: what a call is checked against and its schema is made from."""
-    hints = get_type_hints(function, include_extras=True)
+def _arguments(function: Callable[..., Any], hints: dict[str, Any], given: set[str]) -> type[msgspec.Struct]:
+    """The parameters as a struct: what a call is checked against and its schema is made from.
+
+    Those that are `given` by the runtime are no affair of the model's.
+    """
     fields: list[Any] = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if name == KEY:
+        if name in given:
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{function.__name__}: a tool takes named parameters only, not *{name}")

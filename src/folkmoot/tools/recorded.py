@@ -20,11 +20,11 @@ class RecordedTools:
         self,
         specs: Mapping[str, ToolSpec],
         drafts: Sequence[Draft],
-        whole: Mapping[str, str],
+        whole: Mapping[str, bytes],
         turn: Turn,
         too_long: int,
     ) -> None:
-        """`whole` are the texts by artifact that the models read only a part of; a result of `too_long` bytes
+        """`whole` are the results by artifact that models read only a part of; a result of `too_long` bytes
         stands for one that did not fit into the context, and of which nothing else is known."""
         self._specs = specs
         self._whole = whole
@@ -44,7 +44,8 @@ class RecordedTools:
         await self._turn(place)
         match event:
             case ToolFinished():
-                return ToolResult(text=self._whole.get(event.artifact, event.text))
+                whole = self._whole.get(event.artifact)
+                return ToolResult(text=event.text if whole is None else whole.decode())
             case ToolFailed(overflow=True):
                 return ToolResult(text="x" * self._too_long)
             case ToolFailed():

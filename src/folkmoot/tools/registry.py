@@ -19,7 +19,8 @@ from folkmoot.tools.functions import FunctionTool
 class Registry:
     """`look` is one tool; `psp` stands for all tools of the source `psp`, `psp.refund` for one of them."""
 
-    def __init__(self, tools: Iterable[FunctionTool] = ()) -> None:
+    def __init__(self, tools: Iterable[FunctionTool] = (), folder: Path = Path()) -> None:
+        self._folder = folder
         self._tools: dict[str, FunctionTool] = {tool.name: tool for tool in tools}
         self._on_wire: dict[str, FunctionTool] = {wire_name(name): tool for name, tool in self._tools.items()}
         self._specs: dict[str, ToolSpec] = {}
@@ -44,7 +45,7 @@ class Registry:
         return {name: self._spec(name) for name in self._tools}
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
-        return await self._on_wire[call.tool].call(call, site)
+        return await self._on_wire[call.tool].call(call, site, self._folder / site.work_dir)
 
     def _spec(self, name: str) -> ToolSpec:
         """As a run is pinned to it: what is written and read back is the same to the last token of its size."""

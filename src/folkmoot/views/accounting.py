@@ -38,7 +38,7 @@ class Spent(Value, omit_defaults=False):
     """`provider/model`, or the tool."""
     latency_ms: int
     chain_trigger: str | None = None
-    """Why the session ran: advisor, route, handoff, sub or clarify; none for the root."""
+    """Why the session ran: advisor, route, handoff, sub, clarify or ask; none for the root."""
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cache_read: int = 0

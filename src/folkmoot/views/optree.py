@@ -33,8 +33,8 @@ from folkmoot.domain.team_events import (
 )
 from folkmoot.views.accounting import Spent, Totals, account, total
 
-_CALLED = re.compile(r"/(?:turn:|clarify:)(\d+)(?:/call:|\.)(\d+)$")
-"""The call that a session came of, as turn and position: an agent called as a tool, or asked again."""
+_CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
+"""The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 
 _MISSION = re.compile(r"/turn:(\d+)/call:\d+/mission:\d+")
 """One of several agents that a call started at once."""

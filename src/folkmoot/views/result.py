@@ -20,12 +20,14 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.domain.evidence import minted
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.item import Item
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
+from folkmoot.views.plans import PlanView, plans
 from folkmoot.views.teams import TeamTranscript, team_transcripts
 
 
@@ -150,10 +152,16 @@ class Result:
         return team_transcripts(self._drafts)
 
     @cached_property
-    def evidence(self) -> list[dict[str, str]]:
-        """Every tool result of the run by the id that the runtime gave it."""
+    def plans(self) -> list[PlanView]:
+        """What its agents set out to do, and how far they came."""
+        return plans(self._drafts)
+
+    @cached_property
+    def evidence(self) -> list[dict[str, Any]]:
+        """Every tool result of the run by the id that the runtime gave it, and who got it where."""
         return [
-            {"id": draft.event.evidence, "tool": draft.event.tool, "sessionId": draft.session_id}
+            msgspec.to_builtins(minted(draft.span, draft.event))
+            | {"agentId": draft.agent_id, "sessionId": draft.session_id}
             for draft in self._drafts
             if isinstance(draft.event, ToolFinished)
         ]
@@ -177,6 +185,7 @@ class Result:
             "opTree": self.op_tree,
             "evidence": self.evidence,
             "teams": self.teams,
+            "plans": self.plans,
         }
         shown = msgspec.to_builtins(parts)
         assert isinstance(shown, dict)

@@ -18,6 +18,7 @@ DECISIONS = (
     "question.answered",
     "approval.approved",
     "approval.denied",
+    "approval.revoked",
     "approval.expired",
     "tool.settled",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from folkmoot.domain.call_events import CacheHit, ResultSummarized
-from folkmoot.domain.chat_events import ClarificationRefused, SessionDestroyed
+from folkmoot.domain.chat_events import ClarificationRefused, ParentRefused, SessionDestroyed
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -26,16 +26,19 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.evidence_events import ClaimDemoted
 from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
+    ApprovalRevoked,
     QuestionAnswered,
     QuestionAsked,
     ToolSettled,
 )
+from folkmoot.domain.plan_events import PlanRejected, StepStarted
 from folkmoot.domain.report import BROADCAST, ROUTE
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamStarted
 
@@ -47,6 +50,8 @@ LINES: Mapping[type[Event], str] = {
     TeamStarted: "{agent} gathers its team",
     TeamBroadcast: "{agent} broadcasts: {event.message}",
     TeamMemberExited: "{agent} leaves the team",
+    PlanRejected: "{agent} must plan again: {event.problems[0]}",
+    StepStarted: "{agent} begins with step {event.step}",
     ToolStarted: "{agent} calls {event.tool}",
     ToolFailed: "{agent} called {event.tool}: {event.text}",
     ToolInDoubt: "{agent} called {event.tool}, and nobody knows whether it was done",
@@ -54,16 +59,19 @@ LINES: Mapping[type[Event], str] = {
     ApprovalRequested: "{agent} waits for somebody to approve {event.tool}: {event.id}",
     ApprovalApproved: "{agent} may make the call: {event.id}",
     ApprovalDenied: "{agent} may not make the call: {event.id}: {event.reason}",
+    ApprovalRevoked: "{agent} may not make the call after all: {event.id}: {event.reason}",
     ApprovalExpired: "{agent} may not make the call: {event.id}: {event.reason}",
     QuestionAsked: "{agent} waits for an answer: {event.id}: {event.question}",
     QuestionAnswered: "{agent} is answered: {event.text}",
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     CacheHit: "{agent} reads an earlier result again, of {event.session}",
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
+    ClaimDemoted: "{agent} claims what is not verified: {event.reason}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
     RunForked: "up to here it was taken over from {event.source}, entry {event.at}",
     RunRepinned: "the run goes on with the files as they are now",
     CancelRequested: "the run is being cancelled: {event.reason}",
+    ParentRefused: "{agent} may not ask its caller: {event.error}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",
     SystemError: "something broke: {event.error}",
 }
@@ -81,8 +89,14 @@ _STARTS = {
     "handoff": "{agent} starts, to answer after the others",
     "sub": "{agent} starts, called as a tool",
     "clarify": "{agent} is asked again",
+    "ask": "{agent} is asked by the agent it called",
     "member": "{agent} takes its part as a member",
     "lead": "{agent} takes its part as the lead",
+    "planner": "{agent} makes a plan",
+    "executor": "{agent} carries out its plan",
+    "step": "{agent} does a step of its plan",
+    "sense": "{agent} looks at what is there",
+    "reflect": "{agent} looks back at what it did",
 }
 
 
@@ -117,4 +131,6 @@ def _form(event: Event) -> str:
 
 def _depth(span: str) -> int:
     """How many agents stand above; `turn:3/call:2` is one step down, not two; so are `lead/cycle:2` and a mission."""
-    return sum(not step.startswith(("turn:", "cycle:", "mission:")) for step in span.split("/")[1:])
+    return sum(
+        not step.startswith(("turn:", "cycle:", "mission:", "try:", "round:")) for step in span.split("/")[1:]
+    )

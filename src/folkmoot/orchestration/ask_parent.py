@@ -1,0 +1,121 @@
+"""`ask_parent`: an agent that was called as a tool asks its caller, which waits for it.
+
+The caller answers in a session of its own, below the span of whoever asks: `…/ask:<turn>.<call>`. Its conversation
+goes on there as it stands, every call of its last answer said to be under way, and all it can do is answer. Several
+questions are answered side by side, and no answer knows another. The caller's own conversation holds none of them;
+what it said stands below the result of its call, from `exchanged`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Agent, Output
+from folkmoot.domain.chat_events import ParentAnswered, ParentAsked, ParentRefused
+from folkmoot.domain.events import ToolFinished, ToolStarted
+from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.naming import ASK_PARENT
+from folkmoot.domain.report import Outcome
+from folkmoot.domain.text import storable
+from folkmoot.domain.value import Value
+from folkmoot.orchestration.clarify import Refused
+from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.question import question_of, wrong_arguments
+from folkmoot.orchestration.reach import Reach
+from folkmoot.ports import Site
+from folkmoot.session.conversation import interrupted
+from folkmoot.session.state import Brief
+
+_SHOWN = 500
+"""Characters of a question, or of its answer, that the caller reads again."""
+
+
+class Exchange(Value, rename=None):
+    """A question of a child, and what its caller answered."""
+
+    question: str
+    answer: str
+
+
+async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site, start: Start) -> ToolResult:
+    question = storable(question_of(call))
+    if not question:
+        return ToolResult(text=wrong_arguments(call), failed=True)
+    answering = _taken_up(run, inv, question, site)
+    if answering.turns_before >= answering.agent.tuning.max_turns:
+        return _refused(run, inv, site, answering.agent)
+    run.log.once(answering.place, ParentAsked(answering.session, inv.parent, question))
+    outcome = await start(answering)
+    success = not outcome.failed
+    run.log.once(answering.place, ParentAnswered(answering.session, inv.parent, success))
+    if outcome.failed:
+        return ToolResult(text=_unanswered(outcome), failed=True, child=answering.session)
+    return ToolResult(text=outcome.report.content, child=answering.session)
+
+
+def exchanged(run: Run, child: Invocation) -> tuple[Exchange, ...]:
+    """What a child asked its caller and was told, in the order of its calls."""
+    asked: dict[tuple[int, int], str] = {}
+    told: dict[tuple[int, int], str] = {}
+    for event in run.log.of(child.span):
+        match event:
+            case ToolStarted(tool=tool) if tool == ASK_PARENT:
+                asked[event.turn, event.call] = str(event.arguments.get("question"))
+            case ToolFinished(tool=tool) if tool == ASK_PARENT:
+                told[event.turn, event.call] = event.text
+    return tuple(Exchange(_short(asked[at]), _short(told[at])) for at in sorted(told))
+
+
+def reminder(exchanges: tuple[Exchange, ...]) -> str:
+    """What the caller reads below the result of a child that asked it."""
+    lines = "".join(f"\n- {each.question}\n  You answered: {each.answer}" for each in exchanges)
+    return f"\n\n---\nMeanwhile it asked you:{lines}" if lines else ""
+
+
+def _taken_up(run: Run, inv: Invocation, question: str, site: Site) -> Invocation:
+    """The caller's conversation with the question at its end. The header stands outside the fence of the question,
+    so that no question can pass for another's."""
+    parent = run.under_way[inv.parent].state
+    agent = _answering(parent.brief)
+    answering = inv.child(run, agent, "ask", f"{inv.span}/ask:{site.turn}.{site.call}")
+    asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
+    return replace(
+        answering,
+        original=f"## QUESTION FROM {inv.span}\n\n{asked}",
+        blocks=(),
+        before=interrupted(parent),
+        turns_before=parent.turn + _asked_before(run, inv, site),
+        reach=Reach(only=()),
+    )
+
+
+def _answering(brief: Brief) -> Agent:
+    """The caller without everything it could do beside answering, and without the form of its own report."""
+    tuning = replace(brief.agent.tuning, max_turns=brief.max_turns)
+    return replace(
+        brief.agent, output=Output(), tuning=tuning, tools=(), agents=(), advisors=(), destinations=()
+    )
+
+
+def _asked_before(run: Run, inv: Invocation, site: Site) -> int:
+    """Each question of a child takes one of the turns that its caller had left when it called."""
+    asks = (event for event in run.log.of(inv.span) if isinstance(event, ToolStarted))
+    here = (site.turn, site.call)
+    return sum(event.tool == ASK_PARENT and (event.turn, event.call) < here for event in asks)
+
+
+def _refused(run: Run, inv: Invocation, site: Site, agent: Agent) -> ToolResult:
+    refusal = Refused("parent_no_turns", f"{agent.id} has no turn left (maxTurns) to answer in")
+    run.log.once(inv.place, ParentRefused(site.turn, site.call, refusal.code, refusal.content))
+    return ToolResult(text=msgspec.json.encode(refusal).decode(), failed=True)
+
+
+def _unanswered(outcome: Outcome) -> str:
+    code = "parent_no_budget" if outcome.stop_reason == "BUDGET_EXCEEDED" else "parent_failed"
+    return msgspec.json.encode(Refused(code, outcome.error, status="failed")).decode()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"

@@ -1,0 +1,34 @@
+"""What a session is given, from where it stands in the run and what it is offered there."""
+
+from __future__ import annotations
+
+from folkmoot.domain.event import PARTS
+from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.kit import Kit
+from folkmoot.session.state import Brief
+
+
+def brief_for(run: Run, inv: Invocation) -> Brief:
+    """For the agent's own session, or for the one in which it is asked again."""
+    return brief_with(run, inv, run.kit(inv))
+
+
+def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
+    return Brief(
+        agent=inv.agent,
+        exits=kit.exits,
+        tools=kit.tools,
+        offered=kit.offered,
+        schema_tokens=kit.schema_tokens,
+        run=run.id,
+        session=inv.session,
+        span=inv.span,
+        seed=run.seed,
+        max_turns=inv.agent.tuning.max_turns,
+        before=inv.before,
+        turns_before=inv.turns_before,
+        unlisted=kit.unlisted,
+        may_claim=inv.may_claim,
+        last_exits=kit.last_exits,
+        part=inv.cause if inv.cause in PARTS else "",
+    )

@@ -1,0 +1,121 @@
+"""What a run keeps under an id: who may name it, and what stands behind it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from folkmoot.domain.events import ArtifactCreated, HandoffRequested, ToolFinished
+from folkmoot.domain.evidence import Minted
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
+from folkmoot.domain.value import Value
+from folkmoot.orchestration.invocation import Invocation, Run
+
+ARTIFACT_READ = "artifact__read"
+_PAGE = 8_000
+
+
+class Reference(Value):
+    id: str
+    kind: str
+    """`request`, `manifest`, or the tag of the block that it was."""
+    source: str = ""
+    """The agent that said it."""
+
+
+class _Reading(Value, forbid_unknown_fields=True):
+    id: str
+    offset: int = 0
+    limit: int = _PAGE
+
+
+READ = ToolSpec(
+    name=ARTIFACT_READ,
+    description="Read what is kept under an id that you were given: an artifact, a manifest, a snapshot, or evidence.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "offset": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Characters to leave out; 0 by default.",
+            },
+            "limit": {"type": "integer", "minimum": 1, "description": f"Characters; {_PAGE} by default."},
+        },
+        "required": ["id"],
+        "additionalProperties": False,
+    },
+    effect="pure",
+    access="read",
+)
+
+
+def keep(run: Run, inv: Invocation, kind: str, what: object) -> str:
+    """Keep a text, or a record as JSON, so that others in this run may read it by its id."""
+    readable = what if isinstance(what, str) else as_json(what)
+    content = readable.encode()
+    artifact = run.keep(content)
+    run.log.once(inv.place, ArtifactCreated(artifact=artifact, kind=kind, size=len(content)))
+    return artifact
+
+
+def as_json(record: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+
+
+def handed_over(run: Run, inv: Invocation) -> tuple[Reference, ...]:
+    """The request and what others added to it, each under an id of its own."""
+    request = Reference(keep(run, inv, "request", inv.original), "request")
+    added = (Reference(keep(run, inv, block.tag, block.text), block.tag, block.agent) for block in inv.blocks)
+    return (request, *added)
+
+
+def artifacts_of(run: Run) -> dict[str, str]:
+    """The artifacts that this run named, with their kinds. Those of other runs are none of its business."""
+    found: dict[str, str] = {}
+    for draft in run.log.drafts:
+        match draft.event:
+            case ArtifactCreated(artifact=id, kind=kind):
+                found[id] = kind
+            case HandoffRequested(artifact_ids=ids):
+                found |= dict.fromkeys(ids, "transfer")
+            case PlanCreated(artifact=id):
+                found[id] = "plan"
+            case SnapshotCreated(artifact=id):
+                found[id] = "snapshot"
+            case ToolFinished(artifact=id) if id:
+                found[id] = "result"
+    return found
+
+
+async def read_artifact(run: Run, call: ToolCall) -> ToolResult:
+    try:
+        asked = msgspec.convert(call.arguments, _Reading)
+    except msgspec.ValidationError as error:
+        return ToolResult(text=str(error), failed=True)
+    text = await _text(run, asked.id)
+    if text is None:
+        return ToolResult(
+            text=f"unknown_artifact: there is no {asked.id!r} in this run; use an id that you were given",
+            failed=True,
+        )
+    begin, end = max(0, asked.offset), max(0, asked.offset) + max(1, asked.limit)
+    left = len(text) - end
+    more = f"\n[{left} more characters; go on with offset {end}]" if left > 0 else ""
+    return ToolResult(text=text[begin:end] + more)
+
+
+async def _text(run: Run, id: str) -> str | None:
+    if evidence := run.evidence.results.get(id):
+        if not evidence.artifact:
+            return _text_of(run, evidence)
+        id = evidence.artifact
+    if id not in artifacts_of(run):
+        return None
+    return (await run.artifact(id)).decode("utf-8", "replace")
+
+
+def _text_of(run: Run, evidence: Minted) -> str:
+    results = (event for event in run.log.of(evidence.span) if isinstance(event, ToolFinished))
+    return next(event.text for event in results if event.evidence == evidence.id)
