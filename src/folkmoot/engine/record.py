@@ -35,6 +35,8 @@ _OF_CALLS = (
     "approval.",
     "question.",
     "cache.",
+    "plan.updated",
+    "step.",
     "sub_agent.failed",
     "clarification.refused",
     "parent.refused",

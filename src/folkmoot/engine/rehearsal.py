@@ -146,8 +146,8 @@ class Rehearsal:
         if draft is None or self._record.at == self._cued:
             return
         match draft.event:
-            case RunRepinned():
-                self._log = None  # its process had ended
+            case RunRepinned() | ApprovalRevoked():
+                self._log = None  # its process had ended, or might as well have
             case SessionDestroyed(session=session, reason=reason) if not reason.endswith(_OWN_REASONS):
                 if is_kept(run.log.drafts, session):
                     self._cued = self._record.at

@@ -45,7 +45,9 @@ class RecordedTools:
         match event:
             case ToolFinished():
                 whole = self._whole.get(event.artifact)
-                return ToolResult(text=event.text if whole is None else whole.decode())
+                # What the runtime put below the text then, it puts there again.
+                text = event.text.removesuffix(f"\n[evidence {event.evidence}]")
+                return ToolResult(text=text if whole is None else whole.decode())
             case ToolFailed(overflow=True):
                 return ToolResult(text="x" * self._too_long)
             case ToolFailed():
