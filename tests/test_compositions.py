@@ -16,6 +16,7 @@ from folkmoot.domain.draw import chance
 from folkmoot.domain.event import Cause
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
 from folkmoot.engine.local import Identity
+from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.mission import STRATEGIES
 from folkmoot.ports import Query
@@ -124,7 +125,8 @@ async def played(files, yaml, seed, folder):
     around = Surroundings(env={}, clock=clock, journal=journal, identify=lambda _: Identity("run-1", seed))
     async with Folkmoot.open(folder, models={"scripted": player}, around=around) as moot:
         result = await moot.run("a0.ai", "hello")
-    return result, player, [entry.draft async for entry in journal.read(Query(stream="run-1"))]
+    drafts = [entry.draft async for entry in journal.read(Query(stream="run-1"))]
+    return result, player, drafts, await replay(journal, "run-1")
 
 
 def test_every_run_of_every_composition_ends_once_and_adds_up():
@@ -136,11 +138,12 @@ def test_every_run_of_every_composition_ends_once_and_adds_up():
     def holds(project, seed):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                result, player, drafts = asyncio.run(played(*project, seed, Path(folder)))
+                result, player, drafts, again = asyncio.run(played(*project, seed, Path(folder)))
             except DeclarationError:
                 assume(False)
         causes.update(draft.event.cause for draft in drafts if draft.event.type == "session.started")
         check(result, player, drafts)
+        assert again.equal, again.divergence
 
     holds()
     assert causes == {*get_args(Cause)}

@@ -9,6 +9,7 @@ def test_these_names_are_promised_and_no_others():
         "FakeClock",
         "Folkmoot",
         "FolkmootError",
+        "Fork",
         "MemoryJournal",
         "Result",
         "ScriptedModel",

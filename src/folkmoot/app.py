@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,14 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.item import Item, Reply
 from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import admit, check_request
+from folkmoot.engine.fork import Fork, begun, changed
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
+from folkmoot.engine.pins import pin_of
 from folkmoot.engine.workshop import Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
@@ -30,7 +34,9 @@ from folkmoot.views.result import Result
 from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 
 if TYPE_CHECKING:
+    from folkmoot.engine.replay import Replayed
     from folkmoot.loader.load import Loaded
+    from folkmoot.views.difference import Difference
 
 
 def load_project(
@@ -69,8 +75,8 @@ class Folkmoot:
         self._engine = workshop.engine(journal)
         self._workshop = workshop
         self._admitted: set[str] = set()
-        self._pinned = encoded(loaded.graph)
-        self._project = workshop.project(loaded.graph, journal.keep(self._pinned))
+        self._encoded = encoded(loaded.graph)
+        self._project = workshop.project(loaded.graph, journal.keep(self._encoded))
 
     @classmethod
     @asynccontextmanager
@@ -135,7 +141,8 @@ class Folkmoot:
             admit(self.graph, chosen, self._workshop.missing_key)
             self._admitted.add(chosen.file)
         check_request(chosen, request)
-        self._journal.keep(self._pinned)  # it may have been swept with the last run that named it
+        for pinned in (self._encoded, self._project.declared):
+            self._journal.keep(pinned)  # it may have been swept with the last run that named it
         attendance = Attendance(answer=answer, stay=wait)
         return await self._engine.start(self._project, chosen.file, request, hear, attendance)
 
@@ -146,15 +153,72 @@ class Folkmoot:
         hear: HearSpan | None = None,
         answer: Answerer | None = None,
         wait: bool = False,
+        with_current_files: bool = False,
     ) -> Result:
-        """Continue an interrupted or parked run from its journal, with the files it was started with."""
+        """Continue an interrupted or parked run from its journal, with the files it was started with.
 
-        def pinned(graph: bytes, graph_id: str) -> Project:
-            if graph_id == self._project.graph_id:
-                return self._project
-            return self._workshop.project(msgspec.json.decode(graph, type=Graph), graph_id)
+        `with_current_files`: with those of this opening, from here on; that is recorded. Raises `WrongUse` if
+        something that has begun does not fit them.
+        """
+        attendance = Attendance(answer=answer, stay=wait)
+        current = self._project if with_current_files else None
+        return await self._engine.resume(run_id, self._pinned, hear, attendance, current)
 
-        return await self._engine.resume(run_id, pinned, hear, Attendance(answer=answer, stay=wait))
+    async def replay(self, run_id: str) -> Replayed:
+        """Let a run happen again from its journal, without any model, tool or network, and compare."""
+        from folkmoot.engine.replay import replay
+
+        return await replay(self._journal, run_id)
+
+    async def diff(self, a: str, b: str) -> Difference:
+        """The first thing that two runs did otherwise, and what is not the same in the end."""
+        from folkmoot.views.difference import difference
+
+        return difference(await self._engine.past(a), await self._engine.past(b))
+
+    async def fork(
+        self,
+        run_id: str,
+        fork: Fork,
+        *,
+        hear: HearSpan | None = None,
+        answer: Answerer | None = None,
+        wait: bool = False,
+    ) -> Result:
+        """Start a new run that begins as this one did, up to an entry, and goes on from there with real models.
+
+        In a fork every call of a tool that is not `pure` waits for a person's word.
+        """
+        past = await self._engine.past(run_id)
+        pin = pin_of(past[: max(fork.at, 1)])
+        graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
+        graph = self._changed(graph, fork)
+        root = find_agent(graph, past[0].agent_id)
+        project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
+        admit(graph, root, self._workshop.missing_key)
+        if fork.request:
+            check_request(root, fork.request)
+        begin = partial(begun, past, fork, project, self._engine.now)
+        forked = await self._engine.adopt(begin)
+        attendance = Attendance(answer=answer, stay=wait)
+        return await self._engine.resume(forked, lambda *_: project, hear, attendance)
+
+    def _pinned(self, graph: bytes, graph_id: str) -> Project:
+        if graph_id == self._project.graph_id:
+            return self._project
+        return self._workshop.project(msgspec.json.decode(graph, type=Graph), graph_id)
+
+    def _changed(self, graph: Graph, fork: Fork) -> Graph:
+        from folkmoot.loader.models import choice_named
+        from folkmoot.models.known import known_models
+
+        agents = {name: find_agent(graph, name) for name in (*fork.prompts, *fork.models)}
+        known = known_models()
+        models = {
+            name: choice_named(model, graph.settings, known, f"the model for {name}")
+            for name, model in fork.models.items()
+        }
+        return changed(graph, fork, agents, models)
 
     async def inbox(self, run_id: str = "") -> list[Item]:
         """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""
@@ -230,10 +294,10 @@ async def run_list(journal: Journal) -> list[RunRow]:
 async def _pinned(journal: Journal, run_id: str) -> Loaded:
     from folkmoot.loader.load import Loaded
 
-    async for entry in journal.read(Query(stream=run_id, limit=1)):
-        if isinstance(entry.event, RunStarted):
-            graph = msgspec.json.decode(await journal.artifact(entry.event.graph), type=Graph)
-            return Loaded(graph=graph, warnings=(), settings=())
+    types = (RunStarted.type, RunRepinned.type)
+    if pins := [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]:
+        graph = msgspec.json.decode(await journal.artifact(pin_of(pins).graph), type=Graph)
+        return Loaded(graph=graph, warnings=(), settings=())
     raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
 
 

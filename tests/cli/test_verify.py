@@ -69,7 +69,7 @@ def test_a_bundle_can_be_shown_where_its_project_is_not(ran, tmp_path):
 
     there = ran("--project", "elsewhere", "runs", "show", "last", "--bundle", "bundle.zip", "--json").json
 
-    assert "1 run, 1 artifact;" in said
+    assert "1 run, 2 artifacts;" in said
     assert there == here | {"heldBy": None}
     assert ran("log", "export", "--bundle", "b", "-o", "c").code == 2
     assert ran("runs", "show", "last", "--bundle", "folkmoot.yaml").code == 1

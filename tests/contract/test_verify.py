@@ -100,7 +100,7 @@ class Forged:
         journal = MemoryJournal()
         for content in (encoded(self.graph), *contents):
             journal.keep(content)
-        self.change(0, graph=journal.keep(encoded(self.graph)))
+        self.change(0, graph=journal.keep(encoded(self.graph)), tools="")
         await journal.append("run-1", NewRun("nobody", 0.0), self.drafts)
         verdict = await verify(journal)
         assert all(
@@ -147,7 +147,7 @@ async def test_a_sound_run_holds_and_says_what_was_checked(desk):
     said = dict(verdict.checked())
 
     assert verdict.holds
-    assert said["C1"].startswith("4 artifacts there and unchanged")
+    assert said["C1"].startswith("5 artifacts there and unchanged")
     assert said["C2"] == f"1 stream, {verdict.counts['entries']} entries, dense and chained"
     assert said["C3"] == "9 model requests, 5 tool calls (1 keyed, 1 once)"
     assert said["C4"] == "5 sessions folded; 5 ends follow from what was recorded"

@@ -59,11 +59,14 @@ def this_user() -> str:
         return "user"
 
 
+RISKS = {"fork": "because this run is a fork, and the run it was taken from may have done the same"}
+
+
 def described(item: Item) -> Iterator[str]:
     """Everything that a person needs to decide; the title is cut, the call is whole."""
     asked = {
         "question": "asks",
-        "approval": f"needs your word, risk {item.risk}",
+        "approval": f"needs your word, {RISKS.get(item.risk, f'risk {item.risk}')}",
         "in_doubt": "may have done this",
     }
     yield f"\n{item.agent} ({item.span}) {asked[item.kind]}: {item.id}"

@@ -21,6 +21,7 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    replaying,
     run,
     runs,
     sessions,
@@ -55,6 +56,7 @@ app = typer.Typer(
 app.command()(init.init)
 app.command()(check.check)
 app.command()(run.run)
+replaying.add_to(runs.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")

@@ -33,13 +33,18 @@ Begin = Callable[["Folkmoot", "HearSpan | None", "Answerer | None"], Awaitable["
 """Starts a run, or takes one up again; told who hears the answers of models, and who answers agents."""
 
 
-def perform(call: Call, target: Target, begin: Begin, *, quiet: bool, run_id: str = "") -> Result:
-    """The result, also of a run that was cancelled. Raises KeyboardInterrupt if none had begun by then."""
+def perform(
+    call: Call, target: Target, begin: Begin, *, quiet: bool, run_id: str = "", pinned: str = ""
+) -> Result:
+    """The result, also of a run that was cancelled. Raises KeyboardInterrupt if none had begun by then.
+
+    `run_id` is the run that goes on; `pinned` is the one whose files are used, otherwise it is those of now.
+    """
     progress = choose_progress(quiet=quiet, verbose=call.verbose)
 
     def attempt() -> Result:
         return run_interruptibly(
-            _Performance(call, target, progress, run_id).to_its_end(begin),
+            _Performance(call, target, progress, run_id, pinned).to_its_end(begin),
             first=lambda: progress.note("cancelling; once more to leave at once"),
             second=progress.close,
         )
@@ -55,12 +60,13 @@ def perform(call: Call, target: Target, begin: Begin, *, quiet: bool, run_id: st
 class _Performance:
     """One run of this process, from its start or from where it was interrupted."""
 
-    def __init__(self, call: Call, target: Target, progress: Progress, run_id: str) -> None:
+    def __init__(self, call: Call, target: Target, progress: Progress, run_id: str, pinned: str) -> None:
         self._call = call
         self._target = target
         self._progress = progress
         self._run_id = run_id
         """Known from the start when a run is resumed, otherwise when it gets its name."""
+        self._pinned = pinned
         self._seen = 0
         """How much of the journal was shown."""
 
@@ -81,8 +87,8 @@ class _Performance:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Folkmoot]:
         around = Surroundings(identify=self._identify)
-        if self._run_id:
-            async with Folkmoot.reopen(self._target.folder, self._run_id, around=around) as moot:
+        if self._pinned:
+            async with Folkmoot.reopen(self._target.folder, self._pinned, around=around) as moot:
                 yield moot
             return
         async with Folkmoot.open(

@@ -155,19 +155,27 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
     wait: Wait = False,
+    current: Annotated[
+        bool,
+        typer.Option(
+            "--with-current-files", help="From here on use the files as they are now; that is recorded."
+        ),
+    ] = False,
 ) -> int:
     """Go on with a run that was interrupted or waited for someone, in this process.
 
-    Nothing that is recorded is done or paid for again. A run that is over is only printed.
+    Nothing that is recorded is done or paid for again. A run that is over is only printed. It goes on with the
+    files that it was started with, unless you say otherwise.
 
     \b
     Examples:
       folkmoot runs resume last
+      folkmoot runs resume last --with-current-files
     """
-    return go_on(call_of(context), run, as_json=as_json, quiet=quiet, wait=wait)
+    return go_on(call_of(context), run, as_json=as_json, quiet=quiet, wait=wait, current=current)
 
 
-def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool) -> int:
+def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, current: bool = False) -> int:
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.cli.records import called, read_record
@@ -185,9 +193,12 @@ def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool) -> in
             result = perform(
                 call,
                 target,
-                lambda moot, hear, answer: moot.resume(run_id, hear=hear, answer=answer, wait=wait),
+                lambda moot, hear, answer: moot.resume(
+                    run_id, hear=hear, answer=answer, wait=wait, with_current_files=current
+                ),
                 quiet=quiet,
                 run_id=run_id,
+                pinned="" if current else run_id,
             )
         except Held as held:
             raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None

@@ -10,6 +10,7 @@ from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.events import RunPruned
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
 from folkmoot.views.outline import outline
 
@@ -41,13 +42,10 @@ def write_record(record: Record) -> None:
     )
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
-    if record.owner:
-        write(f"  held by  {called(record.owner)}")
-    elif row.status == "interrupted":
-        write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
-    elif row.status == "waiting":
-        for number, need in enumerate(what_it_needs(result)):
-            write(f"  {'' if number else 'waits':9}{need}", style)
+    for draft in record.drafts:
+        if isinstance(draft.event, RunForked):
+            write(f"  forked   from {draft.event.source}, entry {draft.event.at}")
+    _write_holder(record)
     count = counted(len(record.drafts), "event")
     write(f"  journal  {count}, {_chain(record)}", "bold red" if record.damage else "")
     write()
@@ -59,6 +57,18 @@ def write_record(record: Record) -> None:
     elif result.final_report:
         write_report(result.final_report)
         _write_claims(result.final_report)
+
+
+def _write_holder(record: Record) -> None:
+    """Who has it now, or what it needs to go on."""
+    row = record.row
+    if record.owner:
+        write(f"  held by  {called(record.owner)}")
+    elif row.status == "interrupted":
+        write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
+    elif row.status == "waiting":
+        for number, need in enumerate(what_it_needs(record.result)):
+            write(f"  {'' if number else 'waits':9}{need}", STYLES[row.status])
 
 
 def _write_claims(report: Report) -> None:

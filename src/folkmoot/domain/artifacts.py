@@ -7,7 +7,7 @@ from functools import cache
 
 from folkmoot.domain.event import Event
 
-_FIELDS = ("graph", "artifact", "artifact_ids")
+_FIELDS = ("graph", "tools", "artifact", "artifact_ids")
 """How events call what they name by its hash."""
 MENTIONED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 """Whatever may be the hash of an artifact in the text of an entry; more than `named_by` finds, never less."""

@@ -7,13 +7,23 @@ from folkmoot.domain import (
     chat_events,
     events,
     evidence_events,
+    fork_events,
     inbox_events,
     plan_events,
     team_events,
 )
 from folkmoot.domain.event import Event
 
-_FILES = (events, call_events, chat_events, evidence_events, inbox_events, plan_events, team_events)
+_FILES = (
+    events,
+    call_events,
+    chat_events,
+    evidence_events,
+    fork_events,
+    inbox_events,
+    plan_events,
+    team_events,
+)
 
 EVENTS: dict[str, type[Event]] = {
     event.type: event

@@ -24,6 +24,8 @@ class RunStarted(Event):
     graph: str
     """The artifact that holds the resolved project this run is pinned to."""
     seed: str
+    tools: str = ""
+    """The artifact that holds what its tools are, by name; absent in old journals."""
 
 
 class RunCompleted(Event):

@@ -9,8 +9,9 @@ from folkmoot.domain.value import Value
 Effect = Literal["pure", "keyed", "once"]
 """What a repetition would do: nothing, nothing under the same key, or harm."""
 Access = Literal["read", "egress", "write", "exec"]
-Risk = Literal["", "low", "medium", "high"]
-"""Of a call that needs a person's word before it is made; empty: it needs none."""
+Risk = Literal["", "low", "medium", "high", "fork"]
+"""Of a call that needs a person's word before it is made; empty: it needs none; `fork`: it may repeat what another
+run did."""
 
 
 class ToolCall(Value):

@@ -33,6 +33,10 @@ class Project:
     graph: Graph
     graph_id: str
     """The artifact that holds the graph."""
+    tools_id: str = ""
+    """The artifact that holds what its tools are."""
+    declared: bytes = b""
+    """What that artifact holds."""
     kits: Kits
     models: Models
     tools: Tools

@@ -17,13 +17,16 @@ from folkmoot.domain.events import (
     RunCancelled,
     RunStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
 from folkmoot.engine import kept
 from folkmoot.engine.activation import Activation, Project
+from folkmoot.engine.fork import asking
 from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, take_in, withdrawn
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.pins import check_fit, pin_of, repin
 from folkmoot.engine.takeover import bury
 from folkmoot.errors import Conflict, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.cache import ResultCache
@@ -81,7 +84,7 @@ class LocalEngine:
             log = RunLog(self._journal, self._clock, identity.run, NewRun(owner=self._owner, lease=LEASE))
             run = self._run(project, identity, log, hear, attendance)
             go_on = partial(self.resume, run.id, lambda *_: project, hear, attendance)
-            started = RunStarted(agent=file, request=request, graph=project.graph_id, seed=identity.seed)
+            started = RunStarted(file, request, project.graph_id, identity.seed, project.tools_id)
             activation = Activation(run, started, fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
@@ -94,19 +97,30 @@ class LocalEngine:
         project: Callable[[bytes, str], Project],
         hear: HearSpan | None = None,
         attendance: Attendance = Attendance(),
+        current: Project | None = None,
     ) -> Result:
-        """Continue a run from its journal; `project` rebuilds what the run was pinned to."""
+        """Continue a run from its journal; `project` rebuilds what the run was pinned to.
+
+        With `current` it is pinned to that from here on.
+        """
         past = await self.past(run_id)
         if isinstance(past[-1].event, RUN_ENDS):
             return Result(run_id, past)
+        if current:
+            check_fit(past, current.graph)
         claim = await self._claim(run_id)
         past = await self.past(run_id)
         started = past[0].event
         assert isinstance(started, RunStarted)
         if any(isinstance(draft.event, CancelRequested) for draft in past):
             return await self._bury(run_id, claim, past, "interrupted while it was being cancelled")
-        pinned = project(await self._journal.artifact(started.graph), started.graph)
+        pin = pin_of(past)
+        pinned = project(await self._journal.artifact(pin.graph), pin.graph)
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
+        if current:
+            pinned = repin(log, pinned, current)
+        if any(isinstance(draft.event, RunForked) for draft in past):
+            pinned = asking(pinned)
         run = self._run(pinned, Identity(run_id, started.seed), log, hear, attendance)
         for draft in past:
             for watcher in log.watchers:
@@ -119,6 +133,19 @@ class LocalEngine:
         activation = Activation(run, started, fresh=False)
         go_on = partial(self.resume, run_id, project, hear, attendance)
         return await self._activate(activation, claim.epoch, go_on)
+
+    def now(self) -> str:
+        return self._clock.now()
+
+    async def adopt(self, past: Callable[[str], Sequence[Draft]]) -> str:
+        """Give a new run the past that it gets under its name; it is then resumed like any other."""
+        while True:
+            run_id = self._identify(self._clock).run
+            try:
+                await self._journal.append(run_id, NewRun(owner=self._owner, lease=0.0), past(run_id))
+            except Conflict:
+                continue  # the name was taken
+            return run_id
 
     async def reply(self, reply: Reply) -> None:
         """Say something to an item of any run: to the run itself if it is held here, otherwise in its inbox."""

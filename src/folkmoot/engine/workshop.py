@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.naming import QUESTIONS
 from folkmoot.engine.activation import Project
@@ -49,6 +51,7 @@ class Workshop:
         self.tools = tools
         self._models = models
         self._around = around
+        self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
         self._checked: tuple[Graph, Registry] | None = None
@@ -57,8 +60,15 @@ class Workshop:
     def project(self, graph: Graph, graph_id: str) -> Project:
         registry = self._registry(graph)
         adapters = self._speak_to(graph)
+        declared = msgspec.json.encode(registry.declared(), order="deterministic")
         return Project(
-            graph=graph, graph_id=graph_id, kits=Kits(graph, registry), models=adapters, tools=registry
+            graph=graph,
+            graph_id=graph_id,
+            tools_id=self._keep(declared),
+            declared=declared,
+            kits=Kits(graph, registry),
+            models=adapters,
+            tools=registry,
         )
 
     def check(self, graph: Graph) -> None:
@@ -73,6 +83,7 @@ class Workshop:
     def open_journal(self, stack: AsyncExitStack) -> Journal:
         """At the end everything else is closed first: a run that is stopped still writes."""
         journal = self._around.journal or open_journal(self.folder, env=self._around.env)
+        self._keep = journal.keep
         if self._around.journal is None:
             stack.push_async_callback(journal.close)
         stack.push_async_callback(self._close)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from folkmoot.domain.agent import KnownModel, ModelChoice
 from folkmoot.domain.budget import FREE, Price
 from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
-from folkmoot.domain.settings import Free, ModelAlias, Provider
+from folkmoot.domain.settings import Free, ModelAlias, Provider, Settings
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.hints import near, short
@@ -57,6 +57,16 @@ def choices(found: Found, draft: Draft, shelf: Shelf, findings: Findings) -> tup
         if choice:
             chosen[choice] = None
     return tuple(chosen)
+
+
+def choice_named(name: str, settings: Settings, known: Mapping[str, KnownModel], asked: str) -> ModelChoice:
+    """What a name stands for in a project. Raises `DeclarationError`; `asked` says where it was named."""
+    findings = Findings()
+    shelf = Shelf(BUILT_IN | settings.providers, known, dict.fromkeys(settings.models))
+    choice = _choice(settings.models.get(name) or ModelAlias(name), Place(asked), shelf, findings)
+    findings.settle()
+    assert choice is not None, "what is wrong was found"
+    return choice
 
 
 def _choice(alias: ModelAlias, place: Place, shelf: Shelf, findings: Findings) -> ModelChoice | None:

@@ -80,14 +80,14 @@ class Inbox:
         item = self.items.get(reply.id)
         event = decided(item, reply)
         assert item is not None
-        self._happen(item, event)
+        self.happen(item, event)
 
     async def answered(self, id: str) -> None:
         """Return when an item was decided, or raise `Parked`."""
         self._log.flush()  # whoever looks into the journal now shall see it
         item = self.items[id]
         if self._denies and item.kind == "approval":
-            self._happen(item, ApprovalExpired(id=id, reason=NOBODY))
+            self.happen(item, ApprovalExpired(id=id, reason=NOBODY))
         elif self._answer and id not in self._unwilling:
             await self._asked_or_answered(item, self._answer)
         else:
@@ -128,7 +128,8 @@ class Inbox:
             else:
                 self.take(reply)
 
-    def _happen(self, item: Item, event: Event) -> None:
+    def happen(self, item: Item, event: Event) -> None:
+        """Let what was decided about an item happen to whoever asked."""
         if happen := self._sessions.get(item.span):
             happen(event)
         else:

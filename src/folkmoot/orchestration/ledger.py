@@ -90,7 +90,7 @@ class Ledger:
         if not self._scopes:
             return UNLIMITED
         rooms = {"requests": Room(), "tokens": Room(), "usd": Room(), "seconds": Room()}
-        for prefix in _prefixes(span):
+        for prefix in prefixes(span):
             for scope in self._scopes.get(prefix, ()):
                 for name, room in self._rooms(scope, span):
                     if room.left < rooms[name].left:
@@ -107,7 +107,7 @@ class Ledger:
                 return f"call depth {self._limits.call_depth} (limits.callDepth)"
             if self._tallies[_caller(span)].children >= self._limits.children_per_parent:
                 return f"{self._limits.children_per_parent} children per parent (limits.childrenPerParent)"
-        for prefix in _prefixes(span)[:-1]:
+        for prefix in prefixes(span)[:-1]:
             for scope in self._scopes.get(prefix, ()):
                 limit = scope.budget.descendants
                 if limit is not None and self._tallies[prefix].descendants >= limit:
@@ -117,7 +117,7 @@ class Ledger:
 
     def overdrawn(self, span: str, of: Collection[str]) -> str:
         """A limit around this place that is exceeded; there is none as long as everybody asks `allowance`."""
-        for prefix in _prefixes(span):
+        for prefix in prefixes(span):
             for scope in self._scopes.get(prefix, ()):
                 for name in of:
                     limit, spent = getattr(scope.budget, name), getattr(self._tallies[prefix], name)
@@ -138,13 +138,13 @@ class Ledger:
         self._admitted.add(span)
         if _is_clarification(span):
             return  # nobody new: a child that is there already is asked again
-        for prefix in _prefixes(span)[:-1]:
+        for prefix in prefixes(span)[:-1]:
             self._tallies[prefix].descendants += 1
         if _is_call(span):
             self._tallies[_caller(span)].children += 1
 
     def _spend(self, span: str, requests: int, tokens: int, usd: float) -> None:
-        for prefix in _prefixes(span):
+        for prefix in prefixes(span):
             tally = self._tallies[prefix]
             tally.requests += requests
             tally.tokens += tokens
@@ -164,13 +164,17 @@ class Ledger:
         if budget.usd is not None:
             rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner}")))
         if budget.wall and self._clock:
-            left_s = budget.wall - (self._clock.monotonic() - scope.began)
-            rooms.append(("seconds", Room(left_s, f"{budget.wall:g} s wall time of {scope.owner}")))
+            limit = f"{budget.wall:g} s wall time of {scope.owner}"
+            rooms.append(("seconds", Room(budget.wall - self._elapsed(scope, span, limit), limit)))
         return rooms
+
+    def _elapsed(self, scope: Scope, span: str, limit: str) -> float:
+        """Seconds of a scope's wall time that are over."""
+        return self._clock.monotonic() - scope.began if self._clock else 0.0
 
 
 @cache
-def _prefixes(span: str) -> tuple[str, ...]:
+def prefixes(span: str) -> tuple[str, ...]:
     """The span itself and all it lies in, outermost first."""
     parts = span.split("/")
     return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunParked
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
 
@@ -67,17 +68,19 @@ class RunLog:
                 yield from ((at, event) for event in events)
 
     def began(self, span: str) -> str:
-        """When a span would have begun had the run never been parked: waiting for a person uses up no `wall`.
+        """When a span would have begun had the run never been parked: waiting for a person uses up no `wall`,
+        nor does lying there until somebody forks it.
         Empty if nothing happened there yet."""
         inside = (n for n, draft in enumerate(self.drafts) if f"{draft.span}/".startswith(f"{span}/"))
         since = self.drafts[next(inside, len(self.drafts)) :]
         if not since:
             return ""
         moments = [datetime.fromisoformat(ts) for ts in (*(draft.ts for draft in since), self._clock.now())]
+        follows = [*(draft.event for draft in since[1:]), None]
         rests = (
-            later - parked
-            for draft, parked, later in zip(since, moments, moments[1:], strict=False)
-            if isinstance(draft.event, RunParked)
+            later - rested
+            for draft, after, rested, later in zip(since, follows, moments, moments[1:], strict=False)
+            if isinstance(draft.event, RunParked) or isinstance(after, RunForked)
         )
         return (moments[0] + sum(rests, timedelta())).isoformat()
 

@@ -47,13 +47,16 @@ def ask(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) ->
 
 
 def ask_again(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) -> Step:
-    """The request was recorded, its answer was not: the process ended in between."""
-    asked = state.asking
+    """The request was recorded, its answer was not: the process ended in between.
+
+    The agent may name other models by now, if the run was told to go on with the present files.
+    """
+    asked, models = state.asking, state.brief.agent.models
     assert asked is not None
     if allowance.seconds.left <= 0:
         return Exceed(allowance.seconds.limit)
     return Ask(
-        choice=next(choice for choice in state.brief.agent.models if choice.ref == asked.model),
+        choice=next((choice for choice in models if choice.ref == asked.model), models[0]),
         turn=asked.turn,
         attempt=asked.attempt,
         tools=_tools(state, extra, final=asked.final),

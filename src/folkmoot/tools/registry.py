@@ -6,6 +6,8 @@ import importlib.util
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
@@ -36,20 +38,27 @@ class Registry:
             self._on_wire[wire_name(known)] = self._tools[known]
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        return tuple(self._spec(known) for name in names for known in self._meant(name))
+        return tuple(self._spec(known) for name in names for known in meant(name, self._tools))
+
+    def declared(self) -> dict[str, ToolSpec]:
+        """Every tool by its name: what a run is pinned to beside its files."""
+        return {name: self._spec(name) for name in self._tools}
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._on_wire[call.tool].call(call, site, self._folder / site.work_dir)
 
-    def _meant(self, name: str) -> list[str]:
-        if name in self._tools:
-            return [name]
-        return [known for known in self._tools if known.startswith(f"{name}.")]
-
     def _spec(self, name: str) -> ToolSpec:
+        """As a run is pinned to it: what is written and read back is the same to the last token of its size."""
         if name not in self._specs:
-            self._specs[name] = self._tools[name].spec(name)
+            written = msgspec.json.encode(self._tools[name].spec(name))
+            self._specs[name] = msgspec.json.decode(written, type=ToolSpec)
         return self._specs[name]
+
+
+def meant(name: str, known: Iterable[str]) -> list[str]:
+    """The tools that a name of an agent file stands for."""
+    names = tuple(known)
+    return [name] if name in names else [each for each in names if each.startswith(f"{name}.")]
 
 
 def load_module(file: Path, shown: str) -> list[FunctionTool]:

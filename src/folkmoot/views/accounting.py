@@ -17,6 +17,7 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.message import Usage
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.team_events import TeamBroadcast
@@ -62,11 +63,13 @@ def account(drafts: Iterable[Draft]) -> list[Spent]:
     """Calls that were refused before they began are no expense and have no entry."""
     causes: dict[str, str] = {}
     begun: set[tuple[str, int, int]] = set()
-    spent = []
+    spent: list[Spent] = []
     for draft in drafts:
         event = draft.event
         if isinstance(event, SessionStarted):
             causes[draft.session_id] = event.cause
+        elif isinstance(event, RunForked):
+            spent.clear()  # the run that it was taken from has paid for it
         elif isinstance(event, ToolStarted):
             begun.add((draft.session_id, event.turn, event.call))
         elif isinstance(event, ToolFailed) and (draft.session_id, event.turn, event.call) not in begun:

@@ -27,6 +27,7 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.evidence_events import ClaimDemoted
+from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -67,6 +68,8 @@ LINES: Mapping[type[Event], str] = {
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",
     ClaimDemoted: "{agent} claims what is not verified: {event.reason}",
     BudgetExceeded: "{agent} stops at a limit: {event.limit}",
+    RunForked: "up to here it was taken over from {event.source}, entry {event.at}",
+    RunRepinned: "the run goes on with the files as they are now",
     CancelRequested: "the run is being cancelled: {event.reason}",
     ParentRefused: "{agent} may not ask its caller: {event.error}",
     ClarificationRefused: "{agent} may not ask {event.child}: {event.error}",

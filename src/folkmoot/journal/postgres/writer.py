@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.journal.contents import Content
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server

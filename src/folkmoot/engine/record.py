@@ -1,0 +1,185 @@
+"""What a run recorded, and how much of it has happened again. Pure: it only compares.
+
+Within a span the order is exact. Only what the parallel calls of one answer noted may come in another order among
+themselves, because it depends on who was quicker, and no decision depends on it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import (
+    RUN_ENDS,
+    CancelRequested,
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    RunCancelled,
+    RunParked,
+    SessionCancelled,
+    ToolFailed,
+    ToolFinished,
+)
+from folkmoot.domain.fork_events import RunForked
+from folkmoot.views.deeds import deed
+
+_OF_CALLS = (
+    "tool.",
+    "approval.",
+    "question.",
+    "cache.",
+    "plan.updated",
+    "step.",
+    "sub_agent.failed",
+    "clarification.refused",
+    "parent.refused",
+)
+"""What calls note at the place of their caller."""
+_OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.cancel")
+
+
+class Record:
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        self.drafts = drafts
+        self.divergence = ""
+        """The first thing that happened otherwise, in words."""
+        self.past: list[Draft] = []
+        """What has happened again, in the order in which it did."""
+        given = _given(drafts)
+        self.past += drafts[:given]
+        self._again: dict[int, Draft] = dict(enumerate(drafts[:given]))
+        """What has happened again, by the entry that it equals."""
+        self._missing = set(range(given, len(drafts)))
+        self._spans: defaultdict[str, list[int]] = defaultdict(list)
+        for place in range(given, len(drafts)):
+            self._spans[drafts[place].span].append(place)
+        self._at = given
+        self._stopped = not drafts or not isinstance(drafts[-1].event, RUN_ENDS) or _is_cancelled(drafts)
+
+    @property
+    def at(self) -> int:
+        """The first entry that has not happened again; their number when all have."""
+        while self._at < len(self.drafts) and self._at not in self._missing:
+            self._at += 1
+        return self._at
+
+    @property
+    def next(self) -> Draft | None:
+        return self.drafts[self.at] if self.at < len(self.drafts) else None
+
+    @property
+    def over(self) -> bool:
+        return bool(self.divergence) or not self._missing
+
+    @property
+    def again(self) -> list[Draft]:
+        """What has happened again, in the order of the record."""
+        return [self._again[place] for place in sorted(self._again)]
+
+    def expected(self, span: str) -> int:
+        """The next entry of a span; their number if nothing more happened there."""
+        return next(iter(self._spans[span]), len(self.drafts))
+
+    def missing(self) -> Iterator[Draft]:
+        """What has not happened again yet, in order."""
+        return (self.drafts[place] for place in sorted(self._missing))
+
+    def happens(self, draft: Draft) -> None:
+        """Something happened: it must be what happened then."""
+        if self.divergence:
+            return
+        self.past.append(draft)
+        for place in self._candidates(draft):
+            if comparable(self.drafts[place]) == comparable(draft):
+                self._spans[draft.span].remove(place)
+                self._missing.remove(place)
+                self._again[place] = draft
+                return
+        if not self._is_ahead(draft.span):
+            self.divergence = self._difference(draft)
+
+    def _candidates(self, draft: Draft) -> list[int]:
+        places = self._spans[draft.span]
+        if not draft.event.type.startswith(_OF_CALLS):
+            return places[:1]
+        count = 0
+        while count < len(places) and self.drafts[places[count]].event.type.startswith(_OF_CALLS):
+            count += 1
+        return places[: max(count, 1)]
+
+    def _is_ahead(self, span: str) -> bool:
+        """A stop or the end of the record came before the branch got as far; what it does now says nothing."""
+        rest = self._spans[span]
+        return self._stopped and all(self.drafts[at].event.type.startswith(_OF_A_STOP) for at in rest)
+
+    def _difference(self, draft: Draft) -> str:
+        place = self.expected(draft.span)
+        now = f"now {draft.agent_id} {deed(draft.event)}"
+        if place == len(self.drafts):
+            return f"at {draft.span}, after its last entry: {now}, and the record has nothing more"
+        then = self.drafts[place]
+        told = f"at {draft.span}, entry {place + 1}: {then.agent_id} {deed(then.event)}; {now}"
+        if deed(then.event) == deed(draft.event):
+            told += f": {_fields(then, draft)}"
+        return told
+
+
+def comparable(draft: Draft) -> tuple[str, str, Event]:
+    """What must be equal: neither when it was, nor how long it took, nor what was reserved for it.
+
+    A reservation is a guess at the size of texts, among them those of this release; what was decided with it is
+    compared.
+    """
+    event = draft.event
+    if isinstance(event, LlmResponse | LlmFailed | ToolFinished | ToolFailed):
+        event = replace(event, latency_ms=0)
+    elif isinstance(event, LlmRequest):
+        event = replace(event, max_output=0, reserved_tokens=0, reserved_usd=0.0)
+    elif isinstance(event, RunParked):
+        event = RunParked(waiting=tuple(sorted(event.waiting)))
+    return draft.session_id, draft.agent_id, event
+
+
+def state_hash(drafts: Sequence[Draft]) -> str:
+    """One number for all that happened in every span, whatever came first among parallel branches."""
+    spans: defaultdict[str, list[object]] = defaultdict(list)
+    for draft in drafts:
+        spans[draft.span].append((draft.event.type, *comparable(draft)))
+    return sha256(msgspec.json.encode(spans, order="deterministic")).hexdigest()
+
+
+def buried_from(drafts: Sequence[Draft]) -> int:
+    """Where a run that nobody held any more was ended for good; their number if it was not."""
+    last = drafts[-1].event
+    if not isinstance(last, RunCancelled):
+        return len(drafts)
+    first = len(drafts) - 1
+    while isinstance(stopped := drafts[first - 1].event, SessionCancelled) and stopped.reason == last.reason:
+        first -= 1
+    asked = any(
+        isinstance(draft.event, CancelRequested) and draft.event.reason == last.reason for draft in drafts
+    )
+    return first if first < len(drafts) - 1 or not asked else len(drafts)
+
+
+def _given(drafts: Sequence[Draft]) -> int:
+    """How many entries were taken over from another run, and are no work of this one."""
+    return next((n + 1 for n, draft in enumerate(drafts) if isinstance(draft.event, RunForked)), 0)
+
+
+def _is_cancelled(drafts: Sequence[Draft]) -> bool:
+    return isinstance(drafts[-1].event, RunCancelled)
+
+
+def _fields(then: Draft, now: Draft) -> str:
+    """Which fields of two events of one kind differ."""
+    old, new = (msgspec.to_builtins(comparable(draft)[2]) for draft in (then, now))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return ", ".join(f"{name} {old.get(name)!r} then, {new.get(name)!r} now" for name in names)

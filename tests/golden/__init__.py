@@ -1,0 +1,1 @@
+"""Journals of earlier days, which must replay for ever. `python -m tests.golden.make NAME …` makes new ones."""
