@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
+from folkmoot.journal.files import make_durable_folder
 
 FOLDER, FILE = ".folkmoot", "folkmoot.db"
 PATIENCE = 30.0
@@ -29,7 +30,7 @@ def make_folder(project: Path) -> Path:
     """The journal's folder, for nobody but its user, and ignored by git."""
     folder = project / FOLDER
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_durable_folder(folder)
         ignore = folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")

@@ -1,0 +1,145 @@
+"""Random `kill -9`: a process with runs of every pattern is killed again and again, and always goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.life import Life, Plan, promises, reply_to
+from chaos.oracle import (
+    Book,
+    differences,
+    effect_faults,
+    journal_faults,
+    read_book,
+    repeated,
+    settled_keys,
+)
+from chaos.project import ROOTS, write_project
+from chaos.witness import Seen, tell, witness
+from folkmoot.engine.inbox import leave, read_inbox
+from folkmoot.errors import WrongUse
+from folkmoot.journal.sqlite import SqliteJournal
+
+RUNS = tuple(f"{root}-{number}" for root in ROOTS for number in (1, 2))
+LONGEST = 0.03
+"""Seconds between the first acknowledgement of a process and its end."""
+SPARED = 0.2
+"""How often a process is let live to its end."""
+
+
+@dataclass
+class Tally:
+    kills: int = 0
+    batches: int = 0
+    promises: int = 0
+    deliveries: int = 0
+    repeated_keyed: int = 0
+    """Deliveries of keyed calls beyond the first: allowed, because the key is the same."""
+    in_doubt: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def kill_at_random(count: int, seed: int) -> Tally:
+    """Until so many processes were killed; every batch of runs is then let come to its end."""
+    dice, tally = random.Random(seed), Tally()
+    with witness() as port, project() as folder:
+        undisturbed = _Batch(port, folder, seed=0)
+        undisturbed.live(until=None)
+        while tally.kills < count and not tally.faults:
+            tally.batches += 1
+            with project() as folder:
+                batch = _Batch(port, folder, seed=dice.randrange(2**32))
+                batch.kill_until_it_ends(dice, tally, count)
+                batch.compare(undisturbed, tally)
+    return tally
+
+
+@contextmanager
+def project() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="folkmoot-chaos-") as folder:
+        yield write_project(Path(folder))
+
+
+class _Batch:
+    """One project whose runs are begun, killed and continued, by one process after another."""
+
+    def __init__(self, port: int, folder: Path, seed: int) -> None:
+        tell(port, forget=True)
+        self._port, self._folder, self._seed = port, folder, seed
+        self._promises: set[tuple[int, str]] = set()
+        self._settled: set[str] = set()
+        self._lives = 0
+        self.seen: Sequence[Seen] = ()
+        self.book = Book((), (), ())
+
+    def kill_until_it_ends(self, dice: random.Random, tally: Tally, count: int) -> None:
+        while not tally.faults:
+            spared = tally.kills >= count or dice.random() < SPARED
+            said, faults = self.live(until=None if spared else dice.random() * LONGEST)
+            tally.faults += [f"batch {tally.batches}, life {self._lives}: {fault}" for fault in faults]
+            if said.endswith("ended\n"):
+                return
+            tally.kills += not spared
+            if dice.random() < 0.3:
+                asyncio.run(self._answer_while_nobody_runs(dice))
+
+    def live(self, until: float | None) -> tuple[str, list[str]]:
+        """One process; killed so many seconds after its first acknowledgement, or let live."""
+        self._lives += 1
+        plan = Plan(
+            folder=self._folder,
+            port=self._port,
+            runs=RUNS,
+            number=self._lives,
+            seed=self._seed,
+            seen=self.seen,
+        )
+        life = Life(plan)
+        life.begin()
+        if until is not None:
+            life.first_word()
+            time.sleep(until)
+            life.kill()
+        try:
+            said = life.over()
+        except TimeoutError as error:
+            return "", [f"a run is stuck: {error}"]
+        return said, self._look(said, killed=until is not None)
+
+    def _look(self, said: str, *, killed: bool) -> list[str]:
+        self._promises |= promises(said)
+        self.seen = tell(self._port)
+        self.book = read_book(self._folder)
+        faults = journal_faults(self.book, self._promises)
+        faults += repeated(self.seen, self._lives, self._settled)
+        if not killed and not said.endswith("ended\n"):
+            faults.append(f"it ended with: {said[-500:]}")
+        self._settled = settled_keys(self.book.entries)
+        return faults
+
+    async def _answer_while_nobody_runs(self, dice: random.Random) -> None:
+        """Half of what waits, left in the inboxes by another process."""
+        journal = SqliteJournal.open(self._folder, time.time)
+        for item in await read_inbox(journal):
+            if item.is_open and dice.random() < 0.5:
+                with suppress(WrongUse):
+                    await leave(journal, reply_to(item, self.seen))
+        await journal.close()
+
+    def compare(self, undisturbed: _Batch, tally: Tally) -> None:
+        tally.promises += len(self._promises)
+        made = [one for one in self.seen if one.what == "tool"]
+        keyed = [one.key for one in made if one.effect == "keyed"]
+        tally.deliveries += len(made)
+        tally.repeated_keyed += len(keyed) - len({*keyed})
+        tally.in_doubt += sum(entry.event.type == "tool.in_doubt" for entry in self.book.entries)
+        if not tally.faults:
+            found = [*effect_faults(self.seen, undisturbed.seen), *differences(self.book, undisturbed.book, RUNS)]
+            tally.faults += [f"batch {tally.batches}: {fault}" for fault in found]

@@ -1,0 +1,219 @@
+"""One life of the process that runs the project: from wherever the journal stands to the end, unless it is killed.
+
+It is forked, not started, because starting Python takes longer than most lives. Each line that it writes is a promise:
+`seq id` of an entry that was acknowledged. At its end it says `ended`, or `failed` with the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import signal
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.project import Model, identity, result_of, root_of, tools
+from chaos.witness import Reporter, Seen
+from folkmoot import Folkmoot, Result, Surroundings, WrongUse
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.item import Item, Reply
+from folkmoot.errors import FolkmootError
+from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.ports import Epoch, NewRun, Version
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a life is to do."""
+
+    folder: Path
+    port: int
+    """Of the witness."""
+    runs: Sequence[str]
+    number: int = 1
+    seed: int = 0
+    seen: Sequence[Seen] = ()
+    """What the witness saw of the lives before: the truth about calls in doubt."""
+    before: Callable[[SqliteJournal], None] = lambda journal: None
+    """Done to the journal first: a fault that is to be found, a patience that tests can wait for."""
+
+
+class Life:
+    """The process from outside."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._hear, says = os.pipe()
+        waits, self._release = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._hear)
+            os.close(self._release)
+            os.read(waits, 1)
+            _live(plan, says)
+        os.close(says)
+        os.close(waits)
+        self._said = b""
+
+    def begin(self) -> None:
+        os.close(self._release)
+
+    def first_word(self) -> None:
+        """Return when it has acknowledged something, or is over."""
+        self._said += os.read(self._hear, 65536)
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def over(self, seconds: float = 60.0) -> str:
+        """Everything it said, when it is over. Raises `TimeoutError` if it does not end: then it is stuck."""
+        deadline = time.monotonic() + seconds
+        os.set_blocking(self._hear, False)
+        while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+            self._listen()
+            if time.monotonic() > deadline:
+                self.kill()
+                os.waitpid(self.pid, 0)
+                raise TimeoutError(f"process {self.pid} did not end within {seconds:.0f} s")
+            time.sleep(0.001)
+        while self._listen():
+            pass
+        os.close(self._hear)
+        return self._said.decode()
+
+    def _listen(self) -> bytes:
+        with suppress(BlockingIOError):
+            heard = os.read(self._hear, 1 << 20)
+            self._said += heard
+            return heard
+        return b""
+
+
+def promises(said: str) -> set[tuple[int, str]]:
+    """What was acknowledged in these words, the last of which may have been cut short."""
+    lines = [line.split() for line in said.splitlines() if line[:1].isdigit()]
+    return {(int(line[0]), line[1]) for line in lines if len(line) == 2 and len(line[1]) == 64}
+
+
+class Promising(SqliteJournal):
+    """The product's journal, which says aloud what it acknowledges."""
+
+    says: int
+
+    def append(
+        self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
+    ) -> asyncio.Future[Sequence[Entry]]:
+        done = super().append(stream, expected, drafts)
+        if done.done():
+            self._promise(done)
+        else:
+            done.add_done_callback(self._promise)
+        return done
+
+    def _promise(self, done: asyncio.Future[Sequence[Entry]]) -> None:
+        if not done.cancelled() and not done.exception():
+            os.write(self.says, "".join(f"{entry.seq} {entry.id}\n" for entry in done.result()).encode())
+
+
+def _live(plan: Plan, says: int) -> None:
+    """Never returns."""
+    code = 1
+    try:
+        gc.freeze()
+        asyncio.run(_run_all(plan, says))
+        os.write(says, b"ended\n")
+        code = 0
+    except FolkmootError as error:
+        os.write(says, f"failed {type(error).__name__}: {error}\n".encode())
+    except BaseException as error:
+        os.write(says, f"broke {type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(code)
+
+
+async def _run_all(plan: Plan, says: int) -> None:
+    journal = Promising.open(plan.folder, time.time)
+    journal.says = says
+    plan.before(journal)
+    reporter = await Reporter.connect(plan.port, plan.number)
+    names = iter(plan.runs)
+    around = Surroundings(env={}, journal=journal, identify=lambda _: identity(next(names)))
+    try:
+        async with Folkmoot.open(
+            plan.folder,
+            tools=tools(reporter.report),
+            models={"scripted": Model(reporter.report)},
+            around=around,
+        ) as moot:
+            begun = {row.run_id for row in await moot.runs()}
+            names = iter([run for run in plan.runs if run not in begun])
+            person = Person(moot, plan)
+            ends = await asyncio.gather(
+                *(person.see_through(run, begun=run in begun) for run in plan.runs), return_exceptions=True
+            )
+            for end in ends:
+                if isinstance(end, BaseException):
+                    raise end
+    finally:
+        await journal.close()
+        reporter.close()
+
+
+class Person:
+    """Whoever answers: there and then, meanwhile, or when the run has parked; as the dice say."""
+
+    def __init__(self, moot: Folkmoot, plan: Plan) -> None:
+        self._moot = moot
+        self._plan = plan
+        self._dice = random.Random(f"{plan.seed} {plan.number}")
+
+    async def see_through(self, run: str, *, begun: bool) -> None:
+        way = self._dice.choice(["there", "meanwhile", "parked"])
+        answer = self._asked if way == "there" else None
+        while True:
+            if begun:
+                going = self._moot.resume(run, answer=answer)
+            else:
+                going = self._moot.run(root_of(run), "hello", answer=answer)
+            result = await (self._answered(run, going) if way == "meanwhile" else going)
+            if result.status != "waiting":
+                return
+            begun = True
+            await self._reply_to(result.inbox)
+
+    async def _answered(self, run: str, going: Awaitable[Result]) -> Result:
+        answering = asyncio.ensure_future(self._answer_for_ever(run))
+        try:
+            return await going
+        finally:
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+
+    async def _answer_for_ever(self, run: str) -> None:
+        while True:
+            await asyncio.sleep(self._dice.random() * 0.02)
+            await self._reply_to([item for item in await self._moot.inbox(run) if item.is_open])
+
+    async def _reply_to(self, items: Sequence[Item]) -> None:
+        for item in items:
+            with suppress(WrongUse):  # somebody was quicker
+                await self._moot.reply(reply_to(item, self._plan.seen))
+
+    async def _asked(self, item: Item) -> Reply:
+        return reply_to(item, self._plan.seen)
+
+
+def reply_to(item: Item, seen: Sequence[Seen]) -> Reply:
+    """What a person says who always says the same, and who knows whether a call in doubt was made."""
+    if item.kind == "question":
+        return item.answer("five")
+    if item.kind == "approval":
+        return item.deny("not bob") if item.arguments["to"] == "bob" else item.approve()
+    key = f"{item.run}/{item.span}/turn:{item.turn}/call:{item.call}"
+    if any(one.what == "tool" and one.key == key for one in seen):
+        return item.settle("done", result_of(item.tool, item.arguments))
+    return item.settle("retry")
