@@ -30,7 +30,7 @@ from folkmoot.journal.sqlite import SqliteJournal
 RUNS = tuple(f"{root}-{number}" for root in ROOTS for number in (1, 2))
 LONGEST = 0.03
 """Seconds between the first acknowledgement of a process and its end."""
-SPARED = 0.2
+SPARED = 0.1
 """How often a process is let live to its end."""
 
 
@@ -51,7 +51,7 @@ def kill_at_random(count: int, seed: int) -> Tally:
     dice, tally = random.Random(seed), Tally()
     with witness() as port, project() as folder:
         undisturbed = _Batch(port, folder, seed=0)
-        undisturbed.live(until=None)
+        undisturbed.live()
         while tally.kills < count and not tally.faults:
             tally.batches += 1
             with project() as folder:
@@ -82,16 +82,22 @@ class _Batch:
     def kill_until_it_ends(self, dice: random.Random, tally: Tally, count: int) -> None:
         while not tally.faults:
             spared = tally.kills >= count or dice.random() < SPARED
-            said, faults = self.live(until=None if spared else dice.random() * LONGEST)
+            meanwhile = dice if dice.random() < 0.3 else None
+            said, faults = self.live(None if spared else dice.random() * LONGEST, meanwhile)
             tally.faults += [f"batch {tally.batches}, life {self._lives}: {fault}" for fault in faults]
             if said.endswith("ended\n"):
                 return
             tally.kills += not spared
             if dice.random() < 0.3:
-                asyncio.run(self._answer_while_nobody_runs(dice))
+                asyncio.run(self._answer_from_outside(dice))
 
-    def live(self, until: float | None) -> tuple[str, list[str]]:
-        """One process; killed so many seconds after its first acknowledgement, or let live."""
+    def live(
+        self, until: float | None = None, meanwhile: random.Random | None = None
+    ) -> tuple[str, list[str]]:
+        """One process; killed so many seconds after its first acknowledgement, or let live.
+
+        With `meanwhile`, somebody answers from outside in between.
+        """
         self._lives += 1
         plan = Plan(
             folder=self._folder,
@@ -103,8 +109,10 @@ class _Batch:
         )
         life = Life(plan)
         life.begin()
+        life.first_word()
+        if meanwhile:
+            asyncio.run(self._answer_from_outside(meanwhile))
         if until is not None:
-            life.first_word()
             time.sleep(until)
             life.kill()
         try:
@@ -124,9 +132,9 @@ class _Batch:
         self._settled = settled_keys(self.book.entries)
         return faults
 
-    async def _answer_while_nobody_runs(self, dice: random.Random) -> None:
+    async def _answer_from_outside(self, dice: random.Random) -> None:
         """Half of what waits, left in the inboxes by another process."""
-        journal = SqliteJournal.open(self._folder, time.time)
+        journal = SqliteJournal.open(self._folder, time.monotonic)
         for item in await read_inbox(journal):
             if item.is_open and dice.random() < 0.5:
                 with suppress(WrongUse):

@@ -24,6 +24,8 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item, Reply
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.loader import load as _load  # noqa: F401, here so that no life spends its time on it
+from folkmoot.models import choose as _choose  # noqa: F401, likewise
 from folkmoot.ports import Epoch, NewRun, Version
 
 
@@ -136,7 +138,7 @@ def _live(plan: Plan, says: int) -> None:
 
 
 async def _run_all(plan: Plan, says: int) -> None:
-    journal = Promising.open(plan.folder, time.time)
+    journal = Promising.open(plan.folder, time.monotonic)
     journal.says = says
     plan.before(journal)
     reporter = await Reporter.connect(plan.port, plan.number)

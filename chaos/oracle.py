@@ -42,7 +42,7 @@ def read_book(folder: Path) -> Book:
 
 async def _read(folder: Path) -> Book:
     try:
-        journal = SqliteJournal.open(folder, time.time)
+        journal = SqliteJournal.open(folder, time.monotonic)
     except FolkmootError as error:
         return Book((), (), [f"it cannot be opened: {error}"])
     entries: list[Entry] = []

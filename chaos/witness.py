@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
+MOMENT = 0.003
+"""Seconds."""
 
 
 class Seen(NamedTuple):
@@ -34,6 +37,7 @@ class Reporter(asyncio.Protocol):
 
     def __init__(self, life: int) -> None:
         self._life = life
+        self._dice = random.Random(life)
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @classmethod
@@ -52,6 +56,12 @@ class Reporter(asyncio.Protocol):
                 done.set_result(None)
 
     async def report(self, what: str, *, key: str, effect: str = "") -> None:
+        """With a moment before and after, in which it has not happened yet or is not known yet."""
+        await asyncio.sleep(self._dice.random() * MOMENT)
+        await self._told(what, key, effect)
+        await asyncio.sleep(self._dice.random() * MOMENT)
+
+    async def _told(self, what: str, key: str, effect: str) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
         self._transport.write(json.dumps([self._life, what, key, effect]).encode() + b"\n")

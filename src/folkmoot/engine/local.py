@@ -259,10 +259,11 @@ class LocalEngine:
         while True:
             await self._clock.sleep(ATTEND_EVERY)
             looks += 1
-            if looks % round(LEASE / 3 / ATTEND_EVERY) == 0:
-                await self._journal.renew([claim for _, claim in self._live.values()], LEASE)
-            if self._live:
-                await self._take_in()
+            with suppress(OperationFailed):  # a journal that is locked now may not be so at the next look
+                if looks % round(LEASE / 3 / ATTEND_EVERY) == 0:
+                    await self._journal.renew([claim for _, claim in self._live.values()], LEASE)
+                if self._live:
+                    await self._take_in()
 
     async def _take_in(self) -> None:
         for post in await self._journal.posts(list(self._live)):

@@ -112,7 +112,7 @@ def open_journal(folder: Path, *, readonly: bool = False) -> Journal:
 
     from folkmoot.journal.sqlite import SqliteJournal
 
-    return SqliteJournal.open(folder, time.time, readonly=readonly)
+    return SqliteJournal.open(folder, time.monotonic, readonly=readonly)
 
 
 def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:

@@ -7,6 +7,7 @@ silently drop the locks that this process holds on it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import time
@@ -110,7 +111,23 @@ def explain(error: Exception, path: Path, connection: sqlite3.Connection) -> Fol
         return OperationFailed(
             f"{path}: another process kept the journal locked for {PATIENCE:.0f} s; try again"
         )
+    if _is_full(error):
+        return OperationFailed(f"{path}: the disk is full; free some room on it")
+    if _is_broken(error):
+        return OperationFailed(f"{path}: the disk failed ({error}); the system's log may say why")
     return OperationFailed(f"{path}: {error}")
+
+
+def _is_full(error: Exception) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return _code(error) == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _is_broken(error: Exception) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return _code(error) == sqlite3.SQLITE_IOERR
+    return isinstance(error, OSError) and error.errno == errno.EIO
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:

@@ -17,7 +17,7 @@ import msgspec
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.expectation import check
+from folkmoot.journal.expectation import check, is_live
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Version
 
 _ROWS = 64
@@ -81,7 +81,7 @@ class Ledger:
         holder, holds = self._connection.execute(
             "SELECT owner, until FROM stream WHERE number = ?", (stream.number,)
         ).fetchone()
-        if holder not in owners and holds > now:
+        if holder not in owners and is_live(holds, now):
             raise Held(run, holder)
         stream.epoch += 1
         self._connection.execute(
