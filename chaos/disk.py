@@ -1,7 +1,7 @@
 """What a disk holds after a power cut: all that was synced, and of the rest whatever chance left there.
 
-Rebuilt from the system calls of a process. A file is known by its inode, its names by the folders they stand in: syncing
-a file makes its content certain, only syncing its folder makes its name so.
+Rebuilt from the system calls of a process. A file is known by its inode, its names by the folders they stand in:
+syncing a file makes its content certain, only syncing its folder makes its name so.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Disk:
             elif not path.name.endswith("-shm"):  # shared memory: nobody reads it after a cut
                 place.write_bytes(self._content(inode, luck, dice))
 
-    def _content(self, inode: int, luck: float, dice: random.Random) -> bytes:
+    def _content(self, inode: int, luck: float, dice: random.Random) -> bytearray:
         content = bytearray(self._certain[inode])
         for change in self._changes[inode]:
             if dice.random() < luck:
@@ -93,7 +93,7 @@ class Disk:
             self.promises |= promises(said)
             return bool(promises(said))
         path = _path(text)
-        if not path.is_relative_to(self._folder) or path == self._folder and name != "fsync":
+        if not path.is_relative_to(self._folder) or (path == self._folder and name != "fsync"):
             return False
         match name:
             case "openat":

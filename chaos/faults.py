@@ -73,16 +73,12 @@ def _lived(port: int, folder: Path, suffer: Suffer, seen: Sequence[Seen] | None 
     if seen is None:
         tell(port, forget=True)
     number = 1 if seen is None else 2
-    life = Life(
-        Plan(folder=folder, port=port, runs=RUNS, before=_impatient, number=number, seen=seen or ())
-    )
+    life = Life(Plan(folder=folder, port=port, runs=RUNS, before=_impatient, number=number, seen=seen or ()))
     said = suffer(life, folder)
     return said, read_book(folder), tell(port)
 
 
-def _suffer(
-    name: str, suffer: Suffer, tally: Tally, place: tuple[int, Path], undisturbed: _Lived
-) -> None:
+def _suffer(name: str, suffer: Suffer, tally: Tally, place: tuple[int, Path], undisturbed: _Lived) -> None:
     said, before, seen = _lived(*place, suffer)
     faults = journal_faults(before, promises(said))
     end = said.splitlines()[-1] if said else ""
@@ -107,7 +103,7 @@ def _undisturbed(life: Life, folder: Path) -> str:
 
 def _impatient(journal: SqliteJournal) -> None:
     """Whoever tests a lock does not wait for it as long as others do."""
-    writer.PATIENCE = 0.3
+    vars(writer)["PATIENCE"] = 0.3
 
 
 def _failing(call: str, error: str, when: str, *more: str) -> Suffer:

@@ -149,5 +149,8 @@ class _Batch:
         tally.repeated_keyed += len(keyed) - len({*keyed})
         tally.in_doubt += sum(entry.event.type == "tool.in_doubt" for entry in self.book.entries)
         if not tally.faults:
-            found = [*effect_faults(self.seen, undisturbed.seen), *differences(self.book, undisturbed.book, RUNS)]
+            found = [
+                *effect_faults(self.seen, undisturbed.seen),
+                *differences(self.book, undisturbed.book, RUNS),
+            ]
             tally.faults += [f"batch {tally.batches}: {fault}" for fault in found]

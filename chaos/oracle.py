@@ -75,7 +75,11 @@ def journal_faults(book: Book, promises: Promises) -> list[str]:
         faults.append(f"{len(lost)} acknowledged entries are lost, the first is {min(lost)}")
     if [entry.seq for entry in book.entries] != list(range(1, len(book.entries) + 1)):
         faults.append("the positions are not dense from 1")
-    faults += [f"{row.run_id} is shown as running, and nobody runs it" for row in book.rows if row.status == "running"]
+    faults += [
+        f"{row.run_id} is shown as running, and nobody runs it"
+        for row in book.rows
+        if row.status == "running"
+    ]
     return faults
 
 

@@ -14,7 +14,6 @@ from chaos.disk import Disk
 from chaos.kills import RUNS, project
 from chaos.life import Life, Plan
 from chaos.oracle import Book, differences, journal_faults, read_book
-from chaos.project import write_project
 from chaos.strace import CALLS, traced
 from chaos.witness import tell, witness
 from folkmoot.journal import files
@@ -38,7 +37,11 @@ class Tally:
 
 def cut_power(count: int, seed: int, planted: str = "") -> Tally:
     tally, dice = Tally(), random.Random(seed)
-    with witness() as port, project() as folder, tempfile.TemporaryDirectory(prefix="folkmoot-trace-") as place:
+    with (
+        witness() as port,
+        project() as folder,
+        tempfile.TemporaryDirectory(prefix="folkmoot-trace-") as place,
+    ):
         trace = Path(place) / "calls"
         life = Life(Plan(folder=folder, port=port, runs=RUNS, seed=seed, before=PLANTED[planted]))
         with traced(life, "-y", "-xx", "-s", "4000000", "-e", f"trace={CALLS}", output=trace):

@@ -87,7 +87,11 @@ SCRIPT: dict[str, Any] = {
         _calls(called("pay", to="cid"), called("look", where="w")),
         "paid",
     ],
-    "sender": [_calls(*(called("send", to=f"{n}") for n in range(3))), _calls(called("send", to="x")), "sent"],
+    "sender": [
+        _calls(*(called("send", to=f"{n}") for n in range(3))),
+        _calls(called("send", to="x")),
+        "sent",
+    ],
 }
 LARGE = "a long line of a large result\n" * 5_000
 _CHILD = re.compile(r"[\w-]+:sub_expert_[0-9a-f]+")

@@ -32,7 +32,7 @@ class Scene(NamedTuple):
     about: str
     play: Callable[[int, int], Found]
     """With how many, and the seed."""
-    count: int
+    most: int
     short: int
     traces: bool = False
     """Needs strace."""
@@ -61,9 +61,12 @@ def main(arguments: list[str]) -> int:
 
 def _play(name: str, scene: Scene, options: argparse.Namespace) -> int:
     began = time.monotonic()
-    count = options.count or (scene.short if options.short else scene.count)
+    count = options.count or (scene.short if options.short else scene.most)
     figures, faults = scene.play(count, options.seed)
-    print(f"{name:7} {scene.about}: {figures}; {len(faults)} faults; {time.monotonic() - began:.0f} s", flush=True)
+    print(
+        f"{name:7} {scene.about}: {figures}; {len(faults)} faults; {time.monotonic() - began:.0f} s",
+        flush=True,
+    )
     for fault in faults[:SHOWN]:
         print(f"  {fault}")
     return 1 if faults else 0

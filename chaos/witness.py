@@ -1,7 +1,7 @@
 """The process that sees what really happens: every request to a model and every delivery of a tool call.
 
-It is a process of its own, so that what it wrote down outlives whoever is killed. It speaks lines of JSON, and ends when
-whoever started it lets go of its stdin.
+It is a process of its own, so that what it wrote down outlives whoever is killed. It speaks lines of JSON, and ends
+when whoever started it lets go of its stdin.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class _Witness:
                     self._seen = [] if line == b"forget\n" else self._seen
                 elif line.endswith(b"\n"):
                     self._seen.append(json.loads(line))
-                    writer.write(b"\n")
+                    if not writer.is_closing():  # the dead need no answer
+                        writer.write(b"\n")
         except ConnectionError:
             pass
         finally:

@@ -59,7 +59,9 @@ def _rehearsed(port: int) -> tuple[Book, Sequence[Seen], list[tuple[str, int]]]:
         return read_book(folder), tell(port, forget=True), points
 
 
-def _killed(port: int, call: str, number: int, tally: Tally, undisturbed: tuple[Book, Sequence[Seen]]) -> bool:
+def _killed(
+    port: int, call: str, number: int, tally: Tally, undisturbed: tuple[Book, Sequence[Seen]]
+) -> bool:
     """Whether the life got as far as that call."""
     tell(port, forget=True)
     with project() as folder:

@@ -128,6 +128,22 @@ async def test_two_journals_on_one_folder_see_and_fence_each_other(tmp_path):
     ]
 
 
+async def test_a_lease_from_before_the_machine_started_anew_holds_nobody_up(tmp_path):
+    """The machine's own time begins anew with it; a lease that ends later than any can is an old one."""
+    time = Time()
+    time.now = 5_000_000.0
+    before = SqliteJournal.open(tmp_path, time)
+    await before.append("run-1", ME, [draft()])
+    await before.close()
+    time.now = 3.0
+    after = SqliteJournal.open(tmp_path, time)
+
+    assert [claim.live for claim in await after.claims()] == [False]
+    assert (await after.claim("run-1", "you", 30.0)).epoch == 2
+    assert [claim.live for claim in await after.claims()] == [True]
+    await after.close()
+
+
 async def test_a_journal_opened_for_reading_reads_and_refuses_to_write(tmp_path, written):
     journal = SqliteJournal.open(tmp_path, Time(), readonly=True)
 

@@ -80,7 +80,7 @@ class Activation:
         self._task.cancel()
 
     def _abandon(self) -> None:
-        """Nothing can be recorded any more, so nothing may go on: a branch that waits for a person would do so for ever."""
+        """Nothing can be recorded any more, so nothing may go on; who waits for a person would do so for ever."""
         if self._task and not self._stopping:
             self._abandoned = True
             self._task.cancel()

@@ -23,6 +23,12 @@ PATIENCE = 30.0
 """Seconds to queue for the lock of another process."""
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_MISMATCH)
+_AS_CODE = {
+    errno.ENOSPC: sqlite3.SQLITE_FULL,
+    errno.EDQUOT: sqlite3.SQLITE_FULL,
+    errno.EIO: sqlite3.SQLITE_IOERR,
+}
+"""What the system says about an artifact, as SQLite would say it about the database."""
 _SMALLEST = 512
 _WAL_BYTES = 64 * 1024 * 1024
 
@@ -107,27 +113,18 @@ def explain(error: Exception, path: Path, connection: sqlite3.Connection) -> Fol
     if isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE:
         size = path.stat().st_size
         return JournalDamaged(f"{path}: {_first_fault(connection) or error}; the file ends at byte {size}")
+    return OperationFailed(f"{path}: {_remedied(error)}")
+
+
+def _remedied(error: Exception) -> str:
     if is_busy(error):
-        return OperationFailed(
-            f"{path}: another process kept the journal locked for {PATIENCE:.0f} s; try again"
-        )
-    if _is_full(error):
-        return OperationFailed(f"{path}: the disk is full; free some room on it")
-    if _is_broken(error):
-        return OperationFailed(f"{path}: the disk failed ({error}); the system's log may say why")
-    return OperationFailed(f"{path}: {error}")
-
-
-def _is_full(error: Exception) -> bool:
-    if isinstance(error, sqlite3.Error):
-        return _code(error) == sqlite3.SQLITE_FULL
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
-def _is_broken(error: Exception) -> bool:
-    if isinstance(error, sqlite3.Error):
-        return _code(error) == sqlite3.SQLITE_IOERR
-    return isinstance(error, OSError) and error.errno == errno.EIO
+        return f"another process kept the journal locked for {PATIENCE:.0f} s; try again"
+    code = _code(error) if isinstance(error, sqlite3.Error) else _AS_CODE.get(getattr(error, "errno", 0))
+    if code == sqlite3.SQLITE_FULL:
+        return "the disk is full; free some room on it"
+    if code == sqlite3.SQLITE_IOERR:
+        return f"the disk failed ({error}); the system's log may say why"
+    return str(error)
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:

@@ -7,13 +7,12 @@ from typing import assert_never
 from folkmoot.errors import Conflict, StaleOwner
 from folkmoot.ports import Epoch, NewRun, Version
 
-
 LONGEST_LEASE = 60.0
 """Seconds; nobody asks for more."""
 
 
 def is_live(until: float, now: float) -> bool:
-    """Whether a lease holds. One that ends later than any can was given before the machine started anew, and its time."""
+    """Whether a lease holds. One that ends later than any can is from before the machine, and its time, began anew."""
     return now < until <= now + LONGEST_LEASE
 
 

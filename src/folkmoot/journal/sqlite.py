@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
@@ -52,8 +52,8 @@ class SqliteJournal:
         """The latest contents that are, so that keeping them again costs nothing."""
 
     @classmethod
-    def open(cls, project: Path, monotonic: Callable[[], float], *, readonly: bool = False) -> SqliteJournal:
-        """The journal in `project/.folkmoot`, which is made unless `readonly`. All who open it must have the same `monotonic`."""
+    def open(cls, project: Path, monotonic: Callable[[], float], *, readonly: bool = False) -> Self:
+        """The journal in `project/.folkmoot`, which is made unless `readonly`. `monotonic` is the machine's."""
         migrations = known_migrations()
         latest = migrations[-1].version
         if readonly:

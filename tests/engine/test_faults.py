@@ -1,0 +1,125 @@
+"""Runs whose journal fails under them, and clocks that jump."""
+
+import asyncio
+import resource
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+
+from folkmoot import MemoryJournal, tool
+from folkmoot.errors import OperationFailed, StaleOwner
+from folkmoot.journal.sqlite import SqliteJournal
+
+ASK = {"tool": "ask_user", "arguments": {"question": "How much?"}}
+SEND = {"tool": "send", "arguments": {"to": "ann"}}
+SLOW = {"a": [{"delay": "1h", "text": "late"}]}
+
+
+@contextmanager
+def small_files(size):
+    """No file may grow beyond this: what a disk does that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.fixture
+async def sqlite(tmp_path, desk):
+    journals = []
+
+    def opened(at):
+        at.journal = SqliteJournal.open(tmp_path, at.clock.monotonic)
+        journals.append(at.journal)
+        return at
+
+    yield opened
+    for journal in journals:
+        await journal.close()
+
+
+async def test_a_run_whose_journal_fails_while_a_branch_waits_for_a_person_ends_at_once(desk, sqlite):
+    """C1: it would wait for ever for what can never be recorded; when the fault is gone it goes on."""
+    failing = []
+
+    @tool(effect="once", access="write")
+    async def send(to: str) -> str:
+        """Send it."""
+        failing[0].__enter__()
+        return "sent"
+
+    files, script = {"desk": "tools: [ask_user, send]"}, {"desk": [{"calls": [ASK, SEND]}, "ok"]}
+    at = sqlite(desk(files, script, tools=[send]))
+    failing.append(small_files(1_000))
+    async with at.open() as moot:
+        with pytest.raises(OperationFailed, match="takes no more entries"):
+            await moot.run("desk", "hello", wait=True)
+        failing[0].__exit__(None, None, None)
+    at = sqlite(desk(files, script, tools=[send]))
+    await at.clock.advance(31)
+    async with at.open() as moot:
+        assert (await moot.runs())[0].status == "interrupted"
+        result = await moot.resume("run-1")
+
+    assert result.status == "waiting"
+    assert {item.kind for item in result.inbox} == {"question", "in_doubt"}
+
+
+async def test_a_run_that_somebody_else_took_over_ends_here_at_once(desk):
+    """DESIGN 4: the epoch decides; nothing waits on under the old one."""
+    at = desk({"desk": "tools: [ask_user]"}, {"desk": [{"calls": [ASK]}, "ok"]})
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("desk", "hello", wait=True))
+        await at.clock.advance(0.1)
+        await at.journal.claim("run-1", "another", 30.0, after=moot._engine._owner)
+        [item] = await moot.inbox()
+        with pytest.raises(StaleOwner):
+            await moot.reply(item.answer("five"))
+        with pytest.raises(StaleOwner):
+            await running
+
+
+class OftenLocked(MemoryJournal):
+    """A journal that another process keeps locked whenever a lease is to be renewed."""
+
+    renewed = 0
+
+    async def renew(self, claims, lease):
+        self.renewed += 1
+        raise OperationFailed("another process kept the journal locked")
+
+
+async def test_a_lease_that_cannot_be_renewed_now_is_tried_again_and_the_inbox_is_still_read(desk):
+    """C5: a cancel that another process leaves still reaches the run."""
+    at = desk({"a": ""}, SLOW)
+    at.journal = OftenLocked(at.clock.monotonic)
+    async with at.open() as mine, at.open() as theirs:
+        running = asyncio.ensure_future(mine.run("a", "hi"))
+        await at.clock.advance(25)
+        asked = asyncio.ensure_future(theirs.cancel("run-1", "enough"))
+        await at.clock.advance(1)
+        await asked
+        result = await running
+
+    assert at.journal.renewed == 2
+    assert (result.status, result.error) == ("cancelled", "enough")
+
+
+@pytest.mark.parametrize("hours", [5, -5])
+async def test_a_clock_that_jumps_ends_no_lease_no_timeout_and_no_budget(desk, sqlite, hours):
+    """Leases, timeouts and `wall` go by time that never jumps."""
+    at = sqlite(desk({"a": "llmTimeout: 2h\nbudget: {wall: 2h}"}, SLOW))
+    async with at.open() as moot:
+        running = asyncio.ensure_future(moot.run("a", "hi"))
+        await at.clock.advance(1)
+        at.clock._start += timedelta(hours=hours)
+        await at.clock.advance(1)
+        assert [claim.live for claim in await at.journal.claims()] == [True]
+        assert [row.status for row in await moot.runs()] == ["running"]
+        await at.clock.advance(3600)
+        result = await running
+
+    assert result.success, result.error
