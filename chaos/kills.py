@@ -20,6 +20,7 @@ from chaos.oracle import (
     read_book,
     repeated,
     settled_keys,
+    stop_faults,
 )
 from chaos.project import ROOTS, write_project
 from chaos.witness import Seen, tell, witness
@@ -28,6 +29,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
 
 RUNS = tuple(f"{root}-{number}" for root in ROOTS for number in (1, 2))
+STOPPED = "caller-3"
 LONGEST = 0.03
 """Seconds between the first acknowledgement of a process and its end."""
 SPARED = 0.1
@@ -43,6 +45,8 @@ class Tally:
     repeated_keyed: int = 0
     """Deliveries of keyed calls beyond the first: allowed, because the key is the same."""
     in_doubt: int = 0
+    stopped: int = 0
+    """Stops that were acknowledged before their run had ended by itself."""
     faults: list[str] = field(default_factory=list)
 
 
@@ -102,7 +106,8 @@ class _Batch:
         plan = Plan(
             folder=self._folder,
             port=self._port,
-            runs=RUNS,
+            runs=(*RUNS, STOPPED),
+            stopped=STOPPED,
             number=self._lives,
             seed=self._seed,
             seen=self.seen,
@@ -147,10 +152,17 @@ class _Batch:
         keyed = [one.key for one in made if one.effect == "keyed"]
         tally.deliveries += len(made)
         tally.repeated_keyed += len(keyed) - len({*keyed})
+        tally.stopped += any(row.run_id == STOPPED and row.status == "cancelled" for row in self.book.rows)
         tally.in_doubt += sum(entry.event.type == "tool.in_doubt" for entry in self.book.entries)
         if not tally.faults:
             found = [
-                *effect_faults(self.seen, undisturbed.seen),
+                *stop_faults(self.seen, self.book, STOPPED),
+                *effect_faults(_but_stopped(self.seen), _but_stopped(undisturbed.seen)),
                 *differences(self.book, undisturbed.book, RUNS),
             ]
             tally.faults += [f"batch {tally.batches}: {fault}" for fault in found]
+
+
+def _but_stopped(seen: Sequence[Seen]) -> list[Seen]:
+    """How far a run came that somebody stopped is chance."""
+    return [one for one in seen if not one.key.startswith(STOPPED)]

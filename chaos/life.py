@@ -37,6 +37,8 @@ class Plan:
     port: int
     """Of the witness."""
     runs: Sequence[str]
+    stopped: str = ""
+    """A run that somebody stops at a random moment."""
     number: int = 1
     seed: int = 0
     seen: Sequence[Seen] = ()
@@ -154,9 +156,10 @@ async def _run_all(plan: Plan, says: int) -> None:
             begun = {row.run_id for row in await moot.runs()}
             names = iter([run for run in plan.runs if run not in begun])
             person = Person(moot, plan)
-            ends = await asyncio.gather(
-                *(person.see_through(run, begun=run in begun) for run in plan.runs), return_exceptions=True
-            )
+            works = [person.see_through(run, begun=run in begun) for run in plan.runs]
+            if plan.stopped:
+                works.append(person.stop(plan.stopped, reporter))
+            ends = await asyncio.gather(*works, return_exceptions=True)
             for end in ends:
                 if isinstance(end, BaseException):
                     raise end
@@ -186,6 +189,13 @@ class Person:
                 return
             begun = True
             await self._reply_to(result.inbox)
+
+    async def stop(self, run: str, reporter: Reporter) -> None:
+        """Now or in a later life; when the stop is acknowledged, the witness is told."""
+        await asyncio.sleep(self._dice.random() * 0.06)
+        with suppress(WrongUse):  # it has not begun yet, or is over
+            await self._moot.cancel(run)
+            await reporter.report("stop", key=run)
 
     async def _answered(self, run: str, going: Awaitable[Result]) -> Result:
         answering = asyncio.ensure_future(self._answer_for_ever(run))

@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 from chaos.witness import Seen
 from folkmoot.app import run_list
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.events import LlmFailed, LlmResponse, RunStarted, ToolFailed, ToolFinished
+from folkmoot.domain.events import (
+    RUN_ENDS,
+    SESSION_ENDS,
+    LlmFailed,
+    LlmResponse,
+    RunStarted,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+)
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.chain import check_chain
 from folkmoot.journal.sqlite import SqliteJournal
@@ -111,6 +120,25 @@ def effect_faults(seen: Sequence[Seen], undisturbed: Sequence[Seen]) -> Iterator
         doubled = [key for key, times in got.items() if times > 1]
         if effect == "once" and doubled:
             yield f"once calls were delivered more than once: {doubled}"
+
+
+def stop_faults(seen: Sequence[Seen], book: Book, run: str) -> Iterator[str]:
+    """C5: after a stop is acknowledged nothing begins; the run and each of its sessions have one end."""
+    of_run = [one for one in seen if one.key.startswith(run)]
+    stops = [position for position, one in enumerate(of_run) if one.what == "stop"]
+    if stops:
+        yield from (
+            f"{one.what} {one.key} after the stop" for one in of_run[stops[0] :] if one.what != "stop"
+        )
+    events = [entry.event for entry in book.of(run)]
+    if [isinstance(event, RUN_ENDS) for event in events].count(True) != 1:
+        yield f"{run} has not one end: {[event.type for event in events][-3:]}"
+    begun = Counter(
+        entry.draft.session_id for entry in book.of(run) if isinstance(entry.event, SessionStarted)
+    )
+    ended = Counter(entry.draft.session_id for entry in book.of(run) if isinstance(entry.event, SESSION_ENDS))
+    if begun != ended:
+        yield f"{run}: these sessions have not one end: {sorted({*(begun - ended), *(ended - begun)})}"
 
 
 def _keys(seen: Sequence[Seen], effect: str) -> Counter[str]:

@@ -77,7 +77,8 @@ def _kills(count: int, seed: int) -> Found:
     figures = (
         f"{tally.kills} kills in {tally.batches} batches, {tally.promises} acknowledged entries all there,"
         f" {tally.deliveries} deliveries, {tally.repeated_keyed} of them repeated under the same key,"
-        f" {tally.in_doubt} calls put before a person"
+        f" {tally.in_doubt} calls put before a person,"
+        f" {tally.stopped} runs stopped"
     )
     return Found(figures, tally.faults)
 

@@ -8,8 +8,11 @@ from datetime import timedelta
 import pytest
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.errors import OperationFailed, StaleOwner
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RunCancelled
+from folkmoot.errors import Held, OperationFailed, StaleOwner, WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.ports import Epoch, Query
 
 ASK = {"tool": "ask_user", "arguments": {"question": "How much?"}}
 SEND = {"tool": "send", "arguments": {"to": "ann"}}
@@ -108,6 +111,56 @@ async def test_a_lease_that_cannot_be_renewed_now_is_tried_again_and_the_inbox_i
     assert (result.status, result.error) == ("cancelled", "enough")
 
 
+async def test_of_two_who_go_on_with_a_run_in_one_process_the_second_is_told(desk):
+    """DESIGN 4: they are one owner to the journal, and would fence each other off in the middle of a call."""
+    at = desk({"desk": "tools: [ask_user]"}, {"desk": [{"calls": [ASK]}, "ok"]})
+    async with at.open() as moot:
+        await moot.run("desk", "hello")
+        first, second = await asyncio.gather(
+            moot.resume("run-1"), moot.resume("run-1"), return_exceptions=True
+        )
+
+    assert first.status == "waiting"
+    assert isinstance(second, Held)
+
+
+async def test_a_run_that_is_stopped_while_this_process_takes_it_over_ends_as_stopped(desk):
+    """C5: whoever goes on with it gets its end as the result, and no error."""
+    at = desk({"desk": "tools: [ask_user]"}, {"desk": [{"calls": [ASK]}, "ok"]})
+    async with at.open() as moot:
+        await moot.run("desk", "hello")
+        resumed = asyncio.ensure_future(moot.resume("run-1", wait=True))
+        stopped = asyncio.ensure_future(moot.cancel("run-1", "enough"))
+        await at.clock.advance(1)
+        await stopped
+        result = await resumed
+
+    assert (result.status, result.error) == ("cancelled", "enough")
+
+
+class Watched(MemoryJournal):
+    """Remembers how each run stood when something was taken out of its inbox."""
+
+    async def take(self, post):
+        entries = [entry async for entry in self.read(Query(stream=post.run))]
+        self.stood = [entry.event.type for entry in entries][-1]
+        await super().take(post)
+
+
+async def test_a_cancel_in_the_inbox_is_taken_only_when_the_run_is_over(desk):
+    """C5: a process that dies while it takes over a run does not lose what somebody asked of it."""
+    at = desk({"desk": "tools: [ask_user]"}, {"desk": [{"calls": [ASK]}, "ok"]})
+    at.journal = Watched(at.clock.monotonic)
+    async with at.open() as moot:
+        assert (await moot.run("desk", "hello")).status == "waiting"
+        await at.journal.post("run-1", "cancel", "enough")
+        result = await moot.resume("run-1")
+
+    assert (result.status, result.error) == ("cancelled", "enough")
+    assert at.journal.stood == "run.cancelled"
+    assert await at.journal.posts(["run-1"]) == []
+
+
 @pytest.mark.parametrize("hours", [5, -5])
 async def test_a_clock_that_jumps_ends_no_lease_no_timeout_and_no_budget(desk, sqlite, hours):
     """Leases, timeouts and `wall` go by time that never jumps."""
@@ -123,3 +176,29 @@ async def test_a_clock_that_jumps_ends_no_lease_no_timeout_and_no_budget(desk, s
         result = await running
 
     assert result.success, result.error
+
+
+class Slow(MemoryJournal):
+    """Somebody else ends the run while it is being claimed."""
+
+    async def claim(self, run, owner, lease, after=""):
+        end = Draft("2026-01-01T00:00:00.000Z", RunCancelled(reason="by another"), run, "0", "desk")
+        await self.append(run, Epoch(1), [end])
+        return await super().claim(run, owner, lease, after)
+
+
+async def test_a_run_that_ends_while_it_is_being_taken_over_has_one_end(desk):
+    """Ends: every run reaches exactly one."""
+    for what in ("cancel", "resume"):
+        at = desk({"desk": "tools: [ask_user]"}, {"desk": [{"calls": [ASK]}, "ok"]})
+        at.journal = Slow(at.clock.monotonic)
+        async with at.open() as moot:
+            await moot.run("desk", "hello")
+            if what == "cancel":
+                with pytest.raises(WrongUse, match="over already: cancelled"):
+                    await moot.cancel("run-1")
+            else:
+                assert (await moot.resume("run-1")).error == "by another"
+            types = [entry.event.type async for entry in moot.events("run-1")]
+
+        assert types.count("run.cancelled") == 1, what

@@ -69,6 +69,15 @@ def test_git_ignores_the_folder(tmp_path):
     assert subprocess.run(status, check=True, capture_output=True, text=True).stdout == ""
 
 
+def test_a_folder_whose_making_was_cut_short_is_ignored_by_git_too(tmp_path):
+    make_folder(tmp_path)
+    (tmp_path / ".folkmoot" / ".gitignore").write_text("")
+
+    make_folder(tmp_path)
+
+    assert (tmp_path / ".folkmoot" / ".gitignore").read_text() == "*\n"
+
+
 def test_every_connection_that_writes_uses_the_log_and_syncs_every_commit(tmp_path):
     """C1: NORMAL would lose acknowledged entries in a power cut."""
     connection = connect(make_folder(tmp_path) / "folkmoot.db")

@@ -39,7 +39,7 @@ def make_folder(project: Path) -> Path:
     try:
         make_durable_folder(folder)
         ignore = folder / ".gitignore"
-        if not ignore.exists():
+        if not ignore.exists() or not ignore.stat().st_size:  # a process may have died before it was written
             ignore.write_text("*\n")
         with contextlib.suppress(FileExistsError):
             os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
