@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.life import Life, Plan, promises, reply_to
+from chaos.life import Life, Plan, promises
 from chaos.oracle import (
     Book,
     differences,
@@ -22,7 +21,8 @@ from chaos.oracle import (
     settled_keys,
     stop_faults,
 )
-from chaos.project import ROOTS, write_project
+from chaos.person import reply_to
+from chaos.project import ROOTS, project
 from chaos.witness import Seen, tell, witness
 from folkmoot.engine.inbox import leave, read_inbox
 from folkmoot.errors import WrongUse
@@ -63,12 +63,6 @@ def kill_at_random(count: int, seed: int) -> Tally:
                 batch.kill_until_it_ends(dice, tally, count)
                 batch.compare(undisturbed, tally)
     return tally
-
-
-@contextmanager
-def project() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="folkmoot-chaos-") as folder:
-        yield write_project(Path(folder))
 
 
 class _Batch:

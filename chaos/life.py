@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import random
 import signal
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.project import Model, identity, result_of, root_of, tools
+from chaos.person import Person
+from chaos.project import Model, identity, tools
 from chaos.witness import Reporter, Seen
-from folkmoot import Folkmoot, Result, Surroundings, WrongUse
+from folkmoot import Folkmoot, Surroundings
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.item import Item, Reply
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.loader import load as _load  # noqa: F401, here so that no life spends its time on it
@@ -155,7 +154,7 @@ async def _run_all(plan: Plan, says: int) -> None:
         ) as moot:
             begun = {row.run_id for row in await moot.runs()}
             names = iter([run for run in plan.runs if run not in begun])
-            person = Person(moot, plan)
+            person = Person(moot, plan.seen, f"{plan.seed} {plan.number}")
             works = [person.see_through(run, begun=run in begun) for run in plan.runs]
             if plan.stopped:
                 works.append(person.stop(plan.stopped, reporter))
@@ -166,66 +165,3 @@ async def _run_all(plan: Plan, says: int) -> None:
     finally:
         await journal.close()
         reporter.close()
-
-
-class Person:
-    """Whoever answers: there and then, meanwhile, or when the run has parked; as the dice say."""
-
-    def __init__(self, moot: Folkmoot, plan: Plan) -> None:
-        self._moot = moot
-        self._plan = plan
-        self._dice = random.Random(f"{plan.seed} {plan.number}")
-
-    async def see_through(self, run: str, *, begun: bool) -> None:
-        way = self._dice.choice(["there", "meanwhile", "parked"])
-        answer = self._asked if way == "there" else None
-        while True:
-            if begun:
-                going = self._moot.resume(run, answer=answer)
-            else:
-                going = self._moot.run(root_of(run), "hello", answer=answer)
-            result = await (self._answered(run, going) if way == "meanwhile" else going)
-            if result.status != "waiting":
-                return
-            begun = True
-            await self._reply_to(result.inbox)
-
-    async def stop(self, run: str, reporter: Reporter) -> None:
-        """Now or in a later life; when the stop is acknowledged, the witness is told."""
-        await asyncio.sleep(self._dice.random() * 0.06)
-        with suppress(WrongUse):  # it has not begun yet, or is over
-            await self._moot.cancel(run)
-            await reporter.report("stop", key=run)
-
-    async def _answered(self, run: str, going: Awaitable[Result]) -> Result:
-        answering = asyncio.ensure_future(self._answer_for_ever(run))
-        try:
-            return await going
-        finally:
-            answering.cancel()
-            await asyncio.gather(answering, return_exceptions=True)
-
-    async def _answer_for_ever(self, run: str) -> None:
-        while True:
-            await asyncio.sleep(self._dice.random() * 0.02)
-            await self._reply_to([item for item in await self._moot.inbox(run) if item.is_open])
-
-    async def _reply_to(self, items: Sequence[Item]) -> None:
-        for item in items:
-            with suppress(WrongUse):  # somebody was quicker
-                await self._moot.reply(reply_to(item, self._plan.seen))
-
-    async def _asked(self, item: Item) -> Reply:
-        return reply_to(item, self._plan.seen)
-
-
-def reply_to(item: Item, seen: Sequence[Seen]) -> Reply:
-    """What a person says who always says the same, and who knows whether a call in doubt was made."""
-    if item.kind == "question":
-        return item.answer("five")
-    if item.kind == "approval":
-        return item.deny("not bob") if item.arguments["to"] == "bob" else item.approve()
-    key = f"{item.run}/{item.span}/turn:{item.turn}/call:{item.call}"
-    if any(one.what == "tool" and one.key == key for one in seen):
-        return item.settle("done", result_of(item.tool, item.arguments))
-    return item.settle("retry")

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.disk import Disk
-from chaos.kills import RUNS, project
+from chaos.kills import RUNS
 from chaos.life import Life, Plan
 from chaos.oracle import Book, differences, journal_faults, read_book
+from chaos.project import project
 from chaos.strace import CALLS, traced
 from chaos.witness import tell, witness
 from folkmoot.journal import files

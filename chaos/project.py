@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,12 @@ def write_project(folder: Path) -> Path:
         text = f"---\ndescription: A part of the chaos.\n{keys}\n---\nYou are {name}.\n"
         (folder / f"{name}.ai").write_text(text)
     return folder
+
+
+@contextmanager
+def project() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="folkmoot-chaos-") as folder:
+        yield write_project(Path(folder))
 
 
 def identity(run: str) -> Identity:

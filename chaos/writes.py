@@ -5,23 +5,13 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.kills import project
-from chaos.life import Life, Plan, promises
-from chaos.oracle import (
-    Book,
-    differences,
-    effect_faults,
-    journal_faults,
-    read_book,
-    repeated,
-    settled_keys,
-)
+from chaos.life import Life
 from chaos.strace import finished_calls, traced
-from chaos.witness import Seen, tell, witness
+from chaos.trial import Disturb, Trials
+from chaos.witness import witness
 
 RUNS = ("desk-1", "sender-1")
 KILLING = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "unlink")
@@ -29,7 +19,7 @@ KILLING = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "un
 
 @dataclass
 class Tally:
-    kills: dict[str, int] = field(default_factory=dict)
+    kills: Counter[str] = field(default_factory=Counter)
     """By system call."""
     faults: list[str] = field(default_factory=list)
 
@@ -38,47 +28,32 @@ def kill_at_writes(most: int, seed: int) -> Tally:
     """At each call, or at so many of them at most, drawn at random."""
     tally, dice = Tally(), random.Random(seed)
     with witness() as port:
-        undisturbed, seen, points = _rehearsed(port)
-        if most and len(points) > most:
-            points = dice.sample(points, most)
-        for call, number in points:
-            if _killed(port, call, number, tally, (undisturbed, seen)):
-                tally.kills[call] = tally.kills.get(call, 0) + 1
+        trials = Trials(port, RUNS)
+        points = _points(trials)
+        for call, number in points if len(points) <= most else dice.sample(points, most):
+            lived, faults = trials.hold(_killed_at(call, number))
+            tally.kills[call] += lived.last_words != "ended"
+            tally.faults += [f"killed at {call} {number}: {fault}" for fault in faults]
     return tally
 
 
-def _rehearsed(port: int) -> tuple[Book, Sequence[Seen], list[tuple[str, int]]]:
-    """An undisturbed life, and how often it makes each call, a little more: no two lives are quite alike."""
-    with project() as folder, tempfile.TemporaryDirectory(prefix="folkmoot-trace-") as place:
+def _points(trials: Trials) -> list[tuple[str, int]]:
+    """How often a life makes each call, and a little more: no two lives are quite alike."""
+    with tempfile.TemporaryDirectory(prefix="folkmoot-trace-") as place:
         output = Path(place) / "calls"
-        life = Life(Plan(folder=folder, port=port, runs=RUNS))
-        with traced(life, "-e", f"trace={','.join(KILLING)}", output=output):
-            life.over()
+
+        def watched(life: Life, folder: Path) -> str:
+            with traced(life, "-e", f"trace={','.join(KILLING)}", output=output):
+                return life.over()
+
+        trials.hold(watched)
         made = Counter(name for _, _, name, _ in finished_calls(output))
-        points = [(call, number) for call in KILLING for number in range(1, made[call] + 3)]
-        return read_book(folder), tell(port, forget=True), points
+    return [(call, number) for call in KILLING for number in range(1, made[call] + 3)]
 
 
-def _killed(
-    port: int, call: str, number: int, tally: Tally, undisturbed: tuple[Book, Sequence[Seen]]
-) -> bool:
-    """Whether the life got as far as that call."""
-    tell(port, forget=True)
-    with project() as folder:
-        life = Life(Plan(folder=folder, port=port, runs=RUNS))
+def _killed_at(call: str, number: int) -> Disturb:
+    def killed(life: Life, folder: Path) -> str:
         with traced(life, "-e", f"inject={call}:signal=SIGKILL:when={number}", "-e", f"trace={call}"):
-            said = life.over()
-        killed = not said.endswith("ended\n")
-        before, seen = read_book(folder), tell(port)
-        faults = journal_faults(before, promises(said))
-        life = Life(Plan(folder=folder, port=port, runs=RUNS, number=2, seen=seen))
-        life.begin()
-        again = life.over()
-        after, seen = read_book(folder), tell(port)
-        faults += journal_faults(after, promises(said) | promises(again))
-        faults += repeated(seen, 2, settled_keys(before.entries))
-        faults += [*effect_faults(seen, undisturbed[1]), *differences(after, undisturbed[0], RUNS)]
-        if not again.endswith("ended\n"):
-            faults.append(f"it does not go on: {again[-500:]}")
-    tally.faults += [f"killed at {call} {number}: {fault}" for fault in faults]
+            return life.over()
+
     return killed

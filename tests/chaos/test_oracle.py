@@ -13,6 +13,7 @@ from chaos.oracle import (
     read_book,
     repeated,
     settled_keys,
+    stop_faults,
 )
 from chaos.witness import Seen
 from folkmoot import tool
@@ -90,6 +91,23 @@ def test_each_once_call_is_delivered_exactly_once_and_a_keyed_one_at_least_once(
     ]
     assert list(effect_faults([SENT], wanted)) == [f"keyed calls were never made: ['{BOOKED.key}']"]
     assert list(effect_faults(wanted, [SENT])) == [f"keyed calls that nobody wanted: ['{BOOKED.key}']"]
+
+
+def test_after_a_stop_nothing_may_begin(book):
+    """C5."""
+    stop, late = Seen(1, "stop", "run-1"), Seen(2, "model", "run-1 2 1")
+
+    assert list(stop_faults([SENT, stop], book, "run-1")) == []
+    assert list(stop_faults([SENT, stop, late], book, "run-1")) == ["model run-1 2 1 after the stop"]
+
+
+def test_a_run_and_its_sessions_have_one_end_each(book):
+    cut = book._replace(entries=book.entries[:-2])
+
+    assert list(stop_faults([], cut, "run-1")) == [
+        "run-1 has not one end: ['tool.finished', 'llm.request', 'llm.response']",
+        "run-1: these sessions have not one end: ['run-1']",
+    ]
 
 
 def test_a_run_that_came_to_something_else_differs(book):
