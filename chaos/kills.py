@@ -74,60 +74,67 @@ class _Batch:
         self._promises: set[tuple[int, str]] = set()
         self._settled: set[str] = set()
         self._lives = 0
+        self._killed = 0
         self.seen: Sequence[Seen] = ()
         self.book = Book((), (), ())
 
     def kill_until_it_ends(self, dice: random.Random, tally: Tally, count: int) -> None:
         while not tally.faults:
             spared = tally.kills >= count or dice.random() < SPARED
-            meanwhile = dice if dice.random() < 0.3 else None
-            said, faults = self.live(None if spared else dice.random() * LONGEST, meanwhile)
+            lives = self._begin(two=dice.random() < 0.2)
+            if dice.random() < 0.3:
+                asyncio.run(self._answer_from_outside(dice))
+            if not spared:
+                _kill(lives, dice)
+            faults = self._look(lives, killed=not spared)
+            tally.kills += self._killed
             tally.faults += [f"batch {tally.batches}, life {self._lives}: {fault}" for fault in faults]
-            if said.endswith("ended\n"):
+            if not self._killed:
                 return
-            tally.kills += not spared
             if dice.random() < 0.3:
                 asyncio.run(self._answer_from_outside(dice))
 
-    def live(
-        self, until: float | None = None, meanwhile: random.Random | None = None
-    ) -> tuple[str, list[str]]:
-        """One process; killed so many seconds after its first acknowledgement, or let live.
+    def live(self) -> None:
+        """Undisturbed, to the end."""
+        if faults := self._look(self._begin(), killed=False):
+            raise RuntimeError(f"nobody disturbed it, and yet: {faults}")
 
-        With `meanwhile`, somebody answers from outside in between.
-        """
-        self._lives += 1
-        plan = Plan(
-            folder=self._folder,
-            port=self._port,
-            runs=(*RUNS, STOPPED),
-            stopped=STOPPED,
-            number=self._lives,
-            seed=self._seed,
-            seen=self.seen,
-        )
-        life = Life(plan)
-        life.begin()
-        life.first_word()
-        if meanwhile:
-            asyncio.run(self._answer_from_outside(meanwhile))
-        if until is not None:
-            time.sleep(until)
-            life.kill()
+    def _begin(self, *, two: bool = False) -> list[Life]:
+        """One process with all runs, or two with half of them each, at work in one journal."""
+        runs = (*RUNS, STOPPED)
+        lives = []
+        for part in (runs[::2], runs[1::2]) if two else (runs,):
+            self._lives += 1
+            plan = Plan(
+                folder=self._folder,
+                port=self._port,
+                runs=part,
+                stopped=STOPPED if STOPPED in part else "",
+                number=self._lives,
+                seed=self._seed,
+                seen=self.seen,
+            )
+            lives.append(Life(plan))
+        for life in lives:
+            life.begin()
+        for life in lives:
+            life.first_word()
+        return lives
+
+    def _look(self, lives: Sequence[Life], *, killed: bool) -> list[str]:
         try:
-            said = life.over()
+            said = [life.over() for life in lives]
         except TimeoutError as error:
-            return "", [f"a run is stuck: {error}"]
-        return said, self._look(said, killed=until is not None)
-
-    def _look(self, said: str, *, killed: bool) -> list[str]:
-        self._promises |= promises(said)
+            return [f"a run is stuck: {error}"]
+        self._killed = sum(not words.endswith("ended\n") for words in said)
+        self._promises = self._promises.union(*map(promises, said))
         self.seen = tell(self._port)
         self.book = read_book(self._folder)
         faults = journal_faults(self.book, self._promises)
-        faults += repeated(self.seen, self._lives, self._settled)
-        if not killed and not said.endswith("ended\n"):
-            faults.append(f"it ended with: {said[-500:]}")
+        for number in range(self._lives - len(lives), self._lives):
+            faults += repeated(self.seen, number + 1, self._settled)
+        if not killed and self._killed:
+            faults.append(f"it ended with: {[words[-500:] for words in said]}")
         self._settled = settled_keys(self.book.entries)
         return faults
 
@@ -155,6 +162,12 @@ class _Batch:
                 *differences(self.book, undisturbed.book, RUNS),
             ]
             tally.faults += [f"batch {tally.batches}: {fault}" for fault in found]
+
+
+def _kill(lives: Sequence[Life], dice: random.Random) -> None:
+    for life in lives:
+        time.sleep(dice.random() * LONGEST)
+        life.kill()
 
 
 def _but_stopped(seen: Sequence[Seen]) -> list[Seen]:

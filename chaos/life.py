@@ -63,6 +63,7 @@ class Life:
         self._said = b""
 
     def begin(self) -> None:
+        os.write(self._release, b"!")
         os.close(self._release)
 
     def first_word(self) -> None:

@@ -13,6 +13,7 @@ from folkmoot.domain.events import RunCancelled
 from folkmoot.errors import Held, OperationFailed, StaleOwner, WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch, Query
+from tests.orchestration.calling import calling
 
 ASK = {"tool": "ask_user", "arguments": {"question": "How much?"}}
 SEND = {"tool": "send", "arguments": {"to": "ann"}}
@@ -202,3 +203,22 @@ async def test_a_run_that_ends_while_it_is_being_taken_over_has_one_end(desk):
             types = [entry.event.type async for entry in moot.events("run-1")]
 
         assert types.count("run.cancelled") == 1, what
+
+
+async def test_a_run_that_is_stopped_before_it_came_back_to_its_children_ends_them_too(desk):
+    """Ends: every session that began has one, also one that began in an earlier process."""
+    files = {"desk": "", "clerk": "tools: [ask_user]"}
+    missions = [{"mission": f"count {n}", "specialist": "clerk"} for n in range(3)]
+    together = {"tool": "call_agents_parallel", "arguments": {"missions": missions}}
+    script = {"desk": [{"calls": [together]}, "ok"], "clerk": [{"calls": [ASK]}, "3"]}
+    at = desk(files, script, settings=calling())
+    async with at.open() as moot:
+        assert (await moot.run("desk", "hello")).status == "waiting"
+        resumed = asyncio.ensure_future(moot.resume("run-1"))
+        while "run-1" not in moot._engine._live:
+            await asyncio.sleep(0)
+        await moot.cancel("run-1")
+        played = await at.played(await resumed)
+
+    assert played.result.status == "cancelled"
+    assert played.types.count("session.started") == played.types.count("session.cancelled") == 4

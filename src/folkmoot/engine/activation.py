@@ -16,6 +16,7 @@ from folkmoot.domain.events import (
     RunStarted,
     SystemError,
 )
+from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
@@ -116,6 +117,7 @@ class Activation:
             self._task.uncancel()
         else:
             self._note(CancelRequested(reason="interrupted"))
+        end_sessions(self.run.log, "the run was cancelled")
         return RunCancelled(reason=self._stopping or "interrupted")
 
     def _note(self, event: Event) -> None:
