@@ -7,8 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,9 +25,10 @@ ERROR = re.compile(r"failed OperationFailed: .*\.folkmoot/?.*: ")
 """It names the file, and then says what is the matter with it."""
 _HOLD = """
 import sqlite3, sys
+print("ready", flush=True)
+sys.stdin.readline()
 connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
 connection.execute("BEGIN IMMEDIATE")
-print("held", flush=True)
 sys.stdin.read()
 """
 
@@ -77,19 +77,16 @@ def _failing(call: str, error: str, when: str, *more: str) -> Disturb:
 
 def _locked(life: Life, folder: Path) -> str:
     """By another process, for longer than anybody has patience, while the runs are under way."""
-    life.begin()
-    life.first_word()
-    with _lock(folder / ".folkmoot" / "folkmoot.db"):
+    command = [sys.executable, "-c", _HOLD, str(folder / ".folkmoot" / "folkmoot.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        other.stdout.readline()
+        life.begin()
+        life.first_word()
+        other.stdin.write(b"now\n")
+        other.stdin.flush()
         return life.over()
-
-
-@contextmanager
-def _lock(database: Path) -> Iterator[None]:
-    command = [sys.executable, "-c", _HOLD, str(database)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        yield
 
 
 _LARGE = hash_of(LARGE.encode())
