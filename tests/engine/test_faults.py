@@ -215,7 +215,9 @@ async def test_a_run_that_is_stopped_before_it_came_back_to_its_children_ends_th
     async with at.open() as moot:
         assert (await moot.run("desk", "hello")).status == "waiting"
         resumed = asyncio.ensure_future(moot.resume("run-1"))
-        while "run-1" not in moot._engine._live:
+        for _ in range(100):
+            if "run-1" in moot._engine._live:
+                break
             await asyncio.sleep(0)
         await moot.cancel("run-1")
         played = await at.played(await resumed)
