@@ -20,6 +20,7 @@ case "$1 $2" in
     [ ! -e broken ] || { echo "no matching distribution"; exit 1; } ;;
 "-m checks."*) echo "$2" >>calls ;;
 "-m pytest") shift 2; echo "pytest $*" >>calls ;;
+"-m chaos.run") shift 2; echo "chaos $*" >>calls ;;
 *) echo "Python 3.99" ;;
 esac
 """
@@ -80,7 +81,7 @@ def test_without_a_command_every_command_is_listed(clone):
 
     commands = re.findall(r"^    (\w+)\)", (ROOT / "dev").read_text(), re.MULTILINE)
     assert done.returncode == 0
-    assert {"demo", "test", "check", "docs", "bench", "clean"} == set(commands)
+    assert {"demo", "test", "check", "docs", "bench", "chaos", "clean"} == set(commands)
     assert all(f"\n  {command} " in done.stdout for command in commands)
 
 
@@ -180,6 +181,20 @@ def test_check_stops_at_the_first_failure_and_says_which(clone):
 
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "dev: check stopped at: mypy")
     assert clone.calls()[len(SET_UP) :] == ["ruff format", "ruff check", "mypy "]
+
+
+def test_root_gets_strace_where_it_is_missing_and_others_go_on_without(clone):
+    clone.has_python()
+    clone.has_python('#!/bin/sh\necho "apt-get $*" >>calls\n', "apt-get")
+    clone.has_python("#!/bin/sh\necho 1000\n", "id")
+
+    clone.dev("chaos", "power", "--short")
+    assert clone.calls()[len(SET_UP) :] == ["chaos power --short"]
+
+    clone.has_python("#!/bin/sh\necho 0\n", "id")
+    clone.dev("chaos")
+    install = "apt-get install -y --no-install-recommends strace"
+    assert clone.calls() == ["apt-get update", install, "chaos "]
 
 
 def test_without_a_python_the_message_says_what_is_needed(clone):

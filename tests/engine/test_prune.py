@@ -32,7 +32,7 @@ def memory(clock, folder):
 
 
 def sqlite(clock, folder):
-    return SqliteJournal.open(folder, clock.monotonic)
+    return SqliteJournal.open(folder, clock.monotonic, wall=clock.monotonic)
 
 
 @pytest.fixture(params=[memory, sqlite])

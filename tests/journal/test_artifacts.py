@@ -17,7 +17,7 @@ LARGE = b"x" * (LIMIT + 1)
 
 @pytest.fixture
 async def journal(tmp_path):
-    journal = SqliteJournal.open(tmp_path, Time())
+    journal = SqliteJournal.open(tmp_path, Time(), wall=Time())
     yield journal
     await journal.close()
 

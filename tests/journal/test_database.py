@@ -69,6 +69,15 @@ def test_git_ignores_the_folder(tmp_path):
     assert subprocess.run(status, check=True, capture_output=True, text=True).stdout == ""
 
 
+def test_a_folder_whose_making_was_cut_short_is_ignored_by_git_too(tmp_path):
+    make_folder(tmp_path)
+    (tmp_path / ".folkmoot" / ".gitignore").write_text("")
+
+    make_folder(tmp_path)
+
+    assert (tmp_path / ".folkmoot" / ".gitignore").read_text() == "*\n"
+
+
 def test_every_connection_that_writes_uses_the_log_and_syncs_every_commit(tmp_path):
     """C1: NORMAL would lose acknowledged entries in a power cut."""
     connection = connect(make_folder(tmp_path) / "folkmoot.db")
@@ -126,6 +135,22 @@ async def test_two_journals_on_one_folder_see_and_fence_each_other(tmp_path):
         (3, "run-1", 2),
         (4, "run-1", 3),
     ]
+
+
+async def test_a_lease_from_before_the_machine_started_anew_holds_nobody_up(tmp_path):
+    """The machine's own time begins anew with it; a lease that ends later than any can is an old one."""
+    time = Time()
+    time.now = 5_000_000.0
+    before = SqliteJournal.open(tmp_path, time)
+    await before.append("run-1", ME, [draft()])
+    await before.close()
+    time.now = 3.0
+    after = SqliteJournal.open(tmp_path, time)
+
+    assert [claim.live for claim in await after.claims()] == [False]
+    assert (await after.claim("run-1", "you", 30.0)).epoch == 2
+    assert [claim.live for claim in await after.claims()] == [True]
+    await after.close()
 
 
 async def test_a_journal_opened_for_reading_reads_and_refuses_to_write(tmp_path, written):

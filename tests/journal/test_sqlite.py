@@ -10,7 +10,7 @@ from tests.journal.contract import JournalContract
 class TestSqliteJournal(JournalContract):
     @pytest.fixture
     async def journal(self, time, tmp_path):
-        journal = SqliteJournal.open(tmp_path, time)
+        journal = SqliteJournal.open(tmp_path, time, wall=time)
         yield journal
         await journal.close()
 

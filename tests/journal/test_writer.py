@@ -154,7 +154,8 @@ async def append_for_ever(journal, acknowledged):
         acknowledged += await journal.append("run-1", Epoch(1), [said("x" * 20_000)])
 
 
-async def test_a_large_content_that_cannot_be_written_is_a_failed_write_too(journal):
+async def test_a_large_content_that_cannot_be_written_is_a_failed_write_too(journal, tmp_path):
+    """C1: and what was written of it does not take up the room of a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
     try:
@@ -164,6 +165,7 @@ async def test_a_large_content_that_cannot_be_written_is_a_failed_write_too(jour
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
+    assert [path.name for path in tmp_path.rglob("*.tmp")] == []
     with pytest.raises(OperationFailed, match="takes no more entries"):
         await journal.close()
 

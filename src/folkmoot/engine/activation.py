@@ -49,6 +49,7 @@ class Activation:
         self._started = started
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
         self._stopping = ""
+        self._abandoned = False
         self.parked = False
         """Whether it ended because all that was left of the run waits for someone."""
         self._task: asyncio.Task[object] | None = None
@@ -57,6 +58,7 @@ class Activation:
     async def to_its_end(self) -> None:
         """Return when the run has ended or parked, durably. Cancelling the caller cancels the run first."""
         self._task = asyncio.current_task()
+        self.run.log.when_lost = self._abandon
         try:
             if self._fresh:
                 self._note(self._started)
@@ -82,6 +84,12 @@ class Activation:
         self.run.log.flush()
         self._task.cancel()
 
+    def _abandon(self) -> None:
+        """Nothing can be recorded any more, so nothing may go on; who waits for a person would do so for ever."""
+        if self._task and not self._stopping:
+            self._abandoned = True
+            self._task.cancel()
+
     async def ended(self) -> None:
         if self._task:
             self._over = asyncio.get_running_loop().create_future()
@@ -93,6 +101,9 @@ class Activation:
         except Parked:
             return RunParked(waiting=self.run.inbox.open_ids)
         except asyncio.CancelledError:
+            if self._abandoned and self._task and self.run.log.lost:
+                self._task.uncancel()
+                raise self.run.log.lost from None
             return self._cancelled()
         except OperationFailed:
             raise
@@ -111,6 +122,7 @@ class Activation:
             self._task.uncancel()
         else:
             self._note(CancelRequested(reason="interrupted"))
+        end_sessions(self.run.log, "the run was cancelled")
         return RunCancelled(reason=self._stopping or "interrupted")
 
     def _note(self, event: Event) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 import msgspec
@@ -69,6 +69,8 @@ class LocalEngine:
         self._subscribers = subscribers
         self._owner = this_process()
         self._live: dict[str, tuple[Activation, Claim]] = {}
+        self._coming: set[str] = set()
+        """Runs that are being taken over and are not live yet."""
         self._attending: asyncio.Task[None] | None = None
 
     async def start(
@@ -108,8 +110,26 @@ class LocalEngine:
             return Result(run_id, past)
         if current:
             check_fit(past, current.graph)
-        claim = await self._claim(run_id)
+        async with self._taking_over(run_id) as claim:
+            taken = await self._taken_over(claim, project, hear, attendance, current)
+        if isinstance(taken, Result):
+            return taken
+        go_on = partial(self.resume, run_id, project, hear, attendance)
+        return await self._activate(taken, claim.epoch, go_on)
+
+    async def _taken_over(
+        self,
+        claim: Claim,
+        project: Callable[[bytes, str], Project],
+        hear: HearSpan | None,
+        attendance: Attendance,
+        current: Project | None,
+    ) -> Activation | Result:
+        """A run that is ours by now, ready to go on; or how it ended, if somebody wanted it stopped."""
+        run_id = claim.run
         past = await self.past(run_id)
+        if isinstance(past[-1].event, RUN_ENDS):
+            return Result(run_id, past)
         started = past[0].event
         assert isinstance(started, RunStarted)
         if any(isinstance(draft.event, CancelRequested) for draft in past):
@@ -127,12 +147,11 @@ class LocalEngine:
                 watcher(draft.span, draft.event)
         for post in await self._journal.posts([run_id]):
             if post.kind == "cancel":
-                await self._journal.take(post)
-                return await self._bury(run_id, claim, past, post.body)
+                ended = await self._bury(run_id, claim, past, post.body)
+                await self._journal.take(post)  # not before: a process that died in between would lose it
+                return ended
             await self._receive(run, post)
-        activation = Activation(run, started, fresh=False)
-        go_on = partial(self.resume, run_id, project, hear, attendance)
-        return await self._activate(activation, claim.epoch, go_on)
+        return Activation(run, started, fresh=False)
 
     def now(self) -> str:
         return self._clock.now()
@@ -166,16 +185,13 @@ class LocalEngine:
             activation.stop(reason)
             await activation.run.log.settle()
             return
-        past = await self.past(run_id)
-        if isinstance(past[-1].event, RUN_ENDS):
-            raise WrongUse(f"run {run_id!r} is over already: {Result(run_id, past).status}")
+        await self._unended(run_id)
         try:
-            claim = await self._claim(run_id)
+            async with self._taking_over(run_id) as claim:
+                await self._bury(run_id, claim, await self._unended(run_id), reason)
         except Held:
             await self._journal.post(run_id, "cancel", reason)
             await self._acknowledged(run_id)
-        else:
-            await self._bury(run_id, claim, await self.past(run_id), reason)
 
     async def destroy(self, session_id: str, reason: str) -> None:
         """Return when a kept session cannot be asked any more, whoever holds its run."""
@@ -187,21 +203,26 @@ class LocalEngine:
             return
         require_kept(await self.past(run_id), session_id)
         try:
-            claim = await self._claim(run_id)
+            async with self._taking_over(run_id) as claim:
+                past = await self.past(run_id)
+                log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
+                await destroy_unheld(log, session_id, reason)
+                await self._journal.release(claim)
         except Held:
             await self._journal.post(run_id, kept.DESTROY, destroy_post(session_id, reason))
             while is_kept(await self.past(run_id), session_id):
                 await self._clock.sleep(ATTEND_EVERY)
-        else:
-            past = await self.past(run_id)
-            log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
-            await destroy_unheld(log, session_id, reason)
-            await self._journal.release(claim)
 
     async def past(self, run_id: str) -> list[Draft]:
         past = [entry.draft async for entry in self._journal.read(Query(stream=run_id))]
         if not past:
             raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
+        return past
+
+    async def _unended(self, run_id: str) -> list[Draft]:
+        past = await self.past(run_id)
+        if isinstance(past[-1].event, RUN_ENDS):
+            raise WrongUse(f"run {run_id!r} is over already: {Result(run_id, past).status}")
         return past
 
     async def close(self) -> None:
@@ -269,6 +290,17 @@ class LocalEngine:
                     return await go_on()
         return Result(run.id, run.log.drafts)
 
+    @asynccontextmanager
+    async def _taking_over(self, run_id: str) -> AsyncIterator[Claim]:
+        """Claim a run. Two who do so in one process are one owner to the journal: the second must be told here."""
+        if run_id in self._live or run_id in self._coming:
+            raise Held(run_id, self._owner)
+        self._coming.add(run_id)
+        try:
+            yield await self._claim(run_id)
+        finally:
+            self._coming.remove(run_id)
+
     async def _claim(self, run_id: str) -> Claim:
         try:
             return await self._journal.claim(run_id, self._owner, LEASE)
@@ -289,7 +321,7 @@ class LocalEngine:
         while True:
             await self._clock.sleep(ATTEND_EVERY)
             looks += 1
-            with suppress(OperationFailed):  # a journal that is away comes back, and is attended to again
+            with suppress(OperationFailed):  # a journal that is locked or away may not be so at the next look
                 if looks % round(LEASE / 3 / ATTEND_EVERY) == 0:
                     await self._journal.renew([claim for _, claim in self._live.values()], LEASE)
                 if self._live:

@@ -14,7 +14,7 @@ def bury(log: RunLog, reason: str) -> None:
 
 
 def end_sessions(log: RunLog, reason: str) -> None:
-    """Those that have none."""
+    """Those too that began in an earlier activation, and that this one had not come back to."""
     ended = {draft.session_id for draft in log.drafts if isinstance(draft.event, SESSION_ENDS)}
     for draft in tuple(log.drafts):
         if isinstance(draft.event, SessionStarted) and draft.session_id not in ended:

@@ -127,7 +127,7 @@ def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str]
 
         from folkmoot.journal.sqlite import SqliteJournal
 
-        return SqliteJournal.open(folder, time.time, readonly=readonly)
+        return SqliteJournal.open(folder, time.monotonic, readonly=readonly)
     try:
         from folkmoot.journal.postgres.journal import PostgresJournal
     except ImportError as error:

@@ -7,6 +7,7 @@ silently drop the locks that this process holds on it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import time
@@ -15,12 +16,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
+from folkmoot.journal.files import make_durable_folder
 
 FOLDER, FILE = ".folkmoot", "folkmoot.db"
 PATIENCE = 30.0
 """Seconds to queue for the lock of another process."""
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_MISMATCH)
+_AS_CODE = {
+    errno.ENOSPC: sqlite3.SQLITE_FULL,
+    errno.EDQUOT: sqlite3.SQLITE_FULL,
+    errno.EIO: sqlite3.SQLITE_IOERR,
+}
+"""What the system says about an artifact, as SQLite would say it about the database."""
 _SMALLEST = 512
 _WAL_BYTES = 64 * 1024 * 1024
 
@@ -29,9 +37,9 @@ def make_folder(project: Path) -> Path:
     """The journal's folder, for nobody but its user, and ignored by git."""
     folder = project / FOLDER
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_durable_folder(folder)
         ignore = folder / ".gitignore"
-        if not ignore.exists():
+        if not ignore.exists() or not ignore.stat().st_size:  # a process may have died before it was written
             ignore.write_text("*\n")
         with contextlib.suppress(FileExistsError):
             os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -105,11 +113,18 @@ def explain(error: Exception, path: Path, connection: sqlite3.Connection) -> Fol
     if isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE:
         size = path.stat().st_size
         return JournalDamaged(f"{path}: {_first_fault(connection) or error}; the file ends at byte {size}")
+    return OperationFailed(f"{path}: {_remedied(error)}")
+
+
+def _remedied(error: Exception) -> str:
     if is_busy(error):
-        return OperationFailed(
-            f"{path}: another process kept the journal locked for {PATIENCE:.0f} s; try again"
-        )
-    return OperationFailed(f"{path}: {error}")
+        return f"another process kept the journal locked for {PATIENCE:.0f} s; try again"
+    code = _code(error) if isinstance(error, sqlite3.Error) else _AS_CODE.get(getattr(error, "errno", 0))
+    if code == sqlite3.SQLITE_FULL:
+        return "the disk is full; free some room on it"
+    if code == sqlite3.SQLITE_IOERR:
+        return f"the disk failed ({error}); the system's log may say why"
+    return str(error)
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:

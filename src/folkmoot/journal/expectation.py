@@ -1,4 +1,4 @@
-"""What an append may demand of its stream, in one place for all journals."""
+"""What an append may demand of its stream, and when a lease holds, in one place for all journals."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from typing import assert_never
 
 from folkmoot.errors import Conflict, StaleOwner
 from folkmoot.ports import Epoch, NewRun, Version
+
+LONGEST_LEASE = 60.0
+"""Seconds; nobody asks for more."""
+
+
+def is_live(until: float, now: float) -> bool:
+    """Whether a lease holds. One that ends later than any can is from before the machine, and its time, began anew."""
+    return now < until <= now + LONGEST_LEASE
 
 
 def check(stream: str, expected: NewRun | Epoch | Version, epoch: int, run_seq: int | None) -> None:

@@ -20,6 +20,9 @@ def write_durably(path: Path, content: bytes) -> None:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
         _sync(descriptor)
+    except OSError:
+        unfinished.unlink()  # a disk that is full needs the room
+        raise
     finally:
         os.close(descriptor)
     unfinished.replace(path)

@@ -19,7 +19,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body
-from folkmoot.journal.expectation import check
+from folkmoot.journal.expectation import check, is_live
 from folkmoot.journal.sweep import Unnamed, remove
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
@@ -107,7 +107,7 @@ class Ledger:
         holder, holds = self._connection.execute(
             "SELECT owner, until FROM stream WHERE number = ?", (stream.number,)
         ).fetchone()
-        if holder not in owners and holds > now:
+        if holder not in owners and is_live(holds, now):
             raise Held(run, holder)
         stream.epoch += 1
         self._connection.execute(

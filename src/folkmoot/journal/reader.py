@@ -18,6 +18,7 @@ from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.chain import require_link
 from folkmoot.journal.codec import to_entry
 from folkmoot.journal.database import explain
+from folkmoot.journal.expectation import is_live
 from folkmoot.ports import Claim, Post, Query, Stored
 
 # How much is done before the event loop gets its turn:
@@ -79,7 +80,7 @@ class Reader:
     def claims(self, now: float) -> list[Claim]:
         rows = self._select("SELECT name, owner, epoch, until FROM stream WHERE epoch > 0 ORDER BY number")
         return [
-            Claim(name, owner, epoch, live=until > now)
+            Claim(name, owner, epoch, live=is_live(until, now))
             for name, owner, epoch, until in self._typed(rows, list[tuple[str, str, int, float]])
         ]
 

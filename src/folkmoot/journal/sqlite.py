@@ -1,8 +1,8 @@
 """The journal of a project folder, in SQLite: one process or several, on one machine.
 
 Reading goes directly to the file, a page at a time; everything that writes goes through the one writer.
-Leases are kept in Unix time because other processes must judge them: a clock that jumps can end one early,
-but never let two owners write, because the epoch decides that.
+Leases are kept in the monotonic time of the machine, which all its processes share and no setting of the clock
+changes. Even a lease that ends too early lets no two owners write, because the epoch decides that.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import math
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
@@ -40,20 +41,33 @@ class SqliteJournal:
     """It holds what it names."""
 
     def __init__(
-        self, reader: Reader, writer: Callable[[Settled], Writer] | None, wall: Callable[[], float]
+        self,
+        reader: Reader,
+        writer: Callable[[Settled], Writer] | None,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._reader = reader
         self._make_writer = writer
         """Absent when the journal is only read."""
         self._writer: Writer | None = None
-        self._wall = wall
+        self._monotonic = monotonic
         self._news = News()
         self._closed = False
+        self._wall = wall
         self._contents = Contents(wall)
 
     @classmethod
-    def open(cls, project: Path, wall: Callable[[], float], *, readonly: bool = False) -> SqliteJournal:
-        """The journal in `project/.folkmoot`, which is made unless `readonly`. `wall` gives the Unix time."""
+    def open(
+        cls,
+        project: Path,
+        monotonic: Callable[[], float],
+        *,
+        readonly: bool = False,
+        wall: Callable[[], float] = time.time,
+    ) -> Self:
+        """The journal in `project/.folkmoot`, which is made unless `readonly`. `monotonic` is the machine's; `wall`
+        gives the Unix time, by which only the age of what is kept is told."""
         migrations = known_migrations()
         latest = migrations[-1].version
         if readonly:
@@ -75,7 +89,8 @@ class SqliteJournal:
             explained = explain(error, path, connection)
             connection.close()
             raise explained from error
-        return cls(Reader(connection, path), None if readonly else partial(Writer, path, latest), wall)
+        writer = None if readonly else partial(Writer, path, latest)
+        return cls(Reader(connection, path), writer, monotonic, wall)
 
     @classmethod
     def open_copy(cls, path: Path) -> SqliteJournal:
@@ -95,7 +110,7 @@ class SqliteJournal:
         """As the port says. Who is cancelled while waiting does not know whether it was written."""
         try:
             bodies = [self._contents.body(stream, draft) for draft in drafts]
-            until = self._wall() + expected.lease if isinstance(expected, NewRun) else 0.0
+            until = self._monotonic() + expected.lease if isinstance(expected, NewRun) else 0.0
             return self._submit(lambda ledger: ledger.append(stream, expected, until, bodies))
         except FolkmootError as error:
             refused: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
@@ -124,19 +139,19 @@ class SqliteJournal:
             await self._news.wait(told, _POLL)
 
     async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
-        now = self._wall()
+        now = self._monotonic()
         claim: Claim = await self._write(lambda ledger: ledger.claim(run, (owner, after), now, now + lease))
         return claim
 
     async def renew(self, claims: Sequence[Claim], lease: float) -> None:
-        until = self._wall() + lease
+        until = self._monotonic() + lease
         await self._write(lambda ledger: ledger.renew(claims, until))
 
     async def release(self, claim: Claim) -> None:
         await self._write(lambda ledger: ledger.renew([claim], 0.0))
 
     async def claims(self) -> Sequence[Claim]:
-        return self._reader.claims(self._wall())
+        return self._reader.claims(self._monotonic())
 
     async def post(self, run: str, kind: str, body: str = "") -> None:
         await self._write(lambda ledger: ledger.post(run, kind, body))

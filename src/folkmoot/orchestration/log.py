@@ -47,12 +47,15 @@ class RunLog:
         self._written: asyncio.Future[Sequence[Entry]] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._creating = False
-        self._failed: BaseException | None = None
         self._spans: defaultdict[str, list[Event]] = defaultdict(list)
         self.drafts: list[Draft] = [*past]
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Callable[[str, Event], None]] = []
         """Folds that live as long as the run, told every event in the order of the journal."""
+        self.lost: BaseException | None = None
+        """Why nothing can be recorded any more."""
+        self.when_lost: Callable[[], None] = lambda: None
+        """Called once, as soon as that is known: nobody may wait for what can never be recorded."""
         for draft in past:
             self._spans[draft.span].append(draft.event)
 
@@ -116,8 +119,8 @@ class RunLog:
             # Shielded, because cancelling one waiter must not cancel what all the others wait for.
             await asyncio.shield(written)
             self._acknowledged(written)
-        if self._failed:
-            raise self._failed
+        if self.lost:
+            raise self.lost
 
     def write_soon(self) -> None:
         """Nobody waits for it, so what comes in the next moment may be written along with it."""
@@ -129,7 +132,7 @@ class RunLog:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        if not self._pending or self._creating or self._failed:
+        if not self._pending or self._creating or self.lost:
             return
         drafts, self._pending = self._pending, []
         self._creating = isinstance(self._expected, NewRun)
@@ -142,7 +145,10 @@ class RunLog:
     def _acknowledged(self, written: asyncio.Future[Sequence[Entry]]) -> None:
         """Learn how an append ended, from whoever comes first: one that waits, or the future itself."""
         if not written.cancelled() and (error := written.exception()):
-            self._failed = self._failed or error
+            if self.lost is None:
+                self.lost = error
+                # Not at once: this may be called by the very task that is to be stopped.
+                asyncio.get_running_loop().call_soon(self.when_lost)
         elif self._creating:
             self._creating, self._expected = False, Epoch(number=1)
             self.flush()

@@ -238,14 +238,10 @@ async def all_of(works: Iterable[Awaitable[T]], write_soon: Callable[[], None]) 
 
     What one of them noted at its end is written while the others go on.
     """
-
-    async def written(work: Awaitable[T]) -> T:
-        try:
-            return await work
-        finally:
-            write_soon()
-
-    ended = await asyncio.gather(*map(written, works), return_exceptions=True)
+    tasks = [asyncio.ensure_future(work) for work in works]
+    for task in tasks:
+        task.add_done_callback(lambda _: write_soon())
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
     for end in ended:
         if isinstance(end, BaseException):
             raise end

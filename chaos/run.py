@@ -1,0 +1,134 @@
+"""What happens when things go wrong: `./dev chaos [kills] [writes] [power] [faults] [load]`, all by default.
+
+Each scene prints its figures; the exit code is 1 if any of them found a fault. `--seed` repeats a run, `--short` is the
+form that the tests use, `--planted` plants a fault that the power cuts must find.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from chaos import strace
+from chaos.faults import suffer_faults
+from chaos.kills import kill_at_random
+from chaos.load import load
+from chaos.power import PLANTED, cut_power
+from chaos.writes import kill_at_writes
+
+P99_MS, MEGABYTES = 50.0, 400.0
+SHOWN = 20
+
+
+class Found(NamedTuple):
+    figures: str
+    faults: Sequence[str]
+
+
+class Scene(NamedTuple):
+    about: str
+    play: Callable[[int, int], Found]
+    """With how many, and the seed."""
+    most: int
+    short: int
+    traces: bool = False
+    """Needs strace."""
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./dev chaos", description=__doc__.split("\n\n", 1)[0])
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help=f"{', '.join(SCENES)}; all by default")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="drawn anew by default")
+    parser.add_argument("--short", action="store_true", help="the form that the tests use")
+    parser.add_argument("--count", type=int, help="how many kills, images, faults of a kind or runs")
+    parser.add_argument("--planted", choices=sorted({*PLANTED} - {""}), help="a fault for `power` to find")
+    options = parser.parse_args(arguments)
+    if unknown := {*options.scenes} - {*SCENES}:
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from {', '.join(SCENES)}")
+
+    scenes = {name: SCENES[name] for name in options.scenes or SCENES}
+    if options.planted:
+        scenes = {"power": SCENES["power"]._replace(play=_cut_planted(options.planted))}
+    if any(scene.traces for scene in scenes.values()) and not strace.installed():
+        print("dev: needs strace, a program of the system: apt-get install strace", file=sys.stderr)
+        return 3
+    print(f"seed {options.seed}")
+    return max(_play(name, scene, options) for name, scene in scenes.items())
+
+
+def _play(name: str, scene: Scene, options: argparse.Namespace) -> int:
+    began = time.monotonic()
+    count = options.count or (scene.short if options.short else scene.most)
+    figures, faults = scene.play(count, options.seed)
+    print(
+        f"{name:7} {scene.about}: {figures}; {len(faults)} faults; {time.monotonic() - began:.0f} s",
+        flush=True,
+    )
+    for fault in faults[:SHOWN]:
+        print(f"  {fault}")
+    return 1 if faults else 0
+
+
+def _kills(count: int, seed: int) -> Found:
+    tally = kill_at_random(count, seed)
+    figures = (
+        f"{tally.kills} kills in {tally.batches} batches, {tally.promises} acknowledged entries all there,"
+        f" {tally.deliveries} deliveries, {tally.repeated_keyed} of them repeated under the same key,"
+        f" {tally.in_doubt} calls put before a person,"
+        f" {tally.stopped} runs stopped"
+    )
+    return Found(figures, tally.faults)
+
+
+def _writes(count: int, seed: int) -> Found:
+    tally = kill_at_writes(count, seed)
+    kinds = ", ".join(f"{call} {times}" for call, times in tally.kills.items())
+    return Found(f"{sum(tally.kills.values())} kills ({kinds})", tally.faults)
+
+
+def _power(count: int, seed: int, planted: str = "") -> Found:
+    tally = cut_power(count, seed, planted)
+    figures = (
+        f"{tally.images} images of {tally.points} moments, {tally.promises} acknowledged entries looked for,"
+        f" {tally.continued} images continued to the end, {tally.damaged} with faults"
+    )
+    return Found(figures, tally.faults)
+
+
+def _cut_planted(planted: str) -> Callable[[int, int], Found]:
+    return lambda count, seed: _power(count, seed, planted)
+
+
+def _faults(count: int, seed: int) -> Found:
+    tally = suffer_faults(count, seed)
+    kinds = ", ".join(f"{name} {times}" for name, times in tally.injected.items())
+    said = "".join(f"\n        said: {error}" for error in sorted(tally.errors))
+    return Found(f"{sum(tally.injected.values())} met ({kinds}){said}\n       ", tally.faults)
+
+
+def _load(count: int, seed: int) -> Found:
+    got = load(count)
+    figures = (
+        f"{got.at_once} at once, {got.seconds:.1f} s, {got.appends} acknowledgements, median {got.median_ms:.1f} ms,"
+        f" p99 {got.p99_ms:.1f} ms, {got.megabytes:.0f} MB"
+    )
+    missed = [f"p99 {got.p99_ms:.1f} ms, the aim is under {P99_MS:.0f}"] if got.p99_ms >= P99_MS else []
+    if got.megabytes >= MEGABYTES:
+        missed.append(f"{got.megabytes:.0f} MB, the aim is under {MEGABYTES:.0f}")
+    return Found(figures, missed)
+
+
+SCENES = {
+    "kills": Scene("kill -9 at random over all patterns", _kills, 1_000, 60),
+    "writes": Scene("kill -9 at each system call that writes", _writes, 1_000, 12, traces=True),
+    "power": Scene("power cuts", _power, 2_000, 100, traces=True),
+    "faults": Scene("faults of the disk and its neighbours", _faults, 10, 1, traces=True),
+    "load": Scene("many runs at once", _load, 1_000, 100),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
