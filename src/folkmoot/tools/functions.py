@@ -16,6 +16,7 @@ import msgspec
 
 from folkmoot.domain.message import Access, Effect, Risk, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
+from folkmoot.domain.settings import ToolSource
 from folkmoot.ports import Site
 
 KEY = "idempotency_key"
@@ -39,6 +40,10 @@ class FunctionTool:
         self._wants_dir = hints.get(WORK_DIR) is Path
         given = {KEY, WORK_DIR} if self._wants_dir else {KEY}
         self._arguments = _arguments(function, hints, given)
+
+    def under(self, source: ToolSource) -> FunctionTool:
+        effect, access = source.effect or self.effect, source.access or self.access
+        return FunctionTool(self.function, effect, access, self.asks)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

@@ -14,27 +14,27 @@ from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.tool import Tool
 
 
 class Registry:
     """`look` is one tool; `psp` stands for all tools of the source `psp`, `psp.refund` for one of them."""
 
-    def __init__(self, tools: Iterable[FunctionTool] = (), folder: Path = Path()) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), folder: Path = Path()) -> None:
         self._folder = folder
-        self._tools: dict[str, FunctionTool] = {tool.name: tool for tool in tools}
-        self._on_wire: dict[str, FunctionTool] = {wire_name(name): tool for name, tool in self._tools.items()}
+        self._tools: dict[str, Tool] = {tool.name: tool for tool in tools}
+        self._on_wire: dict[str, Tool] = {wire_name(name): tool for name, tool in self._tools.items()}
         self._specs: dict[str, ToolSpec] = {}
 
     @property
     def names(self) -> list[str]:
         return list(self._tools)
 
-    def add_source(self, name: str, source: ToolSource, tools: Iterable[FunctionTool]) -> None:
+    def add_source(self, name: str, source: ToolSource, tools: Iterable[Tool]) -> None:
         """What the settings say of a source's effect and access holds for all its tools."""
         for tool in tools:
-            effect, access = source.effect or tool.effect, source.access or tool.access
             known = f"{name}.{tool.name}"
-            self._tools[known] = FunctionTool(tool.function, effect, access, tool.asks)
+            self._tools[known] = tool.under(source)
             self._on_wire[wire_name(known)] = self._tools[known]
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
