@@ -17,7 +17,7 @@ from folkmoot.engine.local import Identity
 from folkmoot.ports import Hear, Request
 from folkmoot.tools.functions import FunctionTool
 
-ROOTS = ("front", "caller", "review", "boss", "desk", "sender")
+ROOTS = ("front", "caller", "review", "boss", "desk", "sender", "maker", "stepper", "elder")
 SETTINGS = """
 providers: {scripted: {kind: scripted, script: script.yaml}}
 models: {default: scripted/any}
@@ -43,6 +43,13 @@ AGENTS = {
     "expert": "chat: true\ntools: [book]",
     # a question, approvals, and calls that need no word beside them
     "desk": "tools: [ask_user, pay, book, look, dump]",
+    # planner and executor under contract, whose first plan is sent back
+    "maker": "tools: [book, look]\nsplit: always\noutput: {claims: true}",
+    # a plan, done step by step
+    "stepper": "tools: [book]\nplanningStrategy: plan_and_execute",
+    # a child that asks its parent
+    "elder": "agents: [youth.ai]",
+    "youth": "tools: [ask_parent, book]",
     # calls that must not be repeated
     "sender": "tools: [send]",
 }
@@ -54,6 +61,11 @@ def called(name: str, **arguments: Any) -> dict[str, Any]:
 
 def _calls(*calls: dict[str, Any]) -> dict[str, Any]:
     return {"calls": list(calls)}
+
+
+def _plan(steps: int) -> str:
+    step = {"action_type": "DO", "rationale": "r", "expected_outputs": ["o"], "stop_condition": "s"}
+    return msgspec.json.encode({"steps": [step] * steps}).decode()
 
 
 _MISSIONS = [{"mission": f"count {n}", "specialist": "clerk"} for n in range(3)]
@@ -94,6 +106,21 @@ SCRIPT: dict[str, Any] = {
         _calls(called("send", to="x")),
         "sent",
     ],
+}
+SCRIPT |= {
+    "maker/planner": {"rules": [{"when": "was not accepted", "text": _plan(2)}], "default": "no plan yet"},
+    "maker/executor": [
+        _calls(called("book", what="h"), called("look", where="v")),
+        {"report": "made", "claims": [{"text": "booked", "evidence": ["book"]}]},
+    ],
+    "stepper/planner": [_plan(2)],
+    "stepper/step": [_calls(called("book", what="i")), "stepped"],
+    "stepper/executor": ["there"],
+    "elder": {
+        "rules": [{"when": "QUESTION FROM", "text": "the blue ones"}],
+        "turns": [_calls(called("agent__youth", prompt="count", reason="r")), "counted"],
+    },
+    "youth": [_calls(called("ask_parent", question="which?")), _calls(called("book", what="j")), "3"],
 }
 LARGE = "a long line of a large result\n" * 5_000
 _CHILD = re.compile(r"[\w-]+:sub_expert_[0-9a-f]+")
