@@ -86,7 +86,7 @@ async def remove(found: Unnamed, swept: list[Swept], connection: Connection) -> 
 
 async def _strike(ask: Ask, ids: set[str], after: int) -> int:
     """Take whatever the entries after this one mention off the list; the last entry that was looked at."""
-    while ids and (rows := await ask(_ENTRIES, after)):
+    while ids and (rows := await ask(_ENTRIES, after, _PAGE)):
         for _, text, data in rows:
             mentioned: list[bytes] = MENTIONED.findall(text)
             if data is not None:
@@ -108,4 +108,4 @@ _KEEP = """
 INSERT INTO artifact SELECT id, content, moment() FROM unnest(%b::bytea[], %b::bytea[]) AS new (id, content)
 ON CONFLICT (id) DO UPDATE SET kept = excluded.kept"""
 _REMOVE = "DELETE FROM artifact WHERE id = ANY(%s::bytea[]) AND kept < %s RETURNING length(content)"
-_ENTRIES = f"SELECT seq, text, data FROM entry WHERE seq > %s ORDER BY seq LIMIT {_PAGE}"
+_ENTRIES = "SELECT seq, text, data FROM entry WHERE seq > %s ORDER BY seq LIMIT %s"
