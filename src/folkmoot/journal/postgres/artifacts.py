@@ -104,8 +104,9 @@ WITH wanted AS (SELECT unnest(%b::bytea[]) AS id),
     ORDER BY id FOR UPDATE),
   refreshed AS (UPDATE artifact SET kept = moment() WHERE id IN (SELECT id FROM old))
 SELECT id FROM wanted WHERE NOT EXISTS (SELECT FROM artifact WHERE artifact.id = wanted.id) ORDER BY id"""
+# Who was quicker kept it just now.
 _KEEP = """
 INSERT INTO artifact SELECT id, content, moment() FROM unnest(%b::bytea[], %b::bytea[]) AS new (id, content)
-ON CONFLICT (id) DO UPDATE SET kept = excluded.kept"""
+ON CONFLICT DO NOTHING"""
 _REMOVE = "DELETE FROM artifact WHERE id = ANY(%s::bytea[]) AND kept < %s RETURNING length(content)"
 _ENTRIES = "SELECT seq, text, data FROM entry WHERE seq > %s ORDER BY seq LIMIT %s"
