@@ -127,3 +127,95 @@ def test_who_does_not_use_it_does_not_load_it(folkmoot):
 
     assert loaded("run", "a.ai", "x") == "{'yaml'}"
     assert loaded("runs", "list") == "set()"
+
+
+def moved(shared) -> list[str]:
+    """A project that ran on SQLite, was backed up, and is then set on the server: a run that waits, and one that ended."""
+    script = {"a": [{"calls": [{"tool": "t.pay", "arguments": {"to": "ann"}}]}, {"report": "fine"}]}
+    shared.write({"a": "tools: [t]"}, script, TOOLS)
+    (shared.folder / "t.py").write_text(SOURCE)
+    shared("trust", "--yes")
+    (item,) = shared("run", "a.ai", "x", "--json").json["waiting"]
+    shared("approvals", "approve", item, "--resume")
+    shared("run", "a.ai", "y")
+    assert shared("journal", "backup", "copy").code == 0
+    runs = [row["runId"] for row in shared("runs", "list", "--json").json]
+    shared.write({"a": "tools: [t]"}, script, TOOLS + shared.storage)
+    return runs
+
+
+def test_a_journal_moves_from_sqlite_to_the_server(shared):
+    """Issue 4, import: times and hashes stay, it is verified after, and a run that waits goes on there."""
+    runs = moved(shared)
+    assert shared("runs", "list", "--json").json == []
+
+    done = shared("journal", "import", "copy")
+    again = shared("journal", "import", "copy", "--json")
+
+    assert done.err.startswith("2 runs imported, ")
+    assert (again.json["runs"], again.json["known"]) == (0, 2)
+    assert [row["runId"] for row in shared("runs", "list", "--json").json] == runs
+    verified = shared("verify", "--json")
+    assert (verified.code, verified.json["holds"]) == (0, True)
+    (item,) = [item["id"] for item in shared("inbox", "list", "--json").json]
+    assert shared("approvals", "approve", item, "--resume", "--json").json["status"] == "completed"
+    assert paid(shared) == ["ann", "ann"]
+    assert shared("verify").code == 0
+
+
+def test_a_bundle_goes_from_the_server_into_a_folder_and_back(shared, postgres, storage):
+    """Issue 4, one file to share: the same to the last hash, with what it names."""
+    runs = moved(shared)
+    shared("journal", "import", "copy")
+
+    assert shared("log", "export", "--bundle", "all.zip").err.startswith("all.zip: 2 runs, ")
+    assert shared("verify", "all.zip").code == 0
+    (shared.folder / "laptop").mkdir()
+    assert shared("--project", "laptop", "journal", "import", "all.zip").err.startswith("2 runs imported, ")
+    assert shared("--project", "laptop", "verify").code == 0
+    postgres.query(f'DROP SCHEMA "{storage.schema}" CASCADE')
+    assert shared("journal", "import", "all.zip", "--json").json["runs"] == 2
+    assert {row["runId"] for row in shared("runs", "list", "--json").json} == set(runs)
+
+
+def test_old_runs_on_the_server_are_pruned_and_nothing_else(shared, postgres, storage):
+    """Issue 4, keeping house: what no entry names goes with them, unless it was kept within a day."""
+    waits, ended = moved(shared)
+    shared("journal", "import", "copy")
+    postgres.query(f'UPDATE "{storage.schema}".artifact SET kept = kept - 100000')
+
+    listed = shared("runs", "prune", "--older-than", "0s", "--dry-run")
+    done = shared("runs", "prune", "--older-than", "0s", "--json")
+
+    assert listed.out.split() == done.json["runs"] == [ended]
+    assert done.json["pruned"]["entries"] > 4
+    statuses = {row["runId"]: row["status"] for row in shared("runs", "list", "--json").json}
+    assert statuses == {waits: "waiting", ended: "pruned"}
+    assert "hash chain intact" in shared("runs", "show", ended).out
+    assert "1 pruned" in shared("verify").out
+    known = shared("journal", "import", "copy", "--json").json
+    assert (known["runs"], known["known"]) == (0, 2)
+
+
+def test_a_damaged_row_on_the_server_is_found_with_its_place(shared, postgres, storage):
+    """C2."""
+    run = moved(shared)[1]
+    shared("journal", "import", "copy")
+    postgres.query(f'DELETE FROM "{storage.schema}".entry WHERE stream = %s AND run_seq = 3', run.encode())
+
+    done = shared("verify")
+
+    assert done.code == 1
+    assert f"C2 {run}, event 4" in done.out
+    assert "entries are missing" in done.out
+
+
+def test_a_backup_of_the_server_names_what_does_it_instead(shared, storage):
+    moved(shared)
+
+    done = shared("journal", "backup", "copy-2")
+
+    assert done.code == 2
+    assert f"pg_dump --schema='\"{storage.schema}\"'" in done.err
+    assert "log export --bundle" in done.err
+    assert not (shared.folder / "copy-2").exists()

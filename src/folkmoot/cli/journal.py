@@ -29,7 +29,7 @@ def backup(
     """Copy the whole journal with its artifacts to FILE, also while runs are under way.
 
     FILE is there when all of it is on the disk, and not before. The copy is checked; the exit code is 1 if
-    something is wrong with it, and so with the journal.
+    something is wrong with it, and so with the journal. A journal in PostgreSQL is copied by `pg_dump`, or as a bundle.
 
     \b
     Examples:
@@ -43,6 +43,7 @@ def backup(
     from folkmoot.journal.backup import back_up
 
     folder = require_runs(call_of(context).folder)
+    _require_file(folder)
     with counting("copying", "percent") as told:
         size = back_up(folder, file, lambda part: told(round(part * 100)))
     verdict = finished(checked_file(file))
@@ -54,6 +55,21 @@ def backup(
     else:
         write_verdict(verdict)
     return 0 if verdict.holds else 1
+
+
+def _require_file(folder: Path) -> None:
+    import os
+
+    from folkmoot.errors import WrongUse
+    from folkmoot.loader.storage import storage_of
+
+    storage = storage_of(folder, os.environ)
+    if storage.url:
+        raise WrongUse(
+            f"this journal lies in PostgreSQL ({storage.shown}), which copies it itself:"
+            f" pg_dump --schema='\"{storage.schema}\"'; one file that any project can import is written by"
+            " `folkmoot log export --bundle FILE`"
+        )
 
 
 @app.command("import")

@@ -107,6 +107,11 @@ class Storage(Value, forbid_unknown_fields=True):
     """With `url`: the name of this project there, the same on every host and for no other project."""
 
     @property
+    def schema(self) -> str:
+        """With `url`: what holds all of this project there."""
+        return f"folkmoot_{self.project}"
+
+    @property
     def shown(self) -> str:
         """The address for people: without a password."""
         return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1:***@", self.url or ""))

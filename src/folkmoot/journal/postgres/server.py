@@ -35,7 +35,7 @@ class Server:
     def __init__(self, storage: Storage, *, readonly: bool = False) -> None:
         self.name = f"{storage.shown}, project {storage.project!r}"
         """For people: without the password."""
-        self.schema = f"folkmoot_{storage.project}"
+        self.schema = storage.schema
         """Also the channel on which its followers hear of new entries."""
         self.reached = False
         """Whether there ever was a connection: who never reached it is told so at once."""
