@@ -73,6 +73,8 @@ class Frontmatter(Options, forbid_unknown_fields=True):
     """Tools by name, as `folkmoot.yaml` or Python declares them."""
     agents: References = ()
     """Agents offered as tools, each as `agent__<name>`."""
+    work_dir: str = ""
+    """The folder in which its tools work, relative to the project; absent: the project itself."""
     plugins: Names = ()
     """Reserved."""
     advisors: References = ()
@@ -153,6 +155,7 @@ class Agent(Value):
     tuning: Tuning = Tuning()
     models: tuple[ModelChoice, ...] = ()
     tools: tuple[str, ...] = ()
+    work_dir: str = ""
     agents: tuple[str, ...] = ()
     advisors: tuple[str, ...] = ()
     destinations: tuple[str, ...] = ()

@@ -30,12 +30,14 @@ class Registry:
     def names(self) -> list[str]:
         return list(self._tools)
 
+    def add(self, name: str, tool: Tool) -> None:
+        self._tools[name] = tool
+        self._on_wire[wire_name(name)] = tool
+
     def add_source(self, name: str, source: ToolSource, tools: Iterable[Tool]) -> None:
         """What the settings say of a source's effect and access holds for all its tools."""
         for tool in tools:
-            known = f"{name}.{tool.name}"
-            self._tools[known] = tool.under(source)
-            self._on_wire[wire_name(known)] = self._tools[known]
+            self.add(f"{name}.{tool.name}", tool.under(source))
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return tuple(self._spec(known) for name in names for known in meant(name, self._tools))
