@@ -70,7 +70,7 @@ class Frontmatter(Options, forbid_unknown_fields=True):
     output: Output = Output()
     """What the agent reports."""
     tools: Names = ()
-    """Tools by name, as `folkmoot.yaml` or Python declares them."""
+    """Tools by name: built-in ones, and those that `folkmoot.yaml` or Python declares."""
     agents: References = ()
     """Agents offered as tools, each as `agent__<name>`."""
     work_dir: str = ""

@@ -51,6 +51,10 @@ class Builtins(Value, forbid_unknown_fields=True):
     """Limits of the built-in tools."""
 
     files: FileLimits = FileLimits()
+    """Of `files.read`, `list`, `search`, `write` and `edit`."""
     shell: ProcessLimits = ProcessLimits()
+    """Of the programs that agents run."""
     python: ProcessLimits = ProcessLimits()
+    """Of the Python code that agents run."""
     web: WebLimits = WebLimits()
+    """Of `web.fetch`."""

@@ -133,6 +133,7 @@ class Settings(Value, forbid_unknown_fields=True):
     limits: Limits = Limits()
     tools: dict[str, ToolSource] = {}
     builtins: Builtins = Builtins()
+    """Limits of the tools that come with the package."""
     orchestration: Orchestration = Orchestration()
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()

@@ -54,7 +54,7 @@ def check_tools(
 
 def _check_folder(draft: Draft, findings: Findings) -> None:
     folder = draft.declared.work_dir
-    if folder.startswith(("/", "~")) or {"..", "\0"} & {*folder.split("/"), *folder}:
+    if folder.startswith(("/", "~")) or {"..", ".folkmoot", ".git"} & {*folder.split("/")}:
         message = f"`workDir` cannot be {short(folder)}; name a folder inside the project, relative to it"
         findings.error(draft.at("workDir"), message)
 

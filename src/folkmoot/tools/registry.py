@@ -47,7 +47,16 @@ class Registry:
         return {name: self._spec(name) for name in self._tools}
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
-        return await self._on_wire[call.tool].call(call, site, self._folder / site.work_dir)
+        folder = self._folder / site.work_dir
+        if self._leads_out(site.work_dir):
+            return ToolResult(f"the working folder {site.work_dir!r} leads out of the project", failed=True)
+        return await self._on_wire[call.tool].call(call, site, folder)
+
+    def _leads_out(self, work_dir: str) -> bool:
+        """By a link, which a project from elsewhere may bring with it; an absolute folder was trusted by its name."""
+        if not work_dir or Path(work_dir).is_absolute():
+            return False
+        return not (self._folder / work_dir).resolve().is_relative_to(self._folder.resolve())
 
     def _spec(self, name: str) -> ToolSpec:
         """As a run is pinned to it: what is written and read back is the same to the last token of its size."""

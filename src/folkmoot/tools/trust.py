@@ -31,7 +31,7 @@ def wishes(folder: Path, settings: Settings) -> list[Wish]:
     addresses = [
         _address(name, provider) for name, provider in settings.providers.items() if _foreign(provider)
     ]
-    return modules + addresses + _beyond(settings.builtins)
+    return modules + addresses + _beyond(settings.builtins) + _elsewhere(folder, settings)
 
 
 class TrustStore:
@@ -61,6 +61,13 @@ class TrustStore:
         except (OSError, ValueError):
             return {}
         return known if isinstance(known, dict) else {}
+
+
+def _elsewhere(folder: Path, settings: Settings) -> list[Wish]:
+    work_dir = settings.orchestration.sub_agent_work_dir or ""
+    if (folder.resolve() / work_dir).is_relative_to(folder.resolve()):
+        return []
+    return [Wish(f"let agents that are called work in {work_dir}", f"folder {work_dir}")]
 
 
 def _beyond(builtins: Builtins) -> list[Wish]:

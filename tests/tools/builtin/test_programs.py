@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot.domain.builtins import Builtins, ProcessLimits
+from folkmoot.tools.functions import in_thread
 from tests.tools.builtin.using import Using
 
 DETACHED = """
@@ -17,6 +18,7 @@ if os.fork() == 0:
     if os.fork() == 0:
         for fd in (0, 1, 2):
             os.close(fd)
+        held = open("held", "w") if os.path.exists("held") else None
         open("pid.new", "w").write(str(os.getpid()))
         os.rename("pid.new", "pid")
         time.sleep(600)
@@ -25,6 +27,7 @@ while not os.path.exists("pid"):
     time.sleep(0.001)
 """
 """Leaves a process behind that has its own session and no parent; then goes on with what is appended."""
+WAITING = "open('ready', 'w').close(); time.sleep(600)"
 
 
 def limited(folder, **limits):
@@ -137,9 +140,9 @@ async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(tmp_pa
 
 async def test_a_call_that_is_cancelled_leaves_nothing_behind(tmp_path):
     """Pain 14: stop stops."""
-    running = asyncio.ensure_future(Using(tmp_path)("python", code=DETACHED + "time.sleep(600)"))
-    while not (tmp_path / "pid").exists():
-        await asyncio.sleep(0)
+    os.mkfifo(tmp_path / "ready")
+    running = asyncio.ensure_future(Using(tmp_path)("python", code=DETACHED + WAITING))
+    await in_thread((tmp_path / "ready").read_text)
 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -150,21 +153,33 @@ async def test_a_call_that_is_cancelled_leaves_nothing_behind(tmp_path):
 
 async def test_nothing_is_left_when_the_runtime_itself_is_killed(tmp_path):
     """Issue 5: the guard hears that its caller is gone."""
+    os.mkfifo(tmp_path / "ready")
+    os.mkfifo(tmp_path / "held")
     program = f"""
 import asyncio, pathlib
 from folkmoot.domain.builtins import Builtins
 from folkmoot.tools.builtin.programs import Programs
-asyncio.run(Programs(Builtins(), {{}}).python({DETACHED + "time.sleep(600)"!r}, pathlib.Path({str(tmp_path)!r})))
+asyncio.run(Programs(Builtins(), {{}}).python({DETACHED + WAITING!r}, pathlib.Path({str(tmp_path)!r})))
 """
     runtime = await asyncio.create_subprocess_exec(sys.executable, "-c", program)
-    while not (tmp_path / "pid").exists():
-        await asyncio.sleep(0)
+    gone = asyncio.ensure_future(in_thread((tmp_path / "held").read_text))
+    await in_thread((tmp_path / "ready").read_text)
+    assert alive(the_detached(tmp_path))
+    assert not gone.done()
 
     runtime.kill()
     await runtime.wait()
 
-    while alive(the_detached(tmp_path)):  # the guard does it on its own, and nobody is told when
-        await asyncio.sleep(0)
+    assert await gone == "", "a file that a process holds is closed only when it ends"
+
+
+async def test_a_program_that_kills_its_guard_dies_with_it(tmp_path):
+    result = await Using(tmp_path)(
+        "python", code="import os, time; os.kill(os.getppid(), 9); time.sleep(600)"
+    )
+
+    assert result.failed
+    assert result.text == "its guard was killed"
 
 
 async def test_more_processes_than_allowed_are_ended_together(tmp_path):

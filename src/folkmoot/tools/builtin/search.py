@@ -13,7 +13,7 @@ from folkmoot.tools.builtin.refused import Refused
 from folkmoot.tools.functions import in_thread
 
 MOST_SHOWN, WIDTH = 100, 200
-MOST_BYTES = 50_000_000
+MOST_BYTES = 20_000_000
 """Of all files that one search looks into."""
 
 
