@@ -65,8 +65,8 @@ async def test_a_write_says_how_much_it_changed(using):
     new = await using.text("files.write", path="notes/a.txt", content="one\ntwo\nthree\n")
     again = await using.text("files.write", path="notes/a.txt", content="one\n2\nthree\nfour\n")
 
-    assert new == "wrote notes/a.txt: 3 lines added, 0 removed; 14 bytes"
-    assert again == "wrote notes/a.txt: 2 lines added, 1 removed; 17 bytes"
+    assert new == "wrote notes/a.txt: +3 −0 lines, now 14 bytes"
+    assert again == "wrote notes/a.txt: +2 −1 lines, now 17 bytes"
     assert (using.folder / "notes/a.txt").read_text() == "one\n2\nthree\nfour\n"
 
 
@@ -77,7 +77,7 @@ async def test_an_edit_replaces_the_one_place_that_is_meant(using):
     assert "does not stand in it" in await using.refusal("files.edit", path="a.py", old="z", new="= 2")
     assert "does not stand in it" in await using.refusal("files.edit", path="a.py", old="", new="= 2")
     assert await using.text("files.edit", path="a.py", old="y = 1", new="y = 2") == (
-        "wrote a.py: 1 lines added, 1 removed; 12 bytes"
+        "wrote a.py: +1 −1 lines, now 12 bytes"
     )
     assert (using.folder / "a.py").read_text() == "x = 1\ny = 2\n"
 

@@ -79,7 +79,7 @@ async def test_an_agent_has_the_built_in_tools_that_its_file_names(desk, tmp_pat
         "shell",
     ]
     assert asked == [("files__write", "medium"), ("shell", "high")]
-    assert results(run) == ["hello", "wrote b.txt: 1 lines added, 0 removed; 4 bytes", "exit code 0\nbye"]
+    assert results(run) == ["hello", "wrote b.txt: +1 −0 lines, now 4 bytes", "exit code 0\nbye"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ async def test_an_agent_works_in_its_own_folder_and_nowhere_else(desk, tmp_path)
     run = await played(desk({"desk": "tools: [files]\nworkDir: out"}, script, settings=settings), approve)
 
     assert [text.partition(";")[0] for text in results(run)[:6]] == [
-        "wrote a.txt: 1 lines added, 0 removed",
+        "wrote a.txt: +1 −0 lines, now 4 bytes",
         "(tool failed: Refused: '../taken.txt' leads out of the working folder",
         "(tool failed: Refused: 'link/taken.txt' goes through a link, or through something that is no folder",
         "(tool failed: Refused: '../secret.txt' leads out of the working folder",

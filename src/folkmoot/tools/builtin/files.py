@@ -34,11 +34,7 @@ class Files:
         wanted = lines[first - 1 : first - 1 + max(1, min(limit, self._limits.read_lines))]
         page, count = self._page(wanted)
         left = len(lines) - (first - 1 + count)
-        notes = (
-            []
-            if text.isascii() or content == text.encode()
-            else ["some bytes are not UTF-8 and stand as \ufffd"]
-        )
+        notes = ["some bytes are not UTF-8 and stand as \ufffd"] if text.encode() != content else []
         if left or first > 1:
             notes.append(f"lines {first:,}–{first - 1 + count:,} of {len(lines):,}; {left:,} left")
         return "\n".join([page, *(f"[{note}]" for note in notes)])
@@ -83,7 +79,7 @@ class Files:
                 )
             write_file(work_dir, path, content)
         made = change(path, before, after)
-        return f"wrote {path}: {made.added:,} lines added, {made.removed:,} removed; {len(content):,} bytes"
+        return f"wrote {path}: +{made.added:,} −{made.removed:,} lines, now {len(content):,} bytes"
 
 
 def _remark(kind: str, size: int) -> str:

@@ -16,10 +16,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 SUBREAPER, DIE_WITH_PARENT = 36, 1
 """Of prctl, on Linux."""
+PROC = os.path.isdir("/proc/self")
+"""Elsewhere only the program's own process group can be found."""
 LOOK = 0.1
 """Seconds between two looks at how many processes there are."""
 PATIENCE = 5.0
@@ -35,7 +36,12 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     program = os.fork()
     if program == 0:
-        become(job)
+        limits = {
+            resource.RLIMIT_DATA: job["memory"],
+            resource.RLIMIT_FSIZE: job["file"],
+            resource.RLIMIT_CORE: 0,
+        }
+        become(job["argv"], job["env"], job["folder"], limits)
     ended = watch(program, woken, job["processes"])
     end_all(program)
     os.write(2, json.dumps(ended).encode() + b"\n")
@@ -51,18 +57,14 @@ def read_line() -> bytes:
     return line
 
 
-def become(job: dict[str, Any]) -> None:
+def become(argv: list[str], env: dict[str, str], folder: str, limits: dict[int, int]) -> None:
     """In the new process: the program, within its limits."""
     said = os.dup(2)
     try:
         os.setsid()
         prctl(DIE_WITH_PARENT, signal.SIGKILL)
-        os.chdir(job["folder"])
-        for kind, most in (
-            (resource.RLIMIT_DATA, job["memory"]),
-            (resource.RLIMIT_FSIZE, job["file"]),
-            (resource.RLIMIT_CORE, 0),
-        ):
+        os.chdir(folder)
+        for kind, most in limits.items():
             hard = resource.getrlimit(kind)[1]
             held = most if hard == resource.RLIM_INFINITY else min(most, hard)
             resource.setrlimit(kind, (held, held))
@@ -70,34 +72,34 @@ def become(job: dict[str, Any]) -> None:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(1, 2)
-        os.execvpe(job["argv"][0], job["argv"], job["env"])
+        os.execvpe(argv[0], argv, env)
     except BaseException as error:
-        os.write(
-            said, json.dumps({"unable": getattr(error, "strerror", None) or str(error)}).encode() + b"\n"
-        )
+        why = getattr(error, "strerror", None) or str(error)
+        os.write(said, json.dumps({"unable": why}).encode() + b"\n")
     os._exit(127)
 
 
-def watch(program: int, woken: int, most: int) -> dict[str, Any]:
+def watch(program: int, woken: int, most: int) -> dict[str, int]:
     while True:
         for pid, status in reaped():
             if pid == program:
                 return {"code": os.waitstatus_to_exitcode(status)}
         ready, _, _ = select.select([0, woken], [], [], LOOK)
         if 0 in ready:
-            return {"stopped": True}
+            return {"stopped": 1}
         if woken in ready:
             os.read(woken, 512)
         if len(below()) > most:
-            return {"crowd": True}
+            return {"crowd": 1}
 
 
 def end_all(program: int) -> None:
     """Whoever is killed leaves its children to the guard, so the next round finds them."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    if not PROC:
         with suppress(OSError):
             os.killpg(program, signal.SIGKILL)
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         for pid in below():
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -121,7 +123,7 @@ def reaped() -> Iterator[tuple[int, int]]:
 def below() -> set[int]:
     """All processes under the guard, however far; none where there is no /proc."""
     parents = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+    for name in os.listdir("/proc") if PROC else ():
         if name.isdigit():
             with suppress(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
                 parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
