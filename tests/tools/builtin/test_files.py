@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from folkmoot.domain.builtins import Builtins, FileLimits
-from folkmoot.tools.builtin.change import Change, planned_change
+from folkmoot.domain.change import Change
+from folkmoot.tools.builtin.change import planned_change
 from tests.tools.builtin.using import Using
 
 
@@ -68,6 +69,15 @@ async def test_a_write_says_how_much_it_changed(using):
     assert new == "wrote notes/a.txt: +3 −0 lines, now 14 bytes"
     assert again == "wrote notes/a.txt: +2 −1 lines, now 17 bytes"
     assert (using.folder / "notes/a.txt").read_text() == "one\n2\nthree\nfour\n"
+
+
+async def test_a_write_that_is_repeated_after_a_crash_leaves_the_same_file(using):
+    for lines in ("+1 −0", "+0 −0"):
+        assert (
+            await using.text("files.write", path="a", content="x\n") == f"wrote a: {lines} lines, now 2 bytes"
+        )
+
+    assert (using.folder / "a").read_text() == "x\n"
 
 
 async def test_an_edit_replaces_the_one_place_that_is_meant(using):

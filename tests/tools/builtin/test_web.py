@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import tracemalloc
 
 import pytest
 from aiohttp import web
@@ -189,9 +190,13 @@ async def test_a_page_that_unpacks_to_more_than_it_may_is_cut(server):
     server.answers["/bad"] = lambda _: web.Response(body=b"no gzip", headers=headers)
     base = f"http://127.0.0.1:{server.port}"
 
+    tracemalloc.start()
     result = await Web(allowing(bytes=1_000)).fetch(f"{base}/")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
 
     assert result.text.endswith("\n" + "0" * 1_000)
+    assert most < 20_000_000, "it was unpacked before it was measured"
     assert "came packed as br" in await refused(Web(allowing()), f"{base}/br")
     assert "cannot be fetched" in await refused(Web(allowing()), f"{base}/bad")
 

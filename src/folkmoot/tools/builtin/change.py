@@ -7,23 +7,12 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from folkmoot.domain.value import Value
+from folkmoot.domain.change import Change
 from folkmoot.tools.builtin.folder import parts_of, read_file
 from folkmoot.tools.builtin.refused import Absent, Refused
 
 LARGEST_COMPARED = 2_000
 """Lines; of more, all that lie between the first and the last difference count as changed."""
-
-
-class Change(Value):
-    path: str
-    """In the working folder, without `.` and double slashes."""
-    added: int = 0
-    removed: int = 0
-
-    @property
-    def lines(self) -> int:
-        return self.added + self.removed
 
 
 def planned_change(arguments: Mapping[str, Any], folder: Path, largest: int = 10_000_000) -> Change:
