@@ -11,14 +11,14 @@ def files(declared, settings=PSP, **more):
 
 
 def test_tools_come_from_a_source_of_the_project_or_from_python(tmp_path):
-    found = loaded(tmp_path, files("tools: [psp, clock, files.read]"), tools=["clock", "files.read"])
+    found = loaded(tmp_path, files("tools: [psp, clock, disk.read]"), tools=["clock", "disk.read"])
 
-    assert found.graph.agents["a.ai"].tools == ("psp", "clock", "files.read")
+    assert found.graph.agents["a.ai"].tools == ("psp", "clock", "disk.read")
 
 
-@pytest.mark.parametrize("name", ["psp.refund", "files"])
+@pytest.mark.parametrize("name", ["psp.refund", "disk"])
 def test_one_tool_of_a_source_or_all_of_them_may_be_named(tmp_path, name):
-    found = loaded(tmp_path, files(f"tools: {name}"), tools=["files.read", "files.write"])
+    found = loaded(tmp_path, files(f"tools: {name}"), tools=["disk.read", "disk.write"])
 
     assert found.graph.agents["a.ai"].tools == (name,)
 
@@ -60,10 +60,10 @@ def test_a_source_that_is_wrong_is_not_missed_by_the_agents(tmp_path):
 
 def test_two_tools_of_one_name_on_the_wire_are_refused(tmp_path):
     """O-39."""
-    message = error(tmp_path, files("tools: [files.read, files__read]"), tools=["files.read", "files__read"])
+    message = error(tmp_path, files("tools: [disk.read, disk__read]"), tools=["disk.read", "disk__read"])
 
     assert message.startswith(
-        "a.ai:2:21: the tool 'files__read' is called 'files__read' by the model, and so is the tool"
+        "a.ai:2:20: the tool 'disk__read' is called 'disk__read' by the model, and so is the tool"
     )
 
 
@@ -127,3 +127,72 @@ def test_asking_cannot_be_replaced(tmp_path, brought, name):
     message = error(tmp_path, files(f"tools: [{name}]", settings), tools=given)
 
     assert message == f"a.ai:2:9: '{name}' is a tool of the runtime; give yours another name"
+
+
+@pytest.mark.parametrize("name", ["files", "files.read", "shell", "python", "web", "web.fetch"])
+def test_a_built_in_tool_needs_no_declaration(tmp_path, name):
+    """Issue 5."""
+    assert loaded(tmp_path, files(f"tools: [{name}]")).graph.agents["a.ai"].tools == (name,)
+
+
+@pytest.mark.parametrize("name", ["files", "shell", "python", "web"])
+def test_a_source_cannot_be_called_like_a_built_in_tool(tmp_path, name):
+    """Issue 5: whoever reads `tools: [shell]` must know which one is meant."""
+    message = error(tmp_path, files("description: x", PSP.replace("psp:", f"{name}:")))
+
+    assert f"a source of tools cannot be called '{name}'" in message
+
+
+def test_a_built_in_tool_cannot_be_replaced_from_python(tmp_path):
+    message = error(tmp_path, files("tools: [shell]"), tools=["shell"])
+
+    assert message == "a.ai:2:9: 'shell' is a tool of the runtime; give yours another name"
+
+
+def test_a_misspelt_built_in_tool_gets_a_hint(tmp_path):
+    message = error(tmp_path, files("tools: [files.raed]"))
+
+    assert message == "a.ai:2:9: there is no tool 'files.raed'; did you mean 'files.read'?"
+
+
+def test_a_built_in_tool_named_twice_is_refused(tmp_path):
+    """O-39."""
+    message = error(tmp_path, files("tools: [files, files.read]"))
+
+    assert "is called 'files__read' by the model, and so is" in message
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "..", "a/../..", "~/x", ".git/hooks", "x/.folkmoot"])
+def test_a_working_folder_lies_inside_the_project(tmp_path, folder):
+    """D-34."""
+    assert error(tmp_path, files(f"workDir: {folder}")) == (
+        f"a.ai:2:10: `workDir` cannot be {folder!r}; name a folder inside the project, relative to it"
+    )
+
+
+def test_the_limits_of_built_in_tools_are_settings(tmp_path):
+    settings = (
+        SETTINGS + "builtins: {shell: {time: 5s, env: [HOME]}, web: {allow: [10.0.0.0/8, a.example]}}\n"
+    )
+    found = loaded(tmp_path, files("tools: [shell]\nworkDir: out", settings)).graph
+
+    assert (found.settings.builtins.shell.time, found.settings.builtins.shell.env) == (5.0, ("HOME",))
+    assert found.settings.builtins.web.allow == ("10.0.0.0/8", "a.example")
+    assert found.agents["a.ai"].work_dir == "out"
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("web: {allow: [http://a.example]}", "'http://a.example' is no host, address or network"),
+        ("web: {allow: ['127.1']}", "'127.1' is no host, address or network"),
+        ("web: {allow: ['*']}", "'*' is no host, address or network"),
+        ("shell: {env: [A=b]}", "'A=b' is no name of an environment variable"),
+        ("python: {processes: 0}", "`builtins.python.processes`"),
+    ],
+)
+def test_a_wrong_limit_of_a_built_in_tool_is_an_error(tmp_path, said, message):
+    found = error(tmp_path, files("description: x", f"{SETTINGS}builtins: {{{said}}}\n"))
+
+    assert found.startswith("folkmoot.yaml:2:")
+    assert message in found

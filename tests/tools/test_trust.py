@@ -2,7 +2,8 @@
 
 import pytest
 
-from folkmoot.domain.settings import Provider, Settings, ToolSource
+from folkmoot.domain.builtins import Builtins, ProcessLimits, WebLimits
+from folkmoot.domain.settings import Orchestration, Provider, Settings, ToolSource
 from folkmoot.tools.trust import TrustStore, wishes
 
 
@@ -65,3 +66,29 @@ def test_a_broken_store_allows_nothing_and_is_replaced(project, store):
     store.allow(project, wishes(project, MODULE))
     assert not store.missing(project, wishes(project, MODULE))
     assert store.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_addresses_and_variables_beyond_the_usual_are_given_to_agents_only_after_trust(tmp_path):
+    """Issue 5: a project from elsewhere cannot open this machine's own services to its agents."""
+    builtins = Builtins(
+        web=WebLimits(allow=("127.0.0.1",)),
+        shell=ProcessLimits(env=("HOME",)),
+        python=ProcessLimits(env=("HOME",)),
+    )
+
+    assert [wish.text for wish in wishes(tmp_path, Settings(builtins=builtins))] == [
+        "let agents fetch from 127.0.0.1, public or not",
+        "give $HOME to the programs that agents run",
+    ]
+    assert wishes(tmp_path, Settings()) == []
+
+
+def test_called_agents_work_outside_of_the_project_only_after_trust(tmp_path):
+    """D-34."""
+
+    def wanted(work_dir):
+        settings = Settings(orchestration=Orchestration(sub_agent_work_dir=work_dir))
+        return [wish.text for wish in wishes(tmp_path, settings)]
+
+    assert wanted("/etc") == ["let agents that are called work in /etc"]
+    assert wanted("work") == wanted(str(tmp_path / "work")) == []

@@ -70,9 +70,11 @@ class Frontmatter(Options, forbid_unknown_fields=True):
     output: Output = Output()
     """What the agent reports."""
     tools: Names = ()
-    """Tools by name, as `folkmoot.yaml` or Python declares them."""
+    """Tools by name: built-in ones, and those that `folkmoot.yaml` or Python declares."""
     agents: References = ()
     """Agents offered as tools, each as `agent__<name>`."""
+    work_dir: str = ""
+    """The folder in which its tools work, relative to the project; absent: the project itself."""
     plugins: Names = ()
     """Reserved."""
     advisors: References = ()
@@ -153,6 +155,7 @@ class Agent(Value):
     tuning: Tuning = Tuning()
     models: tuple[ModelChoice, ...] = ()
     tools: tuple[str, ...] = ()
+    work_dir: str = ""
     agents: tuple[str, ...] = ()
     advisors: tuple[str, ...] = ()
     destinations: tuple[str, ...] = ()

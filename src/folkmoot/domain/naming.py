@@ -12,6 +12,18 @@ ASK_PARENT = "ask_parent"
 """The tool with which an agent asks the agent that called it; it needs such a caller beside the name."""
 QUESTIONS = (ASK_USER, ASK_PARENT)
 """The tools of the runtime that an agent file names."""
+BUILT_IN = (
+    "files.read",
+    "files.list",
+    "files.search",
+    "files.write",
+    "files.edit",
+    "shell",
+    "python",
+    "web.fetch",
+)
+"""The tools that come with the package, and that any agent has that names them."""
+BUILT_IN_SOURCES = frozenset(name.partition(".")[0] for name in BUILT_IN)
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Limits, Price
+from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.message import Access, Effect
 from folkmoot.domain.options import Contract, Options
 from folkmoot.domain.value import Value
@@ -136,6 +137,8 @@ class Settings(Value, forbid_unknown_fields=True):
     """Limits of every run."""
     limits: Limits = Limits()
     tools: dict[str, ToolSource] = {}
+    builtins: Builtins = Builtins()
+    """Limits of the tools that come with the package."""
     orchestration: Orchestration = Orchestration()
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()

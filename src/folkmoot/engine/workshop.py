@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.naming import QUESTIONS
+from folkmoot.domain.naming import BUILT_IN, QUESTIONS
 from folkmoot.engine.activation import Project
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import Identity, LocalEngine, drawn
@@ -21,7 +21,7 @@ from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.registry import Registry, load_module
+from folkmoot.tools.registry import Registry, load_module, meant
 
 if TYPE_CHECKING:
     from folkmoot.models.choose import ProviderModels
@@ -153,6 +153,7 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     for name, source in graph.settings.tools.items():
         if source.module:
             registry.add_source(name, source, load_module(folder / source.module, source.module))
+    _add_built_in(registry, graph, env)
     unknown = [
         Problem(
             file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
@@ -164,3 +165,16 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     if unknown:
         raise DeclarationError(unknown)
     return registry
+
+
+def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> None:
+    """Those that an agent names: a run is pinned to its tools, and not to what else a release brings."""
+    named = {
+        each for agent in graph.agents.values() for name in agent.tools for each in meant(name, BUILT_IN)
+    }
+    if named:
+        from folkmoot.tools.builtin.shelf import builtin_tools
+
+        for name, built_in in builtin_tools(graph.settings.builtins, env).items():
+            if name in named:
+                registry.add(name, built_in)

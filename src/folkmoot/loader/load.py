@@ -150,6 +150,7 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         tuning=options.tuning(project, draft),
         models=choices(named, draft, models, findings) if project.readable else (),
         tools=said.tools,
+        work_dir=said.work_dir,
         agents=draft.files("agent"),
         advisors=draft.files("advisor"),
         destinations=draft.files("route"),

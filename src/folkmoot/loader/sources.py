@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from folkmoot.domain.naming import BUILT_IN_SOURCES
 from folkmoot.domain.settings import Provider, ToolSource
 from folkmoot.loader.files import Misplaced, inside
 from folkmoot.loader.findings import Findings
@@ -18,7 +21,8 @@ _SOURCE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"))
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,47}")
-_OWN_NAMES = frozenset(("agent", "router", "team", "artifact"))
+_OWN_NAMES = BUILT_IN_SOURCES | {"agent", "router", "team", "artifact"}
+_HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
 
 
 def check_sources(root: Path, project: Project, findings: Findings) -> None:
@@ -26,7 +30,31 @@ def check_sources(root: Path, project: Project, findings: Findings) -> None:
         _check_provider(name, provider, root, project.node, findings)
     for name, source in project.settings.tools.items():
         _check_tools(name, source, root, project.node, findings)
+    _check_builtins(project, findings)
     check_storage(project, findings)
+
+
+def _check_builtins(project: Project, findings: Findings) -> None:
+    builtins = project.settings.builtins
+    for number, host in enumerate(builtins.web.allow):
+        if not _is_host(host):
+            findings.error(
+                place_of(project.node, ("builtins", "web", "allow", number)),
+                f"{short(host)} is no host, address or network; write `intranet.example`, `10.0.0.7` or `10.0.0.0/8`",
+            )
+    for tool, limits in (("shell", builtins.shell), ("python", builtins.python)):
+        for number, name in enumerate(limits.env):
+            if not _VARIABLE.fullmatch(name):
+                place = place_of(project.node, ("builtins", tool, "env", number))
+                findings.error(
+                    place, f"{short(name)} is no name of an environment variable; values never stand here"
+                )
+
+
+def _is_host(host: str) -> bool:
+    with suppress(ValueError):
+        return bool(ip_network(host, strict=False))
+    return bool(_HOST.fullmatch(host)) and not host.replace(".", "").isdigit()
 
 
 def check_storage(project: Project, findings: Findings) -> None:

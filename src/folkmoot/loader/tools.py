@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from folkmoot.domain.naming import QUESTIONS, agent_tool, wire_name
+from folkmoot.domain.naming import BUILT_IN, BUILT_IN_SOURCES, QUESTIONS, agent_tool, wire_name
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.findings import Findings, Place
@@ -33,16 +33,17 @@ def check_tools(
     """`given` are the tools that Python brings, by their names in files."""
     sources = keys(project.node, ("tools",))
     for number, name in enumerate(draft.declared.tools if project.readable else ()):
-        if name in QUESTIONS:
+        if name in QUESTIONS or name in BUILT_IN or name in BUILT_IN_SOURCES:
             if name in {*given, *sources}:
                 message = f"{short(name)} is a tool of the runtime; give yours another name"
                 findings.error(draft.at("tools", number), message)
         elif name not in given and name.partition(".")[0] not in sources and not _below(name, given):
             hint = (
-                near(name, {*sources, *given, *QUESTIONS})
+                near(name, {*sources, *given, *QUESTIONS, *BUILT_IN})
                 or "; declare it under `tools` in folkmoot.yaml or give it from Python"
             )
             findings.error(draft.at("tools", number), f"there is no tool {short(name)}{hint}")
+    _check_folder(draft, findings)
     seen = dict(RESERVED)
     for wire, called, place in _on_the_wire(draft, drafts, given):
         if before := seen.get(wire):
@@ -51,12 +52,19 @@ def check_tools(
         seen[wire] = called
 
 
+def _check_folder(draft: Draft, findings: Findings) -> None:
+    folder = draft.declared.work_dir
+    if folder.startswith(("/", "~")) or {"..", ".folkmoot", ".git"} & {*folder.split("/")}:
+        message = f"`workDir` cannot be {short(folder)}; name a folder inside the project, relative to it"
+        findings.error(draft.at("workDir"), message)
+
+
 def _on_the_wire(
     draft: Draft, drafts: Mapping[str, Draft], given: Collection[str]
 ) -> Iterator[tuple[str, str, Place]]:
     """Every tool by the name the model uses. What a module holds is known only when it is imported."""
     for number, name in enumerate(draft.declared.tools):
-        for each in sorted(_below(name, given)) or (name,):
+        for each in sorted(_below(name, {*given, *BUILT_IN})) or (name,):
             yield wire_name(each), f"the tool {short(each)}", draft.at("tools", number)
     for link in draft.links:
         if link.pattern == "agent" and (target := drafts.get(link.to)):

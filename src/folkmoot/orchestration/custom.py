@@ -50,6 +50,7 @@ def _made_up(run: Run, caller: Agent, definition: Definition | None) -> Agent:
         tuning=profile.tuning,
         models=profile.models,
         tools=caller.tools,
+        work_dir=caller.work_dir,
         agents=caller.agents,
     )
 

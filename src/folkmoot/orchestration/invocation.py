@@ -87,6 +87,11 @@ class Invocation(Value):
     def place(self) -> Place:
         return Place(span=self.span, session=self.session, agent=self.agent.id)
 
+    @property
+    def work_dir(self) -> str:
+        """What its file says lies within what those above it say."""
+        return "/".join(filter(None, (self.reach.work_dir, self.agent.work_dir)))
+
     def prompt(self, run: Run) -> str:
         return enveloped(self.original, self.blocks, seed=run.seed, span=self.span)
 

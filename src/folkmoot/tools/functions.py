@@ -10,7 +10,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints, overload
+from typing import Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
@@ -19,6 +19,7 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.ports import Site
 
+T = TypeVar("T")
 KEY = "idempotency_key"
 """A parameter of this name is not offered to the model; it gets the key of the call."""
 WORK_DIR = "work_dir"
@@ -75,12 +76,14 @@ class FunctionTool:
         if self._wants_key:
             arguments[KEY] = site.key
         if self._wants_dir:
-            await _in_thread(partial(work_dir.mkdir, parents=True, exist_ok=True))
+            await in_thread(partial(work_dir.mkdir, parents=True, exist_ok=True))
             arguments[WORK_DIR] = work_dir
         if self._is_async:
             result = await self.function(**arguments)
         else:
-            result = await _in_thread(partial(self.function, **arguments))
+            result = await in_thread(partial(self.function, **arguments))
+        if isinstance(result, ToolResult):
+            return result
         return ToolResult(text=result if isinstance(result, str) else msgspec.json.encode(result).decode())
 
 
@@ -113,10 +116,10 @@ def tool(
     return lambda function: FunctionTool(function, effect, access, asks)
 
 
-async def _in_thread(work: Callable[[], Any]) -> Any:
+async def in_thread(work: Callable[[], T]) -> T:
     """In a daemon thread: a call that hangs must not keep the process alive when its run has ended."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
+    done: asyncio.Future[T] = loop.create_future()
 
     def settle(result: Any, error: BaseException | None) -> None:
         if not done.done():

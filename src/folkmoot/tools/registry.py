@@ -30,12 +30,14 @@ class Registry:
     def names(self) -> list[str]:
         return list(self._tools)
 
+    def add(self, name: str, tool: Tool) -> None:
+        self._tools[name] = tool
+        self._on_wire[wire_name(name)] = tool
+
     def add_source(self, name: str, source: ToolSource, tools: Iterable[Tool]) -> None:
         """What the settings say of a source's effect and access holds for all its tools."""
         for tool in tools:
-            known = f"{name}.{tool.name}"
-            self._tools[known] = tool.under(source)
-            self._on_wire[wire_name(known)] = self._tools[known]
+            self.add(f"{name}.{tool.name}", tool.under(source))
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return tuple(self._spec(known) for name in names for known in meant(name, self._tools))
@@ -45,7 +47,16 @@ class Registry:
         return {name: self._spec(name) for name in self._tools}
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
-        return await self._on_wire[call.tool].call(call, site, self._folder / site.work_dir)
+        folder = self._folder / site.work_dir
+        if self._leads_out(site.work_dir):
+            return ToolResult(f"the working folder {site.work_dir!r} leads out of the project", failed=True)
+        return await self._on_wire[call.tool].call(call, site, folder)
+
+    def _leads_out(self, work_dir: str) -> bool:
+        """By a link, which a project from elsewhere may bring with it; an absolute folder was trusted by its name."""
+        if not work_dir or Path(work_dir).is_absolute():
+            return False
+        return not (self._folder / work_dir).resolve().is_relative_to(self._folder.resolve())
 
     def _spec(self, name: str) -> ToolSpec:
         """As a run is pinned to it: what is written and read back is the same to the last token of its size."""

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
 from folkmoot.domain.settings import Provider, Settings
 from folkmoot.domain.value import Value
@@ -30,7 +31,7 @@ def wishes(folder: Path, settings: Settings) -> list[Wish]:
     addresses = [
         _address(name, provider) for name, provider in settings.providers.items() if _foreign(provider)
     ]
-    return modules + addresses
+    return modules + addresses + _beyond(settings.builtins) + _elsewhere(folder, settings)
 
 
 class TrustStore:
@@ -60,6 +61,23 @@ class TrustStore:
         except (OSError, ValueError):
             return {}
         return known if isinstance(known, dict) else {}
+
+
+def _elsewhere(folder: Path, settings: Settings) -> list[Wish]:
+    work_dir = settings.orchestration.sub_agent_work_dir or ""
+    if (folder.resolve() / work_dir).is_relative_to(folder.resolve()):
+        return []
+    return [Wish(f"let agents that are called work in {work_dir}", f"folder {work_dir}")]
+
+
+def _beyond(builtins: Builtins) -> list[Wish]:
+    """Of the built-in tools only what lets them do more than everywhere."""
+    hosts, variables = builtins.web.allow, {*builtins.shell.env, *builtins.python.env}
+    closed = [Wish(f"let agents fetch from {host}, public or not", f"fetch {host}") for host in hosts]
+    given = [
+        Wish(f"give ${name} to the programs that agents run", f"env {name}") for name in sorted(variables)
+    ]
+    return closed + given
 
 
 def _name(folder: Path) -> str:

@@ -1,0 +1,9 @@
+"""What a built-in tool raises instead of doing something."""
+
+
+class Refused(Exception):
+    """It was not done. The model reads why, and what to do instead."""
+
+
+class Absent(Refused):
+    """There is no such file."""

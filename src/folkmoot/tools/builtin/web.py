@@ -1,0 +1,99 @@
+"""`web.fetch`: one page of the web as text."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import re
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from folkmoot.domain.builtins import WebLimits
+from folkmoot.domain.message import ToolResult
+from folkmoot.tools.builtin.addresses import refusal
+from folkmoot.tools.builtin.aside import aside
+from folkmoot.tools.builtin.refused import Refused
+
+if TYPE_CHECKING:
+    from yarl import URL
+
+    from folkmoot.tools.builtin.hop import Reply
+
+REDIRECTS = 5
+MOST_OF_A_FAILURE = 2_000
+"""Characters: nobody reads the whole page that says that there is none."""
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses of a host, as numbers."""
+_TEXT = re.compile(r"text/.*|application/(json|xml|javascript|.*\+json|.*\+xml)")
+_HTML = ("text/html", "application/xhtml+xml")
+_META = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w-]{1,40})""", re.IGNORECASE)
+_NO_CHARSETS = ("idna", "punycode", "raw_unicode_escape", "unicode_escape")
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+class Web:
+    def __init__(self, limits: WebLimits, resolve: Resolve = resolve) -> None:
+        self._limits = limits
+        self._resolve = resolve
+
+    async def fetch(self, url: str) -> ToolResult:
+        """Get a page of the web, http or https, and read its text."""
+        try:
+            async with asyncio.timeout(self._limits.time or None):
+                return await self._told(await self._follow(url))
+        except TimeoutError:
+            raise Refused(f"{url} took longer than {self._limits.time:g} s") from None
+
+    async def _follow(self, url: str) -> Reply:
+        # aiohttp takes its time to be imported, and most runs fetch nothing.
+        from folkmoot.tools.builtin.hop import get, parsed
+
+        target = parsed(url)
+        for _ in range(REDIRECTS + 1):
+            reply = await get(target, await self._addresses(target), self._limits.bytes)
+            if not reply.location:
+                return reply
+            target = parsed(reply.location, target)
+        raise Refused(f"{url} leads on to more than {REDIRECTS} other addresses")
+
+    async def _addresses(self, url: URL) -> Sequence[str]:
+        """Those to which the connection will be made, and to no other: a second look might find another one."""
+        host = url.host or ""
+        try:
+            addresses = await self._resolve(host, url.port or 0)
+        except (OSError, UnicodeError) as error:
+            raise Refused(f"the host {host!r} cannot be found: {error}") from None
+        for address in addresses:
+            if why := refusal(host, address, self._limits.allow):
+                raise Refused(f"{why}; `builtins.web.allow` in folkmoot.yaml could allow it")
+        return addresses
+
+    async def _told(self, reply: Reply) -> ToolResult:
+        type = reply.type or "application/octet-stream"
+        text = "[this is not text; it is not shown]"
+        if _TEXT.fullmatch(type):
+            text = _decoded(reply)
+        if type in _HTML:
+            made = await aside("page.py", text.encode("utf-8", "replace"), self._limits.time)
+            text = made.decode("utf-8", "replace")
+        more = "" if reply.whole else f", of which the first {len(reply.content):,} bytes were read"
+        head = f"{reply.url}\n{reply.status} {reply.reason}, {type}{more}\n"
+        if reply.status >= 400:
+            return ToolResult(text=f"{head}\n{text[:MOST_OF_A_FAILURE]}", failed=True)
+        return ToolResult(text=f"{head}\n{text}")
+
+
+def _decoded(reply: Reply) -> str:
+    """By the charset that the server names, that the page names, or UTF-8."""
+    meta = _META.search(reply.content[:2048])
+    for name in (reply.charset, meta[1].decode() if meta else ""):
+        with suppress(LookupError, ValueError):
+            if name and codecs.lookup(name).name not in _NO_CHARSETS:
+                return reply.content.decode(name, "replace")
+    return reply.content.decode("utf-8", "replace")
