@@ -14,8 +14,7 @@ from folkmoot.journal.files import make_durable_folder, sync_folder, write_durab
 
 _ID = re.compile(r"[0-9a-f]{64}")
 
-
-_REFRESH = 600.0
+REFRESH = 600.0
 """Seconds after which content that is kept again counts as new; sooner, a write would be wasted."""
 
 
@@ -38,7 +37,7 @@ def store_row(connection: sqlite3.Connection, id: str, content: bytes, at: float
     if len(content) <= LIMIT:
         connection.execute(
             "INSERT INTO artifact (id, content, kept) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-            f" kept = excluded.kept WHERE kept < excluded.kept - {_REFRESH}",
+            f" kept = excluded.kept WHERE kept < excluded.kept - {REFRESH}",
             (bytes.fromhex(id), content, at),
         )
 

@@ -3,12 +3,13 @@ that are encoded and wait for their place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from folkmoot.domain.entry import Draft
-from folkmoot.journal.codec import LIMIT, data_of, encode, hash_of
+from folkmoot.journal.codec import LIMIT, data_in, data_of, encode, hash_of
+from folkmoot.ports import Stored
 
 
 class Body(msgspec.Struct, frozen=True, gc=False):
@@ -25,16 +26,25 @@ class Body(msgspec.Struct, frozen=True, gc=False):
         return text[: -self.data_size - 1] if self.data else text
 
 
-Content = tuple[str, bytes, float]
-"""Its id, itself, and the Unix time at which it was kept."""
+class StoredBody(msgspec.Struct, frozen=True, gc=False):
+    """An entry that another journal wrote; `text` and `data` as they stand in the row."""
+
+    run_seq: int
+    type: str
+    id: str
+    text: bytes
+    data: bytes = b""
+
+
+Content = tuple[str, bytes]
+"""Its id and itself."""
 
 
 class Contents:
     """Contents go with the next job and cost no commit of their own. What was durable once is sent again too: it may
     have been swept since."""
 
-    def __init__(self, wall: Callable[[], float]) -> None:
-        self._wall = wall
+    def __init__(self) -> None:
         self._waiting: dict[str, bytes] = {}
         """Those that are not durable yet, by id."""
         self._unsent: list[Content] = []
@@ -44,7 +54,7 @@ class Contents:
         id = hash_of(content)
         if id not in self._waiting:
             self._waiting[id] = content
-            self._unsent.append((id, content, self._wall()))
+            self._unsent.append((id, content))
         return id
 
     def get(self, id: str) -> bytes | None:
@@ -56,6 +66,13 @@ class Contents:
         if len(text) <= LIMIT or len(data := data_of(draft)) <= LIMIT:
             return Body(draft, text)
         return Body(draft, text, bytes.fromhex(self.keep(data)), len(data))
+
+    def stored_body(self, entry: Stored) -> StoredBody:
+        data = data_in(entry.text) if len(entry.text) > LIMIT else b""
+        if len(data) <= LIMIT:
+            return StoredBody(entry.run_seq, entry.type, entry.id, entry.text)
+        text, id = entry.text[: -len(data) - 1], self.keep(data)
+        return StoredBody(entry.run_seq, entry.type, entry.id, text, bytes.fromhex(id))
 
     @property
     def unsent(self) -> bool:
@@ -70,5 +87,5 @@ class Contents:
         if not written:
             self._unsent += contents
             return
-        for id, _, _ in contents:
+        for id, _ in contents:
             del self._waiting[id]

@@ -18,7 +18,7 @@ import msgspec
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.contents import Body
+from folkmoot.journal.contents import Body, StoredBody
 from folkmoot.journal.expectation import check, is_live
 from folkmoot.journal.sweep import Unnamed, remove
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
@@ -26,16 +26,6 @@ from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 _ROWS = 64
 """Entries per statement. Each statement gives up the interpreter's lock and must queue for it again."""
 _REMEMBERED = 10_000
-
-
-class StoredBody(msgspec.Struct, frozen=True, gc=False):
-    """An entry that another journal wrote; `text` and `data` as they stand in the row."""
-
-    run_seq: int
-    type: str
-    id: str
-    text: bytes
-    data: bytes = b""
 
 
 class Ledger:

@@ -19,10 +19,9 @@ from typing import Any, Self
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
 from folkmoot.journal.chain import check_stream
-from folkmoot.journal.codec import LIMIT, data_in
 from folkmoot.journal.contents import Contents
 from folkmoot.journal.database import FILE, FOLDER, connect, connect_readonly, explain, make_folder
-from folkmoot.journal.ledger import Ledger, StoredBody
+from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.migrations import check_version, known_migrations, migrate
 from folkmoot.journal.news import News
 from folkmoot.journal.reader import Reader
@@ -55,7 +54,7 @@ class SqliteJournal:
         self._news = News()
         self._closed = False
         self._wall = wall
-        self._contents = Contents(wall)
+        self._contents = Contents()
 
     @classmethod
     def open(
@@ -166,8 +165,9 @@ class SqliteJournal:
         return self._reader.stored(query)
 
     async def restore(self, stream: str, entries: Sequence[Stored]) -> None:
+        self._check_writable()
         check_stream(stream, entries)
-        bodies = [self._stored_body(entry) for entry in entries]
+        bodies = [self._contents.stored_body(entry) for entry in entries]
         await self._write(lambda ledger: ledger.restore(stream, bodies))
 
     async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
@@ -197,14 +197,6 @@ class SqliteJournal:
                 await self._writer.close()
             self._reader.close()
 
-    def _stored_body(self, entry: Stored) -> StoredBody:
-        data = data_in(entry.text) if len(entry.text) > LIMIT else b""
-        if len(data) <= LIMIT:
-            return StoredBody(entry.run_seq, entry.type, entry.id, entry.text)
-        return StoredBody(
-            entry.run_seq, entry.type, entry.id, entry.text[: -len(data) - 1], bytes.fromhex(self.keep(data))
-        )
-
     async def _write(self, work: Callable[[Ledger], Any]) -> Any:
         return await self._submit(work)
 
@@ -212,7 +204,7 @@ class SqliteJournal:
         make_writer = self._check_writable()
         self._writer = self._writer or make_writer(self._settle)
         done = asyncio.get_running_loop().create_future()
-        self._writer.submit(Job(work, self._contents.hand_over(), done))
+        self._writer.submit(Job(work, self._contents.hand_over(), self._wall(), done))
         return done
 
     def _check_writable(self) -> Callable[[Settled], Writer]:

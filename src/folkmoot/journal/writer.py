@@ -41,16 +41,17 @@ _COMMIT_SIZE = 12_000
 
 
 class Job:
-    """Something to write, and the contents that must be durable no later, each with its id and the Unix time at
-    which it was kept; `done` learns what became of it."""
+    """Something to write, and the contents that must be durable no later, which count as kept at the
+    Unix time `at`; `done` learns what became of it."""
 
-    __slots__ = ("contents", "done", "outcome", "work", "written")
+    __slots__ = ("at", "contents", "done", "outcome", "work", "written")
 
     def __init__(
-        self, work: Callable[[Ledger], Any], contents: Sequence[Content], done: asyncio.Future[Any]
+        self, work: Callable[[Ledger], Any], contents: Sequence[Content], at: float, done: asyncio.Future[Any]
     ) -> None:
         self.work = work
         self.contents = contents
+        self.at = at
         self.done = done
         self.outcome: Any = None
         self.written = False
@@ -82,8 +83,8 @@ class Writer:
         """When the last commit in the event loop ended."""
         self._quick = True
         """So was the last commit."""
-        self._owed: dict[str, Content] = {}
-        """Contents that go into the next transaction."""
+        self._owed: dict[str, tuple[bytes, float]] = {}
+        """Contents that go into the next transaction, each with the time at which it was kept."""
         self._logged = 0
         self._broken: FolkmootError | None = None
 
@@ -180,12 +181,12 @@ class Writer:
         """The error, if nothing was written."""
         try:
             for job in jobs:
-                self._owed.update((content[0], content) for content in job.contents)
-            for id, content, _ in self._owed.values():
+                self._owed.update((id, (content, job.at)) for id, content in job.contents)
+            for id, (content, _) in self._owed.items():
                 store_file(self._path.parent, id, content)
             begin(self._connection, patience)
             self._ledger.begin()
-            for id, content, at in self._owed.values():
+            for id, (content, at) in self._owed.items():
                 store_row(self._connection, id, content, at)
                 confirm_file(self._path.parent, id, content, at)
                 self._logged += len(content)
@@ -226,4 +227,4 @@ class Writer:
 
 
 def _is_large(job: Job) -> bool:
-    return any(len(content) > LIMIT for _, content, _ in job.contents)
+    return any(len(content) > LIMIT for _, content in job.contents)

@@ -19,38 +19,15 @@ from folkmoot.journal.postgres.server import Server
 from folkmoot.ports import Epoch, Version
 from tests.journal.contract import ASKED, ENDED, ME, draft, first, read, said
 from tests.journal.postgres.cable import cable
+from tests.journal.postgres.locks import waits_for_a_lock
 from tests.journal.postgres.storm import Storm
 from tests.journal.test_processes import child, promised
-
-
-@pytest.fixture
-async def journal(storage):
-    journal = PostgresJournal(storage)
-    yield journal
-    await journal.close()
-
-
-@pytest.fixture
-async def other(storage):
-    """The journal of another process."""
-    journal = PostgresJournal(storage)
-    yield journal
-    await journal.close()
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Little patience."""
     monkeypatch.setattr(server, "PATIENCE", 0.3)
-
-
-async def waits_for_a_lock(postgres) -> None:
-    """Return when a session waits for one."""
-    async with asyncio.timeout(20):
-        while not await asyncio.to_thread(
-            postgres.query, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        ):
-            pass
 
 
 async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(

@@ -34,7 +34,8 @@ CREATE INDEX entry_of_list ON entry (seq) WHERE type LIKE 'run.%' OR type LIKE '
 
 CREATE TABLE artifact (
   id      bytea PRIMARY KEY,        -- SHA-256 of the content
-  content bytea NOT NULL
+  content bytea NOT NULL,
+  kept    double precision NOT NULL -- by moment(); what was kept just now may be named in a moment
 );
 
 CREATE TABLE post (
@@ -47,13 +48,13 @@ CREATE TABLE post (
 );
 CREATE INDEX post_of_run ON post (run) WHERE NOT taken;
 
--- Leases go by the clock of the server, which is the same for all hosts: Unix time.
+-- Leases and what is young go by the clock of the server, which is the same for all hosts: Unix time.
 CREATE FUNCTION moment() RETURNS double precision LANGUAGE sql VOLATILE
   AS 'SELECT extract(epoch FROM clock_timestamp())::double precision';
 
--- Adds entries to streams that still are as their writer knows them; for most transactions, that is all of it. Gives the position before the first, or no row if a stream or the schema has changed; then nothing was written.
+-- Adds entries to streams that still are as their writer knows them; for most transactions, that is all of it. Gives the position before the first, or no row if a stream or the schema has changed or an artifact is gone; then nothing was written.
 CREATE FUNCTION add(
-  release_known integer, names bytea[], epochs bigint[], ends bigint[],
+  release_known integer, artifacts bytea[], names bytea[], epochs bigint[], ends bigint[],
   streams bytea[], run_seqs bigint[], types text[], ids bytea[], texts bytea[], datas bytea[]
 ) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -65,7 +66,7 @@ BEGIN
     SELECT FROM unnest(names, epochs, ends) AS known (name, epoch, run_seq)
     WHERE (SELECT epoch FROM stream WHERE stream.name = known.name) IS DISTINCT FROM known.epoch
     OR (SELECT coalesce(max(entry.run_seq), 0) FROM entry WHERE stream = known.name) <> known.run_seq
-  ) THEN
+  ) OR (SELECT count(*) FROM artifact WHERE id = ANY(artifacts)) < cardinality(artifacts) THEN
     RETURN;
   END IF;
   INSERT INTO entry SELECT last + place, new.stream, new.run_seq, new.type, new.id, new.text, new.data

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.settings import Storage
 from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.journal.chain import check_stream
 from folkmoot.journal.contents import Contents
 from folkmoot.journal.news import News
 from folkmoot.journal.postgres.ledger import Ledger
@@ -21,7 +23,7 @@ from folkmoot.journal.postgres.listener import Listener
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Server
 from folkmoot.journal.postgres.writer import Job, Writer
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Version
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 
 _POLL = 1.0
 """Seconds until a follower looks by itself."""
@@ -37,7 +39,7 @@ class PostgresJournal:
         self._reader = Reader(server)
         self._writer = Writer(server, self._settle)
         self._listener = Listener(server, self._news.tell)
-        self._contents = Contents(lambda: 0.0)
+        self._contents = Contents()
         self._closed = False
 
     def append(
@@ -97,6 +99,30 @@ class PostgresJournal:
 
     async def take(self, post: Post) -> None:
         await self._submit([], lambda ledger: ledger.take(post))
+
+    def stored(self, query: Query) -> AsyncIterator[Stored]:
+        return self._reader.stored(query)
+
+    async def restore(self, stream: str, entries: Sequence[Stored]) -> None:
+        self._check_writable()
+        check_stream(stream, entries)
+        bodies = [self._contents.stored_body(entry) for entry in entries]
+        await self._submit([stream], lambda ledger: ledger.restore(stream, bodies))
+
+    async def prune(self, run: str, expected: Version, tombstone: Draft) -> int:
+        self._check_writable()
+        body = self._contents.body(run, tombstone)
+        removed: list[int] = await self._submit([run], lambda ledger: ledger.prune(run, expected, body))
+        return removed[0]
+
+    async def sweep(self, young: float) -> Swept:
+        """Looks for them without a lock, which takes long, and under the lock only at what was added since."""
+        self._check_writable()
+        found = await self._reader.unnamed(young)
+        swept: list[Swept] = []
+        for part in found.parts():
+            swept += await self._submit([], methodcaller("sweep", part))
+        return Swept(sum(each.artifacts for each in swept), sum(each.size for each in swept))
 
     async def close(self) -> None:
         """Write what was handed over, and hang up."""

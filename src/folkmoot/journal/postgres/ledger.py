@@ -9,21 +9,26 @@ database refuses them if a stream is no longer as it was left.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
-from folkmoot.errors import Held, WrongUse
+from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.contents import Body
+from folkmoot.journal.contents import Body, StoredBody
 from folkmoot.journal.expectation import check
+from folkmoot.journal.postgres import artifacts, statements
 from folkmoot.journal.postgres.migrations import LATEST
 from folkmoot.journal.postgres.server import Connection, Server
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Version
+from folkmoot.journal.postgres.statements import columns, select
+from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
 _REMEMBERED = 10_000
+_ROWS = 1_000
+"""Entries sent at a time."""
 
 
 class Ledger:
@@ -37,10 +42,13 @@ class Ledger:
     def _clear(self) -> None:
         self._ends: dict[str, int] = {}
         """Where each stream that gets entries ended when the transaction began."""
-        self._new: list[_New] = []
+        self._rows: list[_Row] = []
+        self._appended: list[tuple[int, list[Entry]]] = []
+        """Entries that have no position yet, with the number of rows before them."""
         self._moved: dict[str, _Stream] = {}
         self._posts: list[tuple[bytes, str, bytes, bytes]] = []
         self._taken: list[int] = []
+        self._removals: list[Callable[[Connection], Awaitable[None]]] = []
 
     def forget(self) -> None:
         """After a transaction that failed: nothing of it was written, but it was remembered."""
@@ -53,20 +61,20 @@ class Ledger:
     async def begin(self, connection: Connection) -> None:
         """Lock the head: from here to the end of the transaction nobody else writes."""
         await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        ((self._now,),) = await _select(connection, "SELECT moment() FROM head FOR UPDATE")
+        ((self._now,),) = await select(connection, "SELECT moment() FROM head FOR UPDATE")
 
     async def look(self, connection: Connection, streams: Iterable[str]) -> None:
         """Learn how these streams stand."""
         self.forget()
         await self._server.check_version(connection)
-        for name, owner, epoch, until, run_seq, id in await _select(
-            connection, _FIND, [*map(str.encode, streams)]
+        for name, owner, epoch, until, run_seq, id in await select(
+            connection, statements.FIND, [*map(str.encode, streams)]
         ):
             end = (run_seq, id.hex()) if id else (0, ORIGIN)
             self._streams[name.decode()] = _Stream(name.decode(), owner, epoch, until, *end)
 
     def append(self, name: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
-        """A list that is filled when the entries have their positions."""
+        """The entries get their positions when all is written."""
         stream = self._streams.get(name)
         if stream is None:
             check(name, expected, 0, None)
@@ -77,11 +85,38 @@ class Ledger:
             check(name, expected, stream.epoch, stream.run_seq)
         self._ends.setdefault(name, stream.run_seq)
         entries: list[Entry] = []
+        self._appended.append((len(self._rows), entries))
         for body in bodies:
             stream.run_seq += 1
             prev, (text, stream.id) = stream.id, seal(stream.id, stream.run_seq, body.text)
-            self._new.append(_New(entries, body, name, stream.run_seq, stream.id, prev, text))
+            entries.append(Entry(0, stream.run_seq, stream.id, prev, name, body.draft, text))
+            type, row = body.draft.event.type, body.row(text)
+            self._add(name, StoredBody(stream.run_seq, type, stream.id, row, body.data))
         return entries
+
+    def restore(self, name: str, bodies: Sequence[StoredBody]) -> None:
+        """Nobody owns what comes from elsewhere."""
+        if name in self._streams:
+            raise Conflict(f"there is already a run {name!r}")
+        end = bodies[-1]
+        self._streams[name] = self._moved[name] = _Stream(name, run_seq=end.run_seq, id=end.id)
+        self._ends[name] = 0
+        for body in bodies:
+            self._add(name, body)
+
+    def prune(self, run: str, expected: Version, tombstone: Body) -> list[int]:
+        """The list gets the number of entries that were removed."""
+        self._existing(run)
+        (kept,) = self.append(run, expected, [tombstone])
+        removed: list[int] = []
+        self._removals.append(partial(_remove_before, kept, removed))
+        return removed
+
+    def sweep(self, found: artifacts.Unnamed) -> list[Swept]:
+        """The list gets what was removed."""
+        swept: list[Swept] = []
+        self._removals.append(partial(artifacts.remove, found, swept))
+        return swept
 
     def claim(self, run: str, owners: tuple[str, str], lease: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
@@ -107,26 +142,27 @@ class Ledger:
     def take(self, post: Post) -> None:
         self._taken.append(post.id)
 
-    async def add(self, connection: Connection) -> int | None:
-        """Write entries, and nothing else, if their streams still stand as they are remembered. The position of the
-        last entry before them; None if nothing was written."""
-        if not self._new:
-            return None
-        known = [(name.encode(), self._streams[name].epoch, end) for name, end in self._ends.items()]
-        rows = await _select(connection, _ADD, LATEST, *_columns(known), *_columns(map(_row, self._new)))
-        return rows[0][0] if rows else None
+    async def add(self, connection: Connection, named: Iterable[str] = ()) -> int | None:
+        """Write entries, and nothing else, if their streams still stand as they are remembered and these artifacts are
+        there. The position of the last entry before them; None if nothing was written."""
+        return await self._insert(connection, named, self._rows) if self._rows else None
 
     async def write(self, connection: Connection) -> int:
         """Everything that was decided since `look`. Gives the position of the last entry before the new ones."""
         if self._moved:
-            await connection.execute(_MOVE, _columns(map(_stored, self._moved.values())))
+            await connection.execute(statements.MOVE, columns(map(_stored, self._moved.values()), 4))
         if self._posts:
-            await connection.execute(_POST, _columns(self._posts))
+            await connection.execute(statements.POST, columns(self._posts, 4))
         if self._taken:
-            await connection.execute("UPDATE post SET taken = true WHERE id = ANY(%s)", (self._taken,))
-        last = await self.add(connection)
-        assert last is not None or not self._new, "the streams were read under the lock"
-        return last or 0
+            await connection.execute(statements.TAKE, (self._taken,))
+        places = [
+            await self._insert(connection, (), self._rows[start : start + _ROWS], first=not start)
+            for start in range(0, len(self._rows), _ROWS)
+        ]
+        assert None not in places, "the streams were read under the lock"
+        for remove in self._removals:
+            await remove(connection)
+        return (places and places[0]) or 0
 
     async def find(self, connection: Connection) -> int | None:
         """Whether a commit of which nothing was heard has happened: the position before its first entry if so.
@@ -135,23 +171,35 @@ class Ledger:
         whoever does not find it writes under the same one: the server may not have noticed that its client is gone,
         still have to commit, and must then find that it comes too late.
         """
-        if self._new:
-            name, run_seq, _, id, *_ = _row(self._new[-1])
+        if self._rows:
+            name, run_seq, _, id, *_ = self._rows[-1]
             where = "stream = %s AND run_seq = %s AND id = %s"
-            rows = await _select(connection, f"SELECT seq FROM entry WHERE {where}", name, run_seq, id)
-            return rows[0][0] - len(self._new) if rows else None
+            rows = await select(connection, f"SELECT seq FROM entry WHERE {where}", name, run_seq, id)
+            return rows[0][0] - len(self._rows) if rows else None
         token = self._posts[-1][-1] if self._posts else b""
-        return 0 if await _select(connection, "SELECT 1 FROM post WHERE token = %s", token) else None
+        return 0 if await select(connection, "SELECT 1 FROM post WHERE token = %s", token) else None
 
     def settle(self, last: int) -> None:
         """After the commit: give the entries their positions."""
-        for seq, new in enumerate(self._new, last + 1):
-            new.entries.append(
-                Entry(seq, new.run_seq, new.id, new.prev, new.stream, new.body.draft, new.text)
-            )
+        for place, entries in self._appended:
+            entries[:] = [replace(entry, seq=seq) for seq, entry in enumerate(entries, last + place + 1)]
         self._clear()
         if len(self._streams) > _REMEMBERED:
             self._streams.clear()
+
+    def _add(self, name: str, body: StoredBody) -> None:
+        id, data = bytes.fromhex(body.id), body.data or None
+        self._rows.append((name.encode(), body.run_seq, body.type, id, body.text, data))
+
+    async def _insert(
+        self, connection: Connection, named: Iterable[str], rows: Sequence[_Row], *, first: bool = True
+    ) -> int | None:
+        """How the streams stand is looked at with the first rows: the others follow in the same transaction."""
+        ends = self._ends.items() if first else ()
+        known = [(name.encode(), self._streams[name].epoch, end) for name, end in ends]
+        ids = [*map(bytes.fromhex, named)]
+        found = await select(connection, statements.ADD, LATEST, ids, *columns(known, 3), *columns(rows, 6))
+        return found[0][0] if found else None
 
     def _existing(self, run: str) -> _Stream:
         if run not in self._streams:
@@ -168,45 +216,17 @@ class _Stream(msgspec.Struct):
     id: str = ORIGIN
 
 
-class _New(msgspec.Struct, gc=False):
-    """An entry that has its place in its stream, but none in the journal yet."""
-
-    entries: list[Entry]
-    body: Body
-    stream: str
-    run_seq: int
-    id: str
-    prev: str
-    text: bytes
-
-
-_ADD = """
-SELECT * FROM add(%s, %b::bytea[], %s::bigint[], %s::bigint[],
-  %b::bytea[], %s::bigint[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[])"""
-_FIND = """
-SELECT name, owner, epoch, until, run_seq, id FROM stream LEFT JOIN LATERAL
-  (SELECT run_seq, id FROM entry WHERE stream = name ORDER BY run_seq DESC LIMIT 1) AS last ON true
-WHERE name = ANY(%s)"""
-_MOVE = """
-INSERT INTO stream SELECT * FROM unnest(%b::bytea[], %s::text[], %s::bigint[], %s::float8[])
-ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = excluded.epoch, until = excluded.until"""
-_POST = """
-INSERT INTO post (run, kind, body, token) SELECT * FROM unnest(%b::bytea[], %s::text[], %b::bytea[], %b::bytea[])"""
-
-
-def _row(new: _New) -> tuple[object, ...]:
-    type, data = new.body.draft.event.type, new.body.data or None
-    return new.stream.encode(), new.run_seq, type, bytes.fromhex(new.id), new.body.row(new.text), data
+_Row = tuple[bytes, int, str, bytes, bytes, bytes | None]
 
 
 def _stored(stream: _Stream) -> tuple[object, ...]:
     return stream.name.encode(), stream.owner, stream.epoch, stream.until
 
 
-def _columns(rows: Iterable[Sequence[object]]) -> list[list[object]]:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-async def _select(connection: Connection, query: str, *values: object) -> Any:
-    cursor = await connection.cursor(binary=True).execute(query.encode(), values)
-    return await cursor.fetchall()
+async def _remove_before(kept: Entry, removed: list[int], connection: Connection) -> None:
+    run = kept.stream.encode()
+    gone = await connection.execute(
+        "DELETE FROM entry WHERE stream = %s AND run_seq < %s", (run, kept.run_seq)
+    )
+    removed.append(gone.rowcount)
+    await connection.execute("DELETE FROM post WHERE run = %s", (run,))

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import psycopg
 
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.journal.postgres import server as servers
 from folkmoot.journal.postgres.server import Connection, Server, is_passing
 
@@ -63,6 +63,9 @@ class Line:
         for pause in itertools.chain(_PAUSES, itertools.repeat(_PAUSES[-1])):
             try:
                 return await work(await self._connected())
+            except FolkmootError:
+                await self._drop()  # and with it whatever lock it holds
+                raise
             except (psycopg.Error, OSError) as error:
                 await self._drop()
                 if not is_passing(error) or not self._server.reached:

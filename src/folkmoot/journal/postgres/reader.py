@@ -13,10 +13,11 @@ from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.artifacts import sound
 from folkmoot.journal.chain import require_link
-from folkmoot.journal.codec import decode, place_of
+from folkmoot.journal.codec import to_entry
+from folkmoot.journal.postgres.artifacts import Unnamed, unnamed
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server
-from folkmoot.ports import Claim, Post, Query
+from folkmoot.ports import Claim, Post, Query, Stored
 
 _PAGE = 100
 _LISTED = "(type LIKE 'run.%%' OR type LIKE 'session.%%')"
@@ -33,16 +34,20 @@ class Reader:
         """What is durable now. A stream that is read whole must hang together: a gap is damage, no end."""
         linked = bool(query.stream) and not query.types and not query.newest_first
         before: Entry | None = None
+        async for stored in self.stored(query):
+            entry = to_entry(stored)
+            if linked and (before or not query.after):
+                require_link(before, entry)
+            yield entry
+            before = entry
+
+    async def stored(self, query: Query) -> AsyncIterator[Stored]:
         left = query.limit or sys.maxsize
         low, high = query.after, sys.maxsize
         while low < high:
             rows = await self._page(query, low, high, size := min(left, _PAGE))
             for *row, _ in rows:
-                entry = await self._entry(*row)
-                if linked and (before or not query.after):
-                    require_link(before, entry)
-                yield entry
-                before = entry
+                yield await self._stored(row)
             left -= len(rows)
             if len(rows) < size or not left:
                 return
@@ -85,7 +90,7 @@ class Reader:
             condition += " AND stream = %s"
             wanted.append(query.stream.encode())
         return await self._select(
-            "SELECT seq, stream, run_seq, id, text, data, (SELECT seq FROM head) AS last FROM entry"
+            "SELECT seq, stream, run_seq, type, id, text, data, (SELECT seq FROM head) AS last FROM entry"
             f" WHERE seq > %s AND seq <= %s{condition}"
             f" ORDER BY seq {'DESC' if query.newest_first else 'ASC'} LIMIT {size}",
             low,
@@ -93,18 +98,20 @@ class Reader:
             *wanted,
         )
 
-    async def _entry(
-        self, seq: int, name: bytes, run_seq: int, id: bytes, text: bytes, data: bytes | None
-    ) -> Entry:
-        stream = name.decode()
+    async def _stored(self, row: list[Any]) -> Stored:
+        seq, name, run_seq, type, id, text, data = row
+        fault = ""
         if data is not None:
             try:
                 text += await self.artifact(data.hex()) + b"}"
             except KeyError:
-                raise JournalDamaged(
-                    f"{place_of(seq, stream, run_seq)}: the artifact {data.hex()} with its data is missing"
-                ) from None
-        return decode(seq, stream, run_seq, id.hex(), text)
+                text, fault = b"", f"the artifact {data.hex()} with its data is missing"
+            except JournalDamaged as error:
+                text, fault = b"", str(error)
+        return Stored(seq, name.decode(errors="replace"), run_seq, type, id.hex(), text, fault)
+
+    async def unnamed(self, young: float) -> Unnamed:
+        return await unnamed(self._select, young)
 
     async def _select(self, statement: str, *values: object) -> list[Any]:
         async def select(connection: Connection) -> list[Any]:

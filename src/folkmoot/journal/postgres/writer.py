@@ -8,13 +8,14 @@ there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.journal.contents import Content
+from folkmoot.journal.postgres.artifacts import keep, portions
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server
@@ -49,6 +50,10 @@ class _Batch:
     @property
     def streams(self) -> list[str]:
         return [name for job in self.jobs for name in job.streams]
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        return {id: content for job in self.jobs for id, content in job.contents}
 
 
 class Writer:
@@ -85,10 +90,9 @@ class Writer:
 
     async def _perform(self, batch: _Batch) -> FolkmootError | None:
         """The error, if nothing was written or nobody knows whether it was."""
-        contents = {id: content for job in batch.jobs for id, content, _ in job.contents}
         try:
-            if contents:
-                await self._line.use(partial(_keep, contents))
+            for contents in portions(batch.contents):
+                await self._line.use(partial(keep, contents))
             await self._line.use(partial(self._transact, batch))
         # Whatever it is, those who wait must learn of it, and a task has no caller.
         except Exception as error:
@@ -110,6 +114,8 @@ class Writer:
                 last = await self._ledger.find(connection)
             if last is None:
                 batch.uncertain = False
+                for contents in portions(batch.contents):  # somebody may have swept since they were sent
+                    await keep(contents, connection)
                 await self._ledger.look(connection, batch.streams)
                 self._work(batch)
                 batch.uncertain = True
@@ -123,7 +129,7 @@ class Writer:
         if not self._work(batch):
             return None
         batch.uncertain = True
-        last = await self._ledger.add(connection)
+        last = await self._ledger.add(connection, batch.contents)
         batch.uncertain = False
         return last
 
@@ -135,13 +141,3 @@ class Writer:
             except FolkmootError as refusal:
                 job.outcome = refusal
         return not any(isinstance(job.outcome, FolkmootError) for job in batch.jobs)
-
-
-async def _keep(contents: Mapping[str, bytes], connection: Connection) -> None:
-    """Before the entries that name them; what nobody names does no harm. In order, so that no two wait for each
-    other."""
-    ids = sorted(contents)
-    await connection.execute(
-        "INSERT INTO artifact SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT DO NOTHING",
-        ([*map(bytes.fromhex, ids)], [contents[id] for id in ids]),
-    )
