@@ -21,6 +21,7 @@ from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
+from folkmoot.engine.making import Audience
 from folkmoot.engine.pins import pin_of
 from folkmoot.engine.workshop import Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
@@ -143,8 +144,8 @@ class Folkmoot:
         check_request(chosen, request)
         for pinned in (self._encoded, self._project.declared):
             self._journal.keep(pinned)  # it may have been swept with the last run that named it
-        attendance = Attendance(answer=answer, stay=wait)
-        return await self._engine.start(self._project, chosen.file, request, hear, attendance)
+        audience = _audience(hear, answer, wait=wait)
+        return await self._engine.start(self._project, chosen.file, request, audience)
 
     async def resume(
         self,
@@ -160,9 +161,9 @@ class Folkmoot:
         `with_current_files`: with those of this opening, from here on; that is recorded. Raises `WrongUse` if
         something that has begun does not fit them.
         """
-        attendance = Attendance(answer=answer, stay=wait)
         current = self._project if with_current_files else None
-        return await self._engine.resume(run_id, self._pinned, hear, attendance, current)
+        audience = _audience(hear, answer, wait=wait)
+        return await self._engine.resume(run_id, self._pinned, audience, current)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""
@@ -200,8 +201,7 @@ class Folkmoot:
             check_request(root, fork.request)
         begin = partial(begun, past, fork, project, self._engine.now)
         forked = await self._engine.adopt(begin)
-        attendance = Attendance(answer=answer, stay=wait)
-        return await self._engine.resume(forked, lambda *_: project, hear, attendance)
+        return await self._engine.resume(forked, lambda *_: project, _audience(hear, answer, wait=wait))
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         if graph_id == self._project.graph_id:
@@ -264,6 +264,10 @@ class Folkmoot:
     def agent(self, name: str) -> Agent:
         """An agent by its file or its id."""
         return find_agent(self.graph, name)
+
+
+def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
+    return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
 
 
 def find_agent(graph: Graph, name: str) -> Agent:

@@ -15,7 +15,10 @@ from folkmoot.domain.agent import Graph
 from folkmoot.domain.naming import QUESTIONS
 from folkmoot.engine.activation import Project
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.local import Identity, LocalEngine, drawn
+from folkmoot.engine.identity import Identity, drawn
+from folkmoot.engine.local import LocalEngine
+from folkmoot.engine.making import Placement
+from folkmoot.engine.owner import this_host
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
@@ -39,6 +42,8 @@ class Surroundings:
     """Gives each run its name and the seed of its randomness."""
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
+    place: Placement = field(default_factory=lambda: Placement(label=this_host()))
+    """Of working folders, where runs are shared with other hosts."""
 
 
 class Workshop:
@@ -91,7 +96,7 @@ class Workshop:
 
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
-        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers)
+        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place)
         self._engines.append(engine)
         return engine
 

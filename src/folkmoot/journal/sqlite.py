@@ -38,6 +38,7 @@ class SqliteJournal:
 
     artifacts = True
     """It holds what it names."""
+    shared = False
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class SqliteJournal:
         until = self._monotonic() + lease
         await self._write(lambda ledger: ledger.renew(claims, until))
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._write(lambda ledger: ledger.renew([claim], 0.0))
 
     async def claims(self) -> Sequence[Claim]:

@@ -37,6 +37,8 @@ class Server:
         """For people: without the password."""
         self.schema = f"folkmoot_{storage.project}"
         """Also the channel on which its followers hear of new entries."""
+        self.queue = f"folkmoot-queue_{storage.project}"
+        """The schema of what wakes workers, which is made by the first of them; no project's own can be called so."""
         self.reached = False
         """Whether there ever was a connection: who never reached it is told so at once."""
         self._readonly = readonly
@@ -61,10 +63,11 @@ class Server:
         try:
             await connection.execute(
                 sql.SQL(
-                    "SET search_path TO {schema}; SET client_encoding TO 'UTF8';"
+                    "SET search_path TO {schema}, {queue}; SET client_encoding TO 'UTF8';"
                     " SET lock_timeout TO {patience}; SET idle_in_transaction_session_timeout TO {stalled};"
                 ).format(
                     schema=sql.Identifier(self.schema),
+                    queue=sql.Identifier(self.queue),
                     patience=int(PATIENCE * 1000),
                     stalled=_STALLED * 1000,
                 )
