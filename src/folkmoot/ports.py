@@ -204,8 +204,9 @@ class Journal(Protocol):
     async def claims(self) -> Sequence[Claim]:
         """Who owns or last owned each run."""
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
-        """Leave something in a run's inbox without owning the run; if nobody owns it, a worker is woken."""
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
+        """Leave something in a run's inbox without owning the run. If nobody owns it a worker is woken, unless the
+        sender goes on with it."""
 
     async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
         """What lies in these inboxes and was not taken yet."""

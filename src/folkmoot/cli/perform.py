@@ -45,7 +45,7 @@ def perform(
     def attempt() -> Result:
         return run_interruptibly(
             _Performance(call, target, progress, run_id, pinned).to_its_end(begin),
-            first=lambda: progress.note("cancelling; once more to leave at once"),
+            first=lambda: progress.note("stopping; once more to leave at once"),
             second=progress.close,
         )
 

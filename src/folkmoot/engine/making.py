@@ -27,6 +27,19 @@ class Placement(Value):
     label: str = ""
     """Of the place where its working folders are: runs that used one elsewhere are left alone."""
     lease: float = LEASE
+    """Seconds without a sign of life after which others take its runs over."""
+
+
+class Shift(Value):
+    """How a worker works."""
+
+    place: Placement = Placement()
+    concurrency: int = 10
+    """Runs at once."""
+    grace: float = 10.0
+    """Seconds for calls under way to end after it was told to stop."""
+    rebuild: bool = False
+    """Forget all jobs first; they are made anew from the journal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -125,7 +125,7 @@ class MemoryJournal:
             if stream.epoch
         ]
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         self._open()
         self._stream(run)
         self._posted += 1

@@ -153,7 +153,7 @@ class SqliteJournal:
     async def claims(self) -> Sequence[Claim]:
         return self._reader.claims(self._monotonic())
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         await self._write(lambda ledger: ledger.post(run, kind, body))
 
     async def posts(self, runs: Sequence[str]) -> Sequence[Post]:

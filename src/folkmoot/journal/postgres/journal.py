@@ -97,8 +97,8 @@ class PostgresJournal:
     async def claims(self) -> Sequence[Claim]:
         return await self._reader.claims()
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
-        await self._submit([run], lambda ledger: ledger.post(run, kind, body))
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
+        await self._submit([run], lambda ledger: ledger.post(run, kind, body, wake=wake))
 
     async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
         return await self._reader.posts(runs)

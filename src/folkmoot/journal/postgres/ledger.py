@@ -151,8 +151,8 @@ class Ledger:
     def wake(self, runs: Sequence[str], later: float = 0.0) -> None:
         self._woken.update(dict.fromkeys(runs, later))
 
-    def post(self, run: str, kind: str, body: str) -> None:
-        if self._existing(run).until <= self._now:
+    def post(self, run: str, kind: str, body: str, *, wake: bool) -> None:
+        if self._existing(run).until <= self._now and wake:
             self.wake([run])
         self._posts.append((run.encode(), kind, body.encode(), os.urandom(16)))
 
