@@ -17,6 +17,7 @@ from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
 from folkmoot.journal.postgres.journal import PostgresJournal
 from tests.cli.conftest import SETTINGS, Program, wait_for
+from tests.postgres_server import PostgresServer
 
 TOOLS = '''
 import os
@@ -126,10 +127,7 @@ class Shop:
 
     def calls_made(self, number: int) -> None:
         """Return when tools were called so many times."""
-        deadline = time.monotonic() + 20
-        while len(self.done()) < number:
-            assert time.monotonic() < deadline, f"{number} calls never came: {self.done()}"
-            time.sleep(0.01)  # they happen in another process, which tells nobody
+        _soon(lambda: len(self.done()) >= number)
 
     def stops_taking_runs(self, worker: subprocess.Popen[str]) -> None:
         """Return when a worker has heard that it is to stop."""
@@ -148,6 +146,25 @@ class Shop:
                 os.close(os.open(opened, os.O_WRONLY | os.O_NONBLOCK))
             opened.unlink()
 
+    def wake(self, run: str) -> None:
+        async def woken() -> None:
+            journal = PostgresJournal(self.storage)
+            await journal.wake([run])
+            await journal.close()
+
+        asyncio.run(woken())
+
+    def no_job_left(self, server: PostgresServer) -> None:
+        _soon(lambda: not self._queues(server))
+
+    def has_job(self, server: PostgresServer, queue: str) -> None:
+        _soon(lambda: queue in self._queues(server))
+
+    def _queues(self, server: PostgresServer) -> list[str]:
+        """Of all jobs that wait."""
+        jobs = f'"folkmoot-queue_{self.storage.project}".procrastinate_jobs'
+        return [queue for (queue,) in server.query(f"SELECT queue_name FROM {jobs} WHERE status = 'todo'")]
+
     def close(self) -> None:
         for process in self._processes:
             if process.poll() is None:
@@ -163,3 +180,11 @@ class Shop:
                 await journal.close()
 
         return asyncio.run(worked())
+
+
+def _soon(happened: Callable[[], bool], seconds: float = 20.0) -> None:
+    """For what happens in another process that tells nobody."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)

@@ -58,10 +58,9 @@ def test_another_worker_takes_over_from_one_that_was_killed(shop):
     with shop.gate(turn=2):
         first = shop.worker()
         shop.calls_made(4)
+        second = shop.worker()
+        before = shop.done()
         os.kill(first.pid, signal.SIGKILL)
-    before = shop.done()
-
-    second = shop.worker()
     waiting = shop.until(run, "run.parked")
     (item,) = waiting[-1].event.waiting
     settled = shop.program("inbox", "settle", item, "done", "--text", "sent")
@@ -166,6 +165,32 @@ def test_a_run_is_cancelled_from_another_process(shop):
         shop.until(run, "run.cancelled")
 
 
+def test_the_doctor_looks_at_workers_and_at_runs_that_nobody_has(shop, postgres):
+    def found():
+        return {found["id"]: found for found in shop.program("doctor", "--json").json}
+
+    shop.write(SIMPLE)
+    shop.submit()
+    worker = shop.worker()
+    shop.no_job_left(postgres)
+    alive = found()
+    worker.send_signal(signal.SIGTERM)
+    ended(worker)
+    shop.submit(times=2)
+    queued = found()
+    postgres.query(f'TRUNCATE "folkmoot-queue_{shop.storage.project}".procrastinate_jobs CASCADE')
+    forsaken = found()
+
+    assert alive["workers"]["text"].startswith("1 worker alive")
+    assert (queued["workers"]["status"], queued["workers"]["text"]) == (
+        "warning",
+        "none is alive, 2 runs queued: start one with `folkmoot worker`",
+    )
+    assert "forsaken runs" not in queued
+    assert forsaken["forsaken runs"]["text"].startswith("2 runs without an owner or a job: ")
+    assert "Procrastinate 03." in forsaken["schemas"]["text"]
+
+
 def test_without_a_shared_journal_there_is_nothing_for_workers(folkmoot):
     folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
 
@@ -173,6 +198,47 @@ def test_without_a_shared_journal_there_is_nothing_for_workers(folkmoot):
 
     assert [done.code for done in refused] == [2, 2]
     assert all("set `storage.url`" in done.err for done in refused)
+
+
+def test_a_second_knock_for_a_run_that_is_held_changes_nothing(shop, postgres):
+    """Delivery is at least once; whose a run is says its claim."""
+    shop.write(SIMPLE)
+    with shop.gate():
+        workers = [shop.worker(), shop.worker()]
+        (run,) = shop.submit()
+        shop.calls_made(1)
+        for _ in workers:
+            shop.wake(run)
+            shop.no_job_left(postgres)
+    shop.ended([run])
+
+    assert len(shop.done()) == 1
+
+
+def test_a_run_that_used_a_working_folder_goes_on_only_there(shop, postgres):
+    """B-28: the folder is on one host."""
+    settings = "orchestration: {enable_agent_tool: true, auto_approve: true, sub_agent_work_dir: scratch}\n"
+    call = {"tool": "call_agent", "arguments": {"mission": "look", "specialist": "b"}}
+    script = {"a": [{"calls": [call]}, {"report": "fine"}], "b": [calls("look"), {"report": "seen"}]}
+    shop.write(script, settings=settings)
+    with shop.gate():
+        here = shop.worker("--label", "here")
+        (run,) = shop.submit()
+        shop.calls_made(1)
+        os.kill(here.pid, signal.SIGKILL)
+    there = shop.worker("--label", "there")
+    shop.has_job(postgres, "at:here")
+    shown = shop.program("runs", "show", run)
+    refused = shop.program("runs", "resume", run)
+
+    again = shop.worker("--label", "here")
+    shop.ended([run])
+
+    assert "waits for a worker with --label here" in shown.out
+    assert refused.code == 1
+    assert "leave it to a worker started there with --label here" in refused.err
+    assert {pid for _, pid, _ in shop.done()} == {str(here.pid), str(again.pid)}
+    assert there.poll() is None
 
 
 def test_jobs_that_are_lost_are_made_anew_from_the_journal(shop, postgres):

@@ -71,12 +71,11 @@ async def _work(call: Call, shift: Shift) -> None:
     around = Surroundings(place=shift.place)
     async with Folkmoot.open(call.folder, overrides=call.overrides, around=around) as moot:
         worker = moot.worker(shift)
-        worker.say = say
+        worker.say = lambda text: say(f"worker {os.getpid()}: {text}")
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
-        say(f"worker {os.getpid()} at {shift.place.label}: up to {shift.concurrency} runs at once")
         await worker.work()
-    say(f"worker {os.getpid()} has stopped")
+        worker.say("stopped")
 
 
 def _time(option: str, written: str) -> float:

@@ -35,8 +35,8 @@ VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).gl
 class Queue:
     """The jobs of one project, as one worker sees them."""
 
-    def __init__(self, storage: Storage, label: str) -> None:
-        self._server = Server(storage)
+    def __init__(self, storage: Storage, label: str, *, readonly: bool = False) -> None:
+        self._server = Server(storage, readonly=readonly)
         self._line = Line(self._server)
         self._jobs = JobManager(_Connector(self._line))
         self._queues = [QUEUE, queue_at(label)]
@@ -79,7 +79,7 @@ class Queue:
         """The runs that are to go on and that nobody is going on with: not held by a live process, not waiting for a
         person, and without a job."""
         names = [RunStarted.type, [end.type for end in RUN_ENDS], RunParked.type]
-        rows = await self._line.use(partial(_select, _UNFINISHED, [*names, self._floor]))
+        rows = await self._line.use(partial(select, _UNFINISHED, [*names, self._floor]))
         self._floor = rows[0]["floor"]
         return [
             row["run"]
@@ -103,29 +103,29 @@ class _Connector(BaseAsyncConnector):
         self._line = line
 
     async def execute_query_async(self, query: str, **arguments: Any) -> None:
-        await self._line.use(partial(_select, query, arguments))
+        await self._line.use(partial(select, query, arguments))
 
     async def execute_query_one_async(self, query: str, **arguments: Any) -> dict[str, Any]:
         rows = await self.execute_query_all_async(query, **arguments)
         return rows[0]
 
     async def execute_query_all_async(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
-        return await self._line.use(partial(_select, query, arguments))
+        return await self._line.use(partial(select, query, arguments))
 
 
-async def _select(query: str, values: Any, connection: Connection) -> list[dict[str, Any]]:
+async def select(query: str, values: Any, connection: Connection) -> list[dict[str, Any]]:
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(query.encode(), values)
     return await cursor.fetchall() if cursor.description else []
 
 
 async def _prepare(server: Server, anew: bool, connection: Connection) -> None:
-    if not anew and await _version(server, connection) == VERSION:
+    if not anew and await version_of(server, connection) == VERSION:
         return
     async with connection.transaction():
         # Freed with the end of the transaction, however that comes.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (server.queue,))
-        version = await _version(server, connection)
+        version = await version_of(server, connection)
         if version > VERSION:
             raise OperationFailed(
                 f"{server.name}: the jobs are kept by a newer Procrastinate ({version}, here it is {VERSION});"
@@ -137,9 +137,9 @@ async def _prepare(server: Server, anew: bool, connection: Connection) -> None:
             await connection.execute(SchemaManager.get_schema().encode())
 
 
-async def _version(server: Server, connection: Connection) -> str:
+async def version_of(server: Server, connection: Connection) -> str:
     """Of the tables; empty if some are missing."""
-    (row,) = await _select(_VERSION, [server.queue], connection)
+    (row,) = await select(_VERSION, [server.queue], connection)
     return str(row["version"] or "") if row["tables"] == len(_TABLES) else ""
 
 

@@ -49,6 +49,7 @@ class Worker:
         """Until `stop` is called and every run has ended or is left to others."""
         await self._queue.prepare(anew=self._shift.rebuild)
         await self._sweep()
+        self.say(f"at {self._shift.place.label}, up to {self._shift.concurrency} runs at once")
         duties = [asyncio.ensure_future(duty) for duty in (self._take_runs(), self._sweep_for_ever())]
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:

@@ -84,9 +84,9 @@ class Server:
         self.reached = True
         return connection
 
-    async def check_version(self, connection: Connection) -> None:
+    async def check_version(self, connection: Connection) -> int:
         """Another process may have brought the schema to a newer release meanwhile."""
-        await check_version(connection, self.schema, self.name)
+        return await check_version(connection, self.schema, self.name)
 
     def explain(self, error: Exception) -> FolkmootError:
         """What an error means for the journal."""
@@ -98,15 +98,6 @@ class Server:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             text += "; the user needs the right to create a schema in this database, or to use the project's"
         return OperationFailed(f"{self.name}: {text}")
-
-
-async def weaknesses(storage: Storage) -> list[str]:
-    """Settings of the server under which a power cut can lose what was acknowledged."""
-    async with await Server(storage, readonly=True).connect() as connection:
-        cursor = await connection.execute(
-            "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'"
-        )
-        return [str(name) for (name,) in await cursor.fetchall()]
 
 
 def is_passing(error: Exception) -> bool:
