@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from chaos.person import Person
 from chaos.project import Model, identity, tools
@@ -45,17 +46,24 @@ class Plan:
     before: Callable[[SqliteJournal], None] = lambda journal: None
     """Done to the journal first: a fault that is to be found, a patience that tests can wait for."""
 
+    async def live(self, says: int) -> None:
+        await _run_all(self, says)
+
+
+class Livable(Protocol):
+    async def live(self, says: int) -> None:
+        """`says` is the pipe for its promises."""
+
 
 class Life:
     """The process from outside."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Livable) -> None:
         self._hear, says = os.pipe()
         waits, self._release = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._hear)
-            os.close(self._release)
+            _forget_all_but(waits, says)
             os.read(waits, 1)
             _live(plan, says)
         os.close(says)
@@ -76,25 +84,34 @@ class Life:
     def over(self, seconds: float = 60.0) -> str:
         """Everything it said, when it is over. Raises `TimeoutError` if it does not end: then it is stuck."""
         deadline = time.monotonic() + seconds
-        os.set_blocking(self._hear, False)
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
-            self._listen()
+            self.listen()
             if time.monotonic() > deadline:
                 self.kill()
                 os.waitpid(self.pid, 0)
                 raise TimeoutError(f"process {self.pid} did not end within {seconds:.0f} s")
             time.sleep(0.001)
-        while self._listen():
+        while self.listen():
             pass
         os.close(self._hear)
         return self._said.decode()
 
-    def _listen(self) -> bytes:
+    def listen(self) -> bytes:
+        """What it said since; it cannot go on when nobody listens for too long."""
+        os.set_blocking(self._hear, False)
         with suppress(BlockingIOError):
             heard = os.read(self._hear, 1 << 20)
             self._said += heard
             return heard
         return b""
+
+
+def _forget_all_but(*kept: int) -> None:
+    """What a forked process holds open of its parent's would keep others from seeing that the parent let go."""
+    for file in list(Path("/proc/self/fd").iterdir()):
+        if int(file.name) > 2 and int(file.name) not in kept:
+            with suppress(OSError):
+                os.close(int(file.name))
 
 
 def promises(said: str) -> set[tuple[int, str]]:
@@ -119,16 +136,21 @@ class Promising(SqliteJournal):
         return done
 
     def _promise(self, done: asyncio.Future[Sequence[Entry]]) -> None:
-        if not done.cancelled() and not done.exception():
-            os.write(self.says, "".join(f"{entry.seq} {entry.id}\n" for entry in done.result()).encode())
+        promise(self.says, done)
 
 
-def _live(plan: Plan, says: int) -> None:
+def promise(says: int, done: asyncio.Future[Sequence[Entry]]) -> None:
+    """Say what was acknowledged."""
+    if not done.cancelled() and not done.exception():
+        os.write(says, "".join(f"{entry.seq} {entry.id}\n" for entry in done.result()).encode())
+
+
+def _live(plan: Livable, says: int) -> None:
     """Never returns."""
     code = 1
     try:
         gc.freeze()
-        asyncio.run(_run_all(plan, says))
+        asyncio.run(plan.live(says))
         os.write(says, b"ended\n")
         code = 0
     except FolkmootError as error:

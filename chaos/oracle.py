@@ -24,7 +24,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.ports import Query
+from folkmoot.ports import Journal, Query
 from folkmoot.views.result import Result
 from folkmoot.views.runs import RunRow
 
@@ -53,6 +53,11 @@ async def _read(folder: Path) -> Book:
         journal = SqliteJournal.open(folder, time.monotonic)
     except FolkmootError as error:
         return Book((), (), [f"it cannot be opened: {error}"])
+    return await read_journal(journal)
+
+
+async def read_journal(journal: Journal) -> Book:
+    """All of it, then close it."""
     entries: list[Entry] = []
     try:
         found = (await verify(journal)).faults

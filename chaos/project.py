@@ -13,7 +13,7 @@ import msgspec
 
 from folkmoot import ScriptedModel, tool
 from folkmoot.domain.message import Answer
-from folkmoot.engine.local import Identity
+from folkmoot.engine.identity import Identity
 from folkmoot.ports import Hear, Request
 from folkmoot.tools.functions import FunctionTool
 

@@ -1,4 +1,4 @@
-"""What happens when things go wrong: `./dev chaos [kills] [writes] [power] [faults] [load]`, all by default.
+"""What happens when things go wrong: `./dev chaos [SCENE…]`, all by default.
 
 Each scene prints its figures; the exit code is 1 if any of them found a fault. `--seed` repeats a run, `--short` is the
 form that the tests use, `--planted` plants a fault that the power cuts must find.
@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chaos import strace
+from chaos.crowd import crowd
 from chaos.faults import suffer_faults
 from chaos.kills import kill_at_random
 from chaos.load import load
 from chaos.power import PLANTED, cut_power
+from chaos.workers import Tally, crash_servers, disturb_workers
 from chaos.writes import kill_at_writes
 
 P99_MS, MEGABYTES = 50.0, 400.0
@@ -64,7 +66,7 @@ def _play(name: str, scene: Scene, options: argparse.Namespace) -> int:
     count = options.count or (scene.short if options.short else scene.most)
     figures, faults = scene.play(count, options.seed)
     print(
-        f"{name:7} {scene.about}: {figures}; {len(faults)} faults; {time.monotonic() - began:.0f} s",
+        f"{name:8} {scene.about}: {figures}; {len(faults)} faults; {time.monotonic() - began:.0f} s",
         flush=True,
     )
     for fault in faults[:SHOWN]:
@@ -121,12 +123,43 @@ def _load(count: int, seed: int) -> Found:
     return Found(figures, missed)
 
 
+def _workers(count: int, seed: int) -> Found:
+    tally = disturb_workers(count, seed)
+    kills, stops, handovers, _ = tally.done.values()
+    counted = f"{kills} killed, {stops} stopped for longer than their lease, {handovers} sent home"
+    return Found(f"{counted}, {_shared(tally)}", tally.faults)
+
+
+def _postgres(count: int, seed: int) -> Found:
+    tally = crash_servers(count, seed)
+    return Found(f"{tally.done['crashes']} crashes, {_shared(tally)}", tally.faults)
+
+
+def _shared(tally: Tally) -> str:
+    return (
+        f"{tally.runs} runs ended once, {tally.promises} acknowledged entries all there, {tally.repeated_keyed} calls"
+        f" repeated under the same key, {tally.in_doubt} put before a person"
+    )
+
+
+def _crowd(count: int, seed: int) -> Found:
+    got = crowd(count)
+    figures = (
+        f"{count} runs, {got.steps} steps in {got.seconds:.1f} s, CPU per step: worker {got.worker_ms:.2f} ms,"
+        f" server {got.server_ms:.2f} ms"
+    )
+    return Found(figures, [f"{got.failed} runs did not complete"] if got.failed else [])
+
+
 SCENES = {
     "kills": Scene("kill -9 at random over all patterns", _kills, 1_000, 60),
     "writes": Scene("kill -9 at each system call that writes", _writes, 1_000, 12, traces=True),
     "power": Scene("power cuts", _power, 2_000, 100, traces=True),
     "faults": Scene("faults of the disk and its neighbours", _faults, 10, 1, traces=True),
     "load": Scene("many runs at once", _load, 1_000, 100),
+    "workers": Scene("workers killed, stopped, sent home", _workers, 200, 10),
+    "postgres": Scene("the server killed under load", _postgres, 20, 2),
+    "crowd": Scene("many runs at once in one worker", _crowd, 200, 20),
 }
 
 

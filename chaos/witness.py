@@ -21,6 +21,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 MOMENT = 0.003
 """Seconds."""
+ROUNDS = 100
+"""Of the event loop, in which everything is read that was sent before."""
 
 
 class Seen(NamedTuple):
@@ -81,10 +83,11 @@ def witness() -> Iterator[int]:
         yield int(process.stdout.readline())
 
 
-def tell(port: int, *, forget: bool = False) -> list[Seen]:
-    """Everything seen since it last forgot. It waits for what the dead had sent before they died."""
+def tell(port: int, *, forget: bool = False, now: bool = False) -> list[Seen]:
+    """Everything seen since it last forgot. It waits for what the dead had sent before they died; `now` does not wait
+    for those who live."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
-        line.sendall(b"forget\n" if forget else b"tell\n")
+        line.sendall(b"forget\n" if forget else b"now\n" if now else b"tell\n")
         with line.makefile("rb") as answer:
             return [Seen(*seen) for seen in json.loads(answer.readline())]
 
@@ -100,11 +103,15 @@ class _Witness:
         self._reporting += 1
         try:
             while line := await reader.readline():
-                if line in (b"tell\n", b"forget\n"):
+                if line in (b"tell\n", b"forget\n", b"now\n"):
                     self._reporting -= reporting
                     reporting = False
-                    async with self._quiet:
-                        await self._quiet.wait_for(lambda: not self._reporting)
+                    if line == b"now\n":
+                        for _ in range(ROUNDS):
+                            await asyncio.sleep(0)
+                    else:
+                        async with self._quiet:
+                            await self._quiet.wait_for(lambda: not self._reporting)
                     writer.write(json.dumps(self._seen).encode() + b"\n")
                     self._seen = [] if line == b"forget\n" else self._seen
                 elif line.endswith(b"\n"):

@@ -11,7 +11,7 @@ from typing import Any
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, Surroundings
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
-from folkmoot.engine.local import Identity
+from folkmoot.engine.identity import Identity
 from folkmoot.ports import Journal, Query
 
 SETTINGS = """

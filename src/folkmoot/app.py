@@ -13,7 +13,7 @@ import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.events import RunStarted
+from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.item import Item, Reply
 from folkmoot.engine.activation import Project
@@ -21,8 +21,9 @@ from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
+from folkmoot.engine.making import Audience, Shift
 from folkmoot.engine.pins import pin_of
-from folkmoot.engine.workshop import Surroundings, Workshop, as_tools
+from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
@@ -35,6 +36,7 @@ from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 
 if TYPE_CHECKING:
     from folkmoot.engine.replay import Replayed
+    from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
 
@@ -77,6 +79,7 @@ class Folkmoot:
         self._admitted: set[str] = set()
         self._encoded = encoded(loaded.graph)
         self._project = workshop.project(loaded.graph, journal.keep(self._encoded))
+        self._pinned_projects = {self._project.graph_id: self._project}
 
     @classmethod
     @asynccontextmanager
@@ -136,15 +139,20 @@ class Folkmoot:
         `answer` is asked what agents want to know or need approved. Without it the run parks when all that is
         left of it waits for someone; with `wait` it waits for what others say to its inbox.
         """
-        chosen = self.agent(agent)
+        chosen = self._admit(agent, request)
+        audience = _audience(hear, answer, wait=wait)
+        return await self._engine.start(self._project, chosen.file, request, audience)
+
+    def _admit(self, name: str, request: str) -> Agent:
+        """Refuse what cannot run; see that what a run is pinned to is kept."""
+        chosen = self.agent(name)
         if chosen.file not in self._admitted:
             admit(self.graph, chosen, self._workshop.missing_key)
             self._admitted.add(chosen.file)
         check_request(chosen, request)
         for pinned in (self._encoded, self._project.declared):
             self._journal.keep(pinned)  # it may have been swept with the last run that named it
-        attendance = Attendance(answer=answer, stay=wait)
-        return await self._engine.start(self._project, chosen.file, request, hear, attendance)
+        return chosen
 
     async def resume(
         self,
@@ -160,9 +168,20 @@ class Folkmoot:
         `with_current_files`: with those of this opening, from here on; that is recorded. Raises `WrongUse` if
         something that has begun does not fit them.
         """
-        attendance = Attendance(answer=answer, stay=wait)
         current = self._project if with_current_files else None
-        return await self._engine.resume(run_id, self._pinned, hear, attendance, current)
+        audience = _audience(hear, answer, wait=wait)
+        return await self._engine.resume(run_id, self._pinned, audience, current)
+
+    async def submit(self, agent: str, request: str) -> str:
+        """Leave a run to the workers of a shared installation. Its id, when it is sure that one will take it."""
+        if not self._journal.shared:
+            raise WrongUse(NOT_SHARED)
+        chosen = self._admit(agent, request)
+        return await self._engine.submit(self._project, chosen, request)
+
+    def worker(self, shift: Shift) -> Worker:
+        """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
+        return self._workshop.worker(self._engine, self._pinned, shift)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""
@@ -200,13 +219,14 @@ class Folkmoot:
             check_request(root, fork.request)
         begin = partial(begun, past, fork, project, self._engine.now)
         forked = await self._engine.adopt(begin)
-        attendance = Attendance(answer=answer, stay=wait)
-        return await self._engine.resume(forked, lambda *_: project, hear, attendance)
+        return await self._engine.resume(forked, lambda *_: project, _audience(hear, answer, wait=wait))
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
-        if graph_id == self._project.graph_id:
-            return self._project
-        return self._workshop.project(msgspec.json.decode(graph, type=Graph), graph_id)
+        """Made once: a worker stays, and meets the same files again."""
+        if graph_id not in self._pinned_projects:
+            decoded = msgspec.json.decode(graph, type=Graph)
+            self._pinned_projects[graph_id] = self._workshop.project(decoded, graph_id)
+        return self._pinned_projects[graph_id]
 
     def _changed(self, graph: Graph, fork: Fork) -> Graph:
         from folkmoot.loader.models import choice_named
@@ -242,9 +262,19 @@ class Folkmoot:
 
     async def result(self, run_id: str) -> Result:
         """The result of a run so far, whoever runs it."""
-        rows = {row.run_id: row for row in await self.runs()}
-        past = await self._engine.past(run_id)
-        return Result(run_id, past, live=run_id in rows and rows[run_id].status == "running")
+        rows = {row.run_id: row.status for row in await self.runs()}
+        return Result(run_id, await self._engine.past(run_id), unended=rows.get(run_id, "interrupted"))
+
+    async def followed(self, run_id: str, *, wait: bool = False) -> Result:
+        """The result of a run that others run, as soon as it has ended or waits for someone; with `wait`, not before
+        it has ended."""
+        ends = RUN_ENDS if wait else (*RUN_ENDS, RunParked)
+        past = [entry async for entry in self.events(run_id)]
+        if past and not isinstance(past[-1].event, ends):
+            async for entry in self.events(run_id, follow=True, after=past[-1].seq):
+                if isinstance(entry.event, ends):
+                    break
+        return await self.result(run_id)
 
     async def runs(self) -> list[RunRow]:
         """All runs of this project, newest first."""
@@ -266,6 +296,10 @@ class Folkmoot:
         return find_agent(self.graph, name)
 
 
+def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
+    return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
+
+
 def find_agent(graph: Graph, name: str) -> Agent:
     """By its file or its id."""
     plain = name.removeprefix("./")
@@ -282,13 +316,18 @@ def find_agent(graph: Graph, name: str) -> Agent:
 async def run_list(journal: Journal) -> list[RunRow]:
     from folkmoot.engine.owner import is_gone
 
-    live = {claim.run for claim in await journal.claims() if claim.live and not is_gone(claim.owner)}
+    under_way = {}
+    for claim in await journal.claims():
+        if not claim.owner:
+            under_way[claim.run] = "queued"
+        elif claim.live and not is_gone(claim.owner):
+            under_way[claim.run] = "running"
     types = (
         *("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", "run.pruned"),
         *DECISIONS,
     )
     entries = [entry async for entry in journal.read(Query(types=types))]
-    return run_rows(entries, live)
+    return run_rows(entries, under_way)
 
 
 async def _pinned(journal: Journal, run_id: str) -> Loaded:

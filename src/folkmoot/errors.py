@@ -8,6 +8,8 @@ FolkmootError
     ├── ModelFailed       one attempt at a model did not give an answer
     ├── StaleOwner        somebody else owns this run by now
     ├── Held              a run is in the hands of another live process
+    ├── HandedOver        this process left a run to another
+    ├── Elsewhere         a run goes on only where its working folder is
     ├── Conflict          a shared stream moved on; read again and retry
     ├── JournalDamaged    the journal does not read back as it was written
     └── JournalTooNew     a newer release wrote this journal
@@ -88,6 +90,23 @@ class Held(OperationFailed):
     def __init__(self, run: str, owner: str) -> None:
         self.owner = owner
         super().__init__(f"run {run!r} is in the hands of {owner}; wait for it or cancel the run")
+
+
+class HandedOver(OperationFailed):
+    """This process is stopping and has left a run to whoever comes next."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"run {run!r} was left to another worker")
+
+
+class Elsewhere(OperationFailed):
+    """A run has used a working folder, and that is not here."""
+
+    def __init__(self, run: str, label: str) -> None:
+        super().__init__(
+            f"run {run!r} has used a working folder and goes on only where that is:"
+            f" leave it to a worker started there with --label {label}"
+        )
 
 
 class Conflict(OperationFailed):

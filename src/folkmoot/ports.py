@@ -96,6 +96,7 @@ class NewRun(Value):
     """Expect that the stream does not exist; it then belongs to `owner` with epoch 1."""
 
     owner: str
+    """Empty: nobody's yet, and a worker is woken to take it."""
     lease: float
     """Seconds."""
 
@@ -164,6 +165,10 @@ class Swept(Value):
 
 
 class Journal(Protocol):
+    @property
+    def shared(self) -> bool:
+        """Whether workers on any host may go on with its runs, and are woken for it."""
+
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
     ) -> asyncio.Future[Sequence[Entry]]:
@@ -193,14 +198,15 @@ class Journal(Protocol):
 
     async def renew(self, claims: Sequence[Claim], lease: float) -> None: ...
 
-    async def release(self, claim: Claim) -> None:
-        """Let go at once, so that the next claim need not wait."""
+    async def release(self, claim: Claim, *, wake: bool = False) -> None:
+        """Let go at once, so that the next claim need not wait. `wake`: and leave the run to a worker."""
 
     async def claims(self) -> Sequence[Claim]:
         """Who owns or last owned each run."""
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
-        """Leave something in a run's inbox without owning the run."""
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
+        """Leave something in a run's inbox without owning the run. If nobody owns it a worker is woken, unless the
+        sender goes on with it."""
 
     async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
         """What lies in these inboxes and was not taken yet."""

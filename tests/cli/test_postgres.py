@@ -76,16 +76,20 @@ def test_the_doctor_looks_at_the_server(shared, postgres):
     shared.write({"a": "description: a"}, {"a": [{"report": "fine"}]}, SETTINGS + shared.storage)
     shared("run", "a.ai", "x")
 
-    (healthy,) = [found for found in shared("doctor", "--json").json if found["id"] == "journal"]
+    healthy = {found["id"]: found for found in shared("doctor", "--json").json}
     postgres.query("ALTER SYSTEM SET full_page_writes TO off")
     postgres.query("SELECT pg_reload_conf()")
     while postgres.query("SHOW full_page_writes") != [("off",)]:
         pass
-    (weak,) = [found for found in shared("doctor", "--json").json if found["id"] == "journal"]
+    (weak,) = [found for found in shared("doctor", "--json").json if found["id"] == "durability"]
     postgres.query("ALTER SYSTEM RESET full_page_writes")
     postgres.query("SELECT pg_reload_conf()")
 
-    assert healthy["text"].startswith("1 run in postgresql://")
+    assert healthy["journal"]["text"].startswith("1 run in postgresql://")
+    assert healthy["server"]["text"].startswith("PostgreSQL 1")
+    assert healthy["schemas"]["text"] == "journal 1, no worker has been there yet"
+    assert {found["status"] for found in healthy.values()} <= {"ok", "warning"}
+    assert healthy["clocks"]["status"] == healthy["durability"]["status"] == "ok"
     assert (weak["status"], weak["text"]) == (
         "warning",
         "full_page_writes of the server is off: a power cut can lose what was acknowledged",

@@ -316,7 +316,7 @@ def test_the_second_ctrl_c_leaves_at_once_and_the_run_is_interrupted(folkmoot):
     process = folkmoot.started("run", "a.ai", "x")
     wait_for(process.stderr, "a calls t__stubborn")
     process.send_signal(signal.SIGINT)
-    wait_for(process.stderr, "cancelling")
+    wait_for(process.stderr, "stopping")
 
     assert interrupted(process).code == 130
     assert folkmoot("runs", "list", "--json").json[0]["status"] == "interrupted"

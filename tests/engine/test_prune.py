@@ -9,7 +9,7 @@ from folkmoot.app import run_list
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import RunPruned
 from folkmoot.engine import prune as pruning
-from folkmoot.engine.local import Identity
+from folkmoot.engine.identity import Identity
 from folkmoot.engine.prune import prunable, prune
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal

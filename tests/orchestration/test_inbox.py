@@ -345,10 +345,10 @@ async def test_an_answer_left_while_the_run_was_parking_is_not_lost(desk):
     at = desk({"desk": "tools: [pay]"}, {"desk": [{"calls": [PAY]}, "ok"]}, tools=[till.tool])
     release = at.journal.release
 
-    async def release_late(claim):
+    async def release_late(claim, **more):
         (item,) = await open_items(at)
         await reply(at, item.approve())
-        await release(claim)
+        await release(claim, **more)
 
     at.journal.release = release_late
     async with at.open() as moot:
@@ -366,7 +366,7 @@ async def test_an_answer_that_comes_while_the_end_is_being_written_is_not_lost(d
     def append_late(stream, expected, drafts):
         written = append(stream, expected, drafts)
         if drafts[-1].event.type == "run.parked":
-            inbox = moot._engine._live["run-1"][0].run.inbox
+            inbox = moot._engine._holding.activation("run-1").run.inbox
             inbox.take(inbox.items[drafts[-1].event.waiting[0]].approve())
         return written
 

@@ -1,6 +1,6 @@
 """The first thing that two runs did otherwise, in words."""
 
-from folkmoot.engine.local import Identity
+from folkmoot.engine.identity import Identity
 from folkmoot.views.difference import difference
 from tests.test_resume import PATTERNS, SAID, look
 

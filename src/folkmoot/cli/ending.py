@@ -40,7 +40,7 @@ def exit_code(result: Result) -> int:
     match result.status:
         case "completed":
             return 0
-        case "cancelled":
+        case "cancelled" | "running" | "queued":  # the latter: who followed it was interrupted
             return INTERRUPTED
         case "waiting":
             return 6

@@ -11,15 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
-
-import msgspec
 
 from folkmoot import __version__
 from folkmoot.app import run_list
 from folkmoot.cli.amounts import counted
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.check import checked
+from folkmoot.cli.finding import Finding
 from folkmoot.cli.output import console
 from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.trust import missing_trust
@@ -33,12 +31,6 @@ from folkmoot.models.choose import key_variable
 
 _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""
-
-
-class Finding(msgspec.Struct, frozen=True):
-    id: str
-    status: Literal["ok", "warning", "failed"]
-    text: str
 
 
 def examine(call: Call) -> list[Finding]:
@@ -79,7 +71,7 @@ def _project(call: Call) -> Iterator[Finding]:
         yield Finding("project", "ok", f"{folder}, {counted(len(loaded.graph.agents), 'agent')}")
         yield from _keys(loaded.graph)
         yield _trust(call)
-    yield _journal(folder)
+    yield from _journal(folder)
     yield from _git(folder)
 
 
@@ -104,34 +96,34 @@ def _trust(call: Call) -> Finding:
     return Finding("trust", "warning", f"the project wants to {wants}: see `folkmoot trust`")
 
 
-def _journal(folder: Path) -> Finding:
+def _journal(folder: Path) -> Iterator[Finding]:
     try:
         storage = storage_of(folder, os.environ)
-        if storage.url is not None:
-            return asyncio.run(_shared_journal(folder, storage))
+        if storage.url is None:
+            yield _local_journal(folder)
+        else:
+            yield from _shared_journal(folder, storage)
     except FolkmootError as error:
-        return Finding("journal", "failed", str(error))
+        yield Finding("journal", "failed", str(error))
+
+
+def _local_journal(folder: Path) -> Finding:
     if not has_run(folder):
         writable = os.access(folder, os.W_OK)
         text = "nothing has run yet" if writable else f"{folder} is not writable: nothing can run"
         return Finding("journal", "ok" if writable else "failed", text)
-    try:
-        runs = asyncio.run(_read_journal(folder))
-    except FolkmootError as error:
-        return Finding("journal", "failed", str(error))
+    runs = asyncio.run(_read_journal(folder))
     if not os.access(folder / FOLDER, os.W_OK):
         return Finding("journal", "failed", f"{folder / FOLDER} is not writable: nothing can run")
     return Finding("journal", "ok", f"{counted(runs, 'run')}, readable and writable")
 
 
-async def _shared_journal(folder: Path, storage: Storage) -> Finding:
-    runs = await _read_journal(folder)  # first: it says what is missing to read it at all
-    from folkmoot.journal.postgres.server import weaknesses
+def _shared_journal(folder: Path, storage: Storage) -> Iterator[Finding]:
+    runs = asyncio.run(_read_journal(folder))  # first: it says what is missing to read it at all
+    from folkmoot.cli.shared import examine_shared
 
-    if weak := await weaknesses(storage):
-        text = f"{' and '.join(weak)} of the server is off: a power cut can lose what was acknowledged"
-        return Finding("journal", "warning", text)
-    return Finding("journal", "ok", f"{counted(runs, 'run')} in {storage.shown}, project {storage.project!r}")
+    yield Finding("journal", "ok", f"{counted(runs, 'run')} in {storage.shown}, project {storage.project!r}")
+    yield from examine_shared(storage)
 
 
 async def _read_journal(folder: Path) -> int:

@@ -196,13 +196,17 @@ def _say(call: Call, id: str, reply: Callable[[Item, str], Reply], resume: bool,
     from folkmoot.cli.records import called
     from folkmoot.cli.runs import go_on
 
-    item, owner = finished(_left(call.folder, id, lambda item: reply(item, this_user())))
+    item, owner, shared = finished(
+        _left(call.folder, id, lambda item: reply(item, this_user()), wake=not resume)
+    )
     if resume and not owner:
         return go_on(call, item.run, as_json=as_json, quiet=False, wait=False)
     if as_json:
         write_json({"id": item.id, "status": "recorded", "runId": item.run, "heldBy": owner or None})
     elif owner:
         say(f"recorded; {called(owner)} goes on with run {item.run}")
+    elif shared:
+        say(f"recorded; a worker goes on with run {item.run}; without one: folkmoot runs resume {item.run}")
     else:
         say(f"recorded; to go on: folkmoot runs resume {item.run}")
     return 0
@@ -226,8 +230,11 @@ async def _found(folder: Path, id: str) -> Item:
         return await find_item(journal, id)
 
 
-async def _left(folder: Path, id: str, reply: Callable[[Item], Reply]) -> tuple[Item, str]:
-    """The item, and who holds its run after the answer was left: whoever lets go from then on finds it."""
+async def _left(
+    folder: Path, id: str, reply: Callable[[Item], Reply], *, wake: bool
+) -> tuple[Item, str, bool]:
+    """The item, and who holds its run after the answer was left: whoever lets go from then on finds it. And whether
+    there may be workers."""
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.inbox import find_item, leave, withdrawn
@@ -235,7 +242,7 @@ async def _left(folder: Path, id: str, reply: Callable[[Item], Reply]) -> tuple[
 
     async with opened(folder, readonly=False) as journal:
         said = reply(await find_item(journal, id))
-        item = await leave(journal, said)
+        item = await leave(journal, said, wake=wake)
         if said.word == "revoke":
             await withdrawn(journal, item, SystemClock().sleep)
-        return item, await holder(journal, item.run)
+        return item, await holder(journal, item.run), journal.shared

@@ -28,6 +28,7 @@ from folkmoot.cli import (
     streams,
     trust,
     verify,
+    worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.failure import report_failure
@@ -68,6 +69,7 @@ app.command()(verify.verify)
 app.add_typer(journal.app, name="journal")
 app.command()(graph.graph)
 app.command()(trust.trust)
+app.command()(worker.worker)
 app.command()(doctor.doctor)
 
 

@@ -19,6 +19,7 @@ Cell = str | tuple[str, str]
 STYLES = {
     "completed": "green",
     "running": "cyan",
+    "queued": "cyan",
     "waiting": "magenta",
     "failed": "bold red",
     "cancelled": "yellow",

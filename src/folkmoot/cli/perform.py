@@ -15,7 +15,7 @@ from folkmoot.cli.interrupt import run_interruptibly
 from folkmoot.cli.progress import Progress, choose_progress
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.engine.local import Identity, drawn
+from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import Untrusted
 from folkmoot.orchestration.inbox import Answerer
@@ -45,7 +45,7 @@ def perform(
     def attempt() -> Result:
         return run_interruptibly(
             _Performance(call, target, progress, run_id, pinned).to_its_end(begin),
-            first=lambda: progress.note("cancelling; once more to leave at once"),
+            first=lambda: progress.note("stopping; once more to leave at once"),
             second=progress.close,
         )
 

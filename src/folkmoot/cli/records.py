@@ -91,7 +91,7 @@ class Record(msgspec.Struct, frozen=True):
     @property
     def unended(self) -> str:
         """What a session of this run is that has no end."""
-        return self.row.status if self.row.status in ("running", "waiting") else "interrupted"
+        return self.row.status if self.row.status in ("running", "queued", "waiting") else "interrupted"
 
 
 async def read_record(folder: Path, name: str, bundle: Path | None = None) -> Record:
@@ -106,7 +106,7 @@ async def read_record(folder: Path, name: str, bundle: Path | None = None) -> Re
         except JournalDamaged as error:
             damage = str(error)
         owner = await holder(journal, row.run_id) if row.status == "running" else ""
-        result = Result(row.run_id, drafts, live=row.status == "running")
+        result = Result(row.run_id, drafts, unended=row.status)
         return Record(row, drafts, result, owner, damage)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from folkmoot.views.result import Result
 
 
-def run(
+def run(  # noqa: PLR0913  # because every option is a parameter
     context: typer.Context,
     agent: Annotated[
         str,
@@ -35,19 +35,27 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
     wait: Wait = False,
+    queue: Annotated[
+        bool,
+        typer.Option(
+            "--queue",
+            help="Leave it to a worker and print its id; with --wait or --json, follow it to its end.",
+        ),
+    ] = False,
 ) -> int:
     """Run an agent and print its final report.
 
     The report stands alone on stdout, the progress on stderr. Ctrl-C cancels the run, a second one leaves at
     once. The exit code is 0 if all is well, 1 if the run failed, 2 for wrong use, 3 if a tool server did not
     start, 4 if a file or setting is wrong, 5 if an answer broke its schema, 6 if it waits for a person, 130
-    if it was cancelled.
+    if it was cancelled. A run that is left to a worker with --queue is not cancelled by Ctrl-C, only left.
 
     \b
     Examples:
       folkmoot run front-desk.ai "I was charged twice."
       git diff | folkmoot run review.ai > review.md
       folkmoot run front-desk.ai "Where is my order?" --json --set maxTurns=3
+      folkmoot run front-desk.ai "I was charged twice." --queue
     """
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
@@ -57,7 +65,10 @@ def run(
     request = _request(text, agent)
     began = time.monotonic()
     _refuse_early(call, target, request)
-    result = perform(call, target, _beginning(target.agent, request, quiet=quiet, wait=wait), quiet=quiet)
+    if queue and not wait and not as_json:
+        return _leave_to_workers(call, target, request)
+    begin = (_following if queue else _beginning)(target.agent, request, quiet=quiet, wait=wait)
+    result = perform(call, target, begin, quiet=quiet)
     return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
 
@@ -90,6 +101,29 @@ def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
         return moot.run(agent, request, hear=hear, answer=answer, wait=wait)
 
     return begin
+
+
+def _following(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
+    async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
+        return await moot.followed(await moot.submit(agent, request), wait=wait)
+
+    return begin
+
+
+def _leave_to_workers(call: Call, target: Target, request: str) -> int:
+    from folkmoot.app import Folkmoot
+    from folkmoot.cli.call import finished
+    from folkmoot.cli.output import say, write
+
+    async def submitted() -> str:
+        only = target.agent if target.alone else None
+        async with Folkmoot.open(target.folder, overrides=call.overrides, only=only) as moot:
+            return await moot.submit(target.agent, request)
+
+    run_id = finished(submitted())
+    write(run_id)
+    say(f"left to the workers; folkmoot runs show {run_id}", "dim")
+    return 0
 
 
 def _request(text: str | None, agent: str) -> str:

@@ -187,7 +187,7 @@ def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, curre
             f"run {run_id} is in the hands of {called(record.owner)}; wait for it, or stop it with:"
             f" folkmoot runs cancel {run_id}"
         )
-    if result.status in ("interrupted", "waiting"):
+    if result.status in ("interrupted", "queued", "waiting"):
         target = Target(folder=call.folder, agent=record.row.agent)
         try:
             result = perform(

@@ -12,6 +12,7 @@ from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
+from folkmoot.engine.pins import bound_to
 from folkmoot.views.outline import outline
 
 
@@ -26,6 +27,7 @@ def as_document(record: Record) -> dict[str, Any]:
         "startedAt": record.row.started_at,
         "endedAt": record.row.ended_at,
         "heldBy": record.owner or None,
+        "boundTo": bound_to(record.drafts) or None,
         "journal": journal,
     }
 
@@ -64,6 +66,10 @@ def _write_holder(record: Record) -> None:
     row = record.row
     if record.owner:
         write(f"  held by  {called(record.owner)}")
+    elif label := bound_to(record.drafts) if row.status in ("queued", "interrupted") else "":
+        write(f"  held by  nobody; it has used a working folder and waits for a worker with --label {label}")
+    elif row.status == "queued":
+        write("  held by  nobody; the next worker that has room takes it: see `folkmoot doctor`")
     elif row.status == "interrupted":
         write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
     elif row.status == "waiting":

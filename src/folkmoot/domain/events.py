@@ -65,6 +65,14 @@ class RunParked(Event):
     waiting: tuple[str, ...]
 
 
+class RunBound(Event):
+    """The run has begun to use a working folder, and goes on only where that is."""
+
+    type = "run.bound"
+    label: str
+    """Of the workers there."""
+
+
 class RunPruned(Event):
     """What happened in the run was removed to save room. Its chain ends here: `prev` is the run's last hash."""
 

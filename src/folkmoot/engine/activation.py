@@ -17,7 +17,7 @@ from folkmoot.domain.events import (
     SystemError,
 )
 from folkmoot.engine.takeover import end_sessions
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place
@@ -50,13 +50,17 @@ class Activation:
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
         self._stopping = ""
         self._abandoned = False
+        self._leaving = False
         self.parked = False
         """Whether it ended because all that was left of the run waits for someone."""
         self._task: asyncio.Task[object] | None = None
         self._over: asyncio.Future[None] | None = None
 
     async def to_its_end(self) -> None:
-        """Return when the run has ended or parked, durably. Cancelling the caller cancels the run first."""
+        """Return when the run has ended or parked, durably. Cancelling the caller cancels the run first.
+
+        Raises `HandedOver` when it was left to another process before that.
+        """
         self._task = asyncio.current_task()
         self.run.log.when_lost = self._abandon
         try:
@@ -84,6 +88,18 @@ class Activation:
         self.run.log.flush()
         self._task.cancel()
 
+    def hand_over(self, *, at_once: bool) -> None:
+        """Leave the run to another process: nothing new begins, what is under way is waited for, or cut off at once.
+
+        Neither is a cancellation, and neither leaves a trace in the journal.
+        """
+        if self._task is None or self._stopping:
+            return
+        self._leaving = True
+        self.run.inbox.close()
+        if at_once:
+            self.run.log.close(HandedOver(self.run.id))
+
     def _abandon(self) -> None:
         """Nothing can be recorded any more, so nothing may go on; who waits for a person would do so for ever."""
         if self._task and not self._stopping:
@@ -99,6 +115,9 @@ class Activation:
         try:
             outcome = await run_root(self.run, self._started.agent, self._started.request)
         except Parked:
+            if self._leaving:
+                await self.run.log.settle()
+                raise HandedOver(self.run.id) from None
             return RunParked(waiting=self.run.inbox.open_ids)
         except asyncio.CancelledError:
             if self._abandoned and self._task and self.run.log.lost:

@@ -43,11 +43,11 @@ async def find_item(journal: Journal, id: str) -> Item:
     raise WrongUse(f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does")
 
 
-async def leave(journal: Journal, reply: Reply) -> Item:
+async def leave(journal: Journal, reply: Reply, *, wake: bool = True) -> Item:
     """Leave an answer in the inbox of its run. Raises `WrongUse` if it comes too late: the first one counts."""
     item = await find_item(journal, reply.id)
     decided(item, reply)
-    await journal.post(item.run, ANSWER, msgspec.json.encode(reply).decode())
+    await journal.post(item.run, ANSWER, msgspec.json.encode(reply).decode(), wake=wake)
     for post in await journal.posts([item.run]):
         first = read_reply(post)
         if first and first.id == reply.id and (first.word == "revoke") == (reply.word == "revoke"):

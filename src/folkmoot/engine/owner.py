@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import uuid
 from functools import cache
@@ -11,9 +12,18 @@ from pathlib import Path
 
 from folkmoot.ports import Journal
 
+LABEL = 36
+"""Characters of a label."""
+
 
 def this_process() -> str:
     return f"{_here()}/{os.getpid()}/{_started(os.getpid())}/{os.urandom(4).hex()}"
+
+
+def this_host() -> str:
+    """As a label: short enough for a name in PostgreSQL."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())
+    return name if len(name) <= LABEL else f"{name[: LABEL - 9]}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
 def host_of(owner: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RouterSelected, RunStarted, SessionStarted
+from folkmoot.domain.events import RouterSelected, RunBound, RunStarted, SessionStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.activation import Project
@@ -18,6 +18,11 @@ def pin_of(past: Sequence[Draft]) -> RunStarted | RunRepinned:
     """What the run is pinned to now."""
     pins = [draft.event for draft in past if isinstance(draft.event, RunStarted | RunRepinned)]
     return pins[-1]
+
+
+def bound_to(past: Sequence[Draft]) -> str:
+    """The label of the place where the run's working folder is; empty if it has used none."""
+    return next((draft.event.label for draft in past if isinstance(draft.event, RunBound)), "")
 
 
 def check_fit(past: Sequence[Draft], new: Graph) -> None:

@@ -13,6 +13,7 @@ from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import ApprovalExpired
 from folkmoot.domain.message import ToolSpec
 from folkmoot.engine.fork import AskingTools
+from folkmoot.engine.pins import bound_to
 from folkmoot.engine.record import Record
 from folkmoot.engine.recorded import RecordedCache, RecordedClock, RecordedLedger
 from folkmoot.journal.memory import MemoryJournal
@@ -91,6 +92,7 @@ class Stage:
             inbox=self._inbox(log),
             chats=chats,
             evidence=evidence,
+            label=bound_to(self._record.drafts),
         )
 
     def _pinned(self) -> tuple[Graph, Tools]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,11 @@ from folkmoot.domain.agent import Graph
 from folkmoot.domain.naming import BUILT_IN, QUESTIONS
 from folkmoot.engine.activation import Project
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.local import Identity, LocalEngine, drawn
-from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted
+from folkmoot.engine.identity import Identity, drawn
+from folkmoot.engine.local import LocalEngine
+from folkmoot.engine.making import Placement, Shift
+from folkmoot.engine.owner import this_host
+from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
@@ -24,7 +27,14 @@ from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module, meant
 
 if TYPE_CHECKING:
+    from folkmoot.engine.worker import Worker
     from folkmoot.models.choose import ProviderModels
+
+
+NOT_SHARED = (
+    "workers need a journal that they share: set `storage.url` and `storage.project` in folkmoot.yaml,"
+    " or FOLKMOOT_STORAGE_URL and FOLKMOOT_STORAGE_PROJECT"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +49,8 @@ class Surroundings:
     """Gives each run its name and the seed of its randomness."""
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
+    place: Placement = field(default_factory=lambda: Placement(label=this_host()))
+    """Of working folders, where runs are shared with other hosts."""
 
 
 class Workshop:
@@ -51,6 +63,7 @@ class Workshop:
         self.tools = tools
         self._models = models
         self._around = around
+        self._journal: Journal | None = None
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
@@ -83,6 +96,7 @@ class Workshop:
     def open_journal(self, stack: AsyncExitStack) -> Journal:
         """At the end everything else is closed first: a run that is stopped still writes."""
         journal = self._around.journal or open_journal(self.folder, env=self._around.env)
+        self._journal = journal
         self._keep = journal.keep
         if self._around.journal is None:
             stack.push_async_callback(journal.close)
@@ -91,9 +105,25 @@ class Workshop:
 
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
-        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers)
+        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place)
         self._engines.append(engine)
         return engine
+
+    def worker(self, engine: LocalEngine, pinned: Callable[[bytes, str], Project], shift: Shift) -> Worker:
+        """Raises `WrongUse` where the journal is not shared."""
+        from folkmoot.loader.storage import storage_of
+
+        storage = storage_of(self.folder, self._around.env)
+        if storage.url is None:
+            raise WrongUse(NOT_SHARED)
+        with _extra_installed():
+            from folkmoot.engine.procrastinate import Queue
+            from folkmoot.engine.worker import Worker
+            from folkmoot.journal.postgres.journal import PostgresJournal
+        assert isinstance(self._journal, PostgresJournal)
+        return Worker(
+            engine, pinned, self._journal, Queue(storage, shift.place.label), self._around.clock, shift
+        )
 
     async def _close(self) -> None:
         for engine in self._engines:
@@ -128,14 +158,20 @@ def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str]
         from folkmoot.journal.sqlite import SqliteJournal
 
         return SqliteJournal.open(folder, time.monotonic, readonly=readonly)
-    try:
+    with _extra_installed():
         from folkmoot.journal.postgres.journal import PostgresJournal
+    return PostgresJournal(storage, readonly=readonly)
+
+
+@contextmanager
+def _extra_installed() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise OperationFailed(
             f"`storage.url` needs a package that is not installed ({error});"
             " install it with: pip install 'folkmoot[postgres]'"
         ) from error
-    return PostgresJournal(storage, readonly=readonly)
 
 
 def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:

@@ -22,6 +22,8 @@ from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Ver
 
 
 class MemoryJournal:
+    shared = False
+
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._entries: list[Entry] = []
@@ -111,7 +113,7 @@ class MemoryJournal:
         for claim in claims:
             self._hold(claim, self._monotonic() + lease)
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, claim: Claim, *, wake: bool = False) -> None:
         self._open()
         self._hold(claim, 0.0)
 
@@ -123,7 +125,7 @@ class MemoryJournal:
             if stream.epoch
         ]
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         self._open()
         self._stream(run)
         self._posted += 1

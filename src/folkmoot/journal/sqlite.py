@@ -38,6 +38,7 @@ class SqliteJournal:
 
     artifacts = True
     """It holds what it names."""
+    shared = False
 
     def __init__(
         self,
@@ -146,13 +147,13 @@ class SqliteJournal:
         until = self._monotonic() + lease
         await self._write(lambda ledger: ledger.renew(claims, until))
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._write(lambda ledger: ledger.renew([claim], 0.0))
 
     async def claims(self) -> Sequence[Claim]:
         return self._reader.claims(self._monotonic())
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         await self._write(lambda ledger: ledger.post(run, kind, body))
 
     async def posts(self, runs: Sequence[str]) -> Sequence[Post]:

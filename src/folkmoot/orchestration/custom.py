@@ -28,6 +28,8 @@ def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocatio
     agent = replace(agent, tuning=tuning)
     child = inv.child(run, agent, "sub", span)
     settings = run.graph.settings.orchestration
+    if settings.sub_agent_work_dir:
+        run.bind()
     reach = replace(
         child.reach,
         allowlist=settings.sub_agent_tool_allowlist,

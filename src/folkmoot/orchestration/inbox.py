@@ -66,6 +66,14 @@ class Inbox:
     def working(self) -> AbstractContextManager[None]:
         return self._room.working()
 
+    def begin(self) -> None:
+        """Stands before whatever a session begins; raises `Parked` if the run is to go on elsewhere."""
+        self._room.begin()
+
+    def close(self) -> None:
+        """Begin nothing new: the run goes on elsewhere."""
+        self._room.close()
+
     @contextmanager
     def attended(self, span: str, happen: Callable[[Event], None]) -> Iterator[None]:
         """As long as a session runs, what is said to it happens to it."""

@@ -12,6 +12,7 @@ from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
+from folkmoot.domain.events import RunBound
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
@@ -51,6 +52,8 @@ class Run:
     turnstile: asyncio.Semaphore
     inbox: Inbox
     hear: HearSpan | None = None
+    label: str = ""
+    """Of the place where it runs; empty where there is only one."""
     chats: Chats = field(default_factory=Chats)
     evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
     under_way: dict[str, Session] = field(default_factory=dict)
@@ -59,6 +62,12 @@ class Run:
     def open_budget(self, span: str, budget: Budget, owner: str) -> None:
         """Let a budget hold from here on down, in a resumed run with the time that it had left."""
         self.ledger.open(span, budget, owner, self.log.began(span) if budget.wall else "")
+
+    def bind(self) -> None:
+        """Have the run go on only here: it begins to use a working folder."""
+        root = self.log.drafts[0]
+        if self.label:
+            self.log.once(Place(root.span, root.session_id, root.agent_id), RunBound(label=self.label))
 
     def kit(self, inv: Invocation) -> Kit:
         return self.kits.of(inv.agent, inv.reach, inv.cause)

@@ -142,13 +142,21 @@ class RunLog:
         else:
             self._written.add_done_callback(self._acknowledged)
 
+    def close(self, why: BaseException) -> None:
+        """Write what was noted so far, and nothing that is noted from here on."""
+        self.flush()
+        self._lose(why)
+
+    def _lose(self, why: BaseException) -> None:
+        if self.lost is None:
+            self.lost = why
+            # Not at once: this may be called by the very task that is to be stopped.
+            asyncio.get_running_loop().call_soon(self.when_lost)
+
     def _acknowledged(self, written: asyncio.Future[Sequence[Entry]]) -> None:
         """Learn how an append ended, from whoever comes first: one that waits, or the future itself."""
         if not written.cancelled() and (error := written.exception()):
-            if self.lost is None:
-                self.lost = error
-                # Not at once: this may be called by the very task that is to be stopped.
-                asyncio.get_running_loop().call_soon(self.when_lost)
+            self._lose(error)
         elif self._creating:
             self._creating, self._expected = False, Epoch(number=1)
             self.flush()

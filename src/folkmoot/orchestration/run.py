@@ -88,6 +88,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         evidence=run.evidence.results,
         answered=run.inbox.answered,
         working=run.inbox.working,
+        begin=run.inbox.begin,
     )
     past = log.of(inv.span)
     session = Session(brief, past, world)

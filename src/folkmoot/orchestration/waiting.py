@@ -18,6 +18,7 @@ class WaitingRoom:
         self._working = 0
         self._waiting: dict[asyncio.Future[None], str] = {}
         self._looking = False
+        self._closed = False
         self.given_up: set[str] = set()
         """What nobody waits for any more, because everything that was left waited."""
 
@@ -31,6 +32,16 @@ class WaitingRoom:
     def __exit__(self, *_: object) -> None:
         self._working -= 1
         self._look()
+
+    def close(self) -> None:
+        """From here on nothing new may begin; those who wait do so only as long as others work."""
+        self._closed = True
+        self._look()
+
+    def begin(self) -> None:
+        """Stands before everything that is new. Raises `Parked` if the room was closed."""
+        if self._closed:
+            raise Parked(())
 
     async def wait(self, id: str) -> None:
         """Return when `tell` is called with this id; raises `Parked` when all that is left of the run waits."""
@@ -51,7 +62,7 @@ class WaitingRoom:
     @property
     def _only_waits(self) -> bool:
         waiting = [told for told in self._waiting if not told.done()]
-        return bool(waiting) and not self._working and not self._stay
+        return bool(waiting) and not self._working and (self._closed or not self._stay)
 
     def _look(self) -> None:
         if self._only_waits and not self._looking:

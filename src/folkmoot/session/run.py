@@ -65,6 +65,8 @@ class World:
     """Return when this item of the inbox is decided; raises `Parked` when nothing else is left to do."""
     working: Callable[[], AbstractContextManager[object]] = nullcontext
     """Around whatever does not wait for a person: as long as it lasts, the run does not park."""
+    begin: Callable[[], None] = lambda: None
+    """Stands before the intent of everything new; raises `Parked` when the run is to go on in another process."""
 
 
 class Session:
@@ -93,6 +95,7 @@ class Session:
                         self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
                     return outcome
                 case Ask() as ask:
+                    world.begin()
                     with self._world.working():
                         await self._ask_or_rest(ask)
                 case Call(calls):
@@ -144,6 +147,7 @@ class Session:
 
     async def _call_all(self, calls: tuple[tuple[int, ToolCall, ToolSpec], ...]) -> None:
         """Those that wait for someone hold up none of the others."""
+        self._world.begin()
         waiting = {position for position, _, _ in calls if needs_a_word(self._state, position)}
         await self._let_through([one for one in calls if one[0] not in waiting])
         works = [(self._call_when_released if one[0] in waiting else self._call)(*one) for one in calls]
@@ -168,6 +172,7 @@ class Session:
             await self._world.answered(item_id(self._state, position))
         match said:
             case Released():
+                self._world.begin()
                 await self._let_through([(position, call, spec)])
                 await self._call(position, call, spec)
             case Refusal():

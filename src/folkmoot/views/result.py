@@ -35,11 +35,11 @@ _End = RunCompleted | RunFailed | RunCancelled | RunParked | RunPruned
 
 
 class Result:
-    def __init__(self, run_id: str, drafts: Sequence[Draft], *, live: bool = False) -> None:
+    def __init__(self, run_id: str, drafts: Sequence[Draft], *, unended: str = "interrupted") -> None:
         self.run_id = run_id
         self._drafts = drafts
-        self._live = live
-        """Whether somebody is running it now; without that, a run with no end was interrupted."""
+        self._unended = unended
+        """What it is as long as it has no end: running, queued or interrupted."""
 
     def __repr__(self) -> str:
         return f"<Result of {self.run_id}: {self.status}>"
@@ -67,7 +67,7 @@ class Result:
             case RunParked():
                 return "waiting"
             case _:
-                return "running" if self._live else "interrupted"
+                return self._unended
 
     @property
     def success(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import (
@@ -37,14 +37,14 @@ class RunRow(Value, omit_defaults=False):
     error: str | None = None
 
 
-def run_rows(entries: Iterable[Entry], live: Collection[str]) -> list[RunRow]:
-    """`live` names the runs that somebody holds; another one without an end was interrupted."""
+def run_rows(entries: Iterable[Entry], under_way: Mapping[str, str]) -> list[RunRow]:
+    """`under_way` says which runs are `running` or `queued`; another one without an end was interrupted."""
     rows: dict[str, RunRow] = {}
     for entry in entries:
         draft = entry.draft
         match draft.event:
             case RunStarted() as event:
-                status = "running" if entry.stream in live else "interrupted"
+                status = under_way.get(entry.stream, "interrupted")
                 row = RunRow(entry.stream, event.agent, status, draft.ts, event.request)
                 rows[entry.stream] = row
             case RunCompleted():
@@ -55,17 +55,17 @@ def run_rows(entries: Iterable[Entry], live: Collection[str]) -> list[RunRow]:
                 _end(rows, entry, "cancelled", reason)
             case RunPruned(agent=agent, started_at=started, ended_at=ended):
                 rows[entry.stream] = RunRow(entry.stream, agent, "pruned", started, "", ended)
-            case RunParked() if entry.stream not in live:
+            case RunParked() if under_way.get(entry.stream) != "running":
                 _end(rows, entry, "waiting")
             case event if event.type in DECISIONS:
-                _go_on(rows, entry, live)
+                _go_on(rows, entry, under_way)
     # A tombstone stands where its run was pruned; of runs that began at once the later one comes first.
     return sorted(reversed(rows.values()), key=lambda row: row.started_at, reverse=True)
 
 
-def _go_on(rows: dict[str, RunRow], entry: Entry, live: Collection[str]) -> None:
+def _go_on(rows: dict[str, RunRow], entry: Entry, under_way: Mapping[str, str]) -> None:
     if (row := rows.get(entry.stream)) and row.status == "waiting":
-        status = "running" if entry.stream in live else "interrupted"
+        status = under_way.get(entry.stream, "interrupted")
         rows[entry.stream] = RunRow(row.run_id, row.agent, status, row.started_at, row.request)
 
 

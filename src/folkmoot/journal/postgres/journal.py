@@ -32,13 +32,15 @@ _POLL = 1.0
 class PostgresJournal:
     """To be used from one event loop."""
 
+    shared = True
+
     def __init__(self, storage: Storage, *, readonly: bool = False) -> None:
         server = Server(storage, readonly=readonly)
         self._readonly = readonly
         self._news = News()
         self._reader = Reader(server)
         self._writer = Writer(server, self._settle)
-        self._listener = Listener(server, self._news.tell)
+        self._listener = Listener(server, self._news.tell, [server.schema])
         self._contents = Contents()
         self._closed = False
 
@@ -85,14 +87,18 @@ class PostgresJournal:
     async def renew(self, claims: Sequence[Claim], lease: float) -> None:
         await self._submit([claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease))
 
-    async def release(self, claim: Claim) -> None:
-        await self.renew([claim], 0.0)
+    async def release(self, claim: Claim, *, wake: bool = False) -> None:
+        await self._submit([claim.run], lambda ledger: ledger.release(claim, wake=wake))
+
+    async def wake(self, runs: Sequence[str], later: float = 0.0) -> None:
+        """Have a worker go on with these runs, now or after so many seconds, unless one is about to anyway."""
+        await self._submit([], lambda ledger: ledger.wake(runs, later))
 
     async def claims(self) -> Sequence[Claim]:
         return await self._reader.claims()
 
-    async def post(self, run: str, kind: str, body: str = "") -> None:
-        await self._submit([run], lambda ledger: ledger.post(run, kind, body))
+    async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
+        await self._submit([run], lambda ledger: ledger.post(run, kind, body, wake=wake))
 
     async def posts(self, runs: Sequence[str]) -> Sequence[Post]:
         return await self._reader.posts(runs)

@@ -24,6 +24,7 @@ from folkmoot.journal.postgres import artifacts, statements
 from folkmoot.journal.postgres.migrations import LATEST
 from folkmoot.journal.postgres.server import Connection, Server
 from folkmoot.journal.postgres.statements import columns, select
+from folkmoot.journal.postgres.waking import wake
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
 _REMEMBERED = 10_000
@@ -48,6 +49,7 @@ class Ledger:
         self._moved: dict[str, _Stream] = {}
         self._posts: list[tuple[bytes, str, bytes, bytes]] = []
         self._taken: list[int] = []
+        self._woken: dict[str, float] = {}
         self._removals: list[Callable[[Connection], Awaitable[None]]] = []
 
     def forget(self) -> None:
@@ -81,6 +83,8 @@ class Ledger:
             stream = self._streams[name] = self._moved[name] = _Stream(name)
             if isinstance(expected, NewRun):
                 stream.owner, stream.epoch, stream.until = expected.owner, 1, self._now + expected.lease
+                if not expected.owner:
+                    self.wake([name])
         else:
             check(name, expected, stream.epoch, stream.run_seq)
         self._ends.setdefault(name, stream.run_seq)
@@ -128,15 +132,28 @@ class Ledger:
         return Claim(run, owners[0], stream.epoch, live=True)
 
     def renew(self, claims: Sequence[Claim], lease: float) -> None:
-        """For so many seconds from now; none lets go."""
         for claim in claims:
             stream = self._streams.get(claim.run)
             if stream and stream.epoch == claim.epoch:
-                stream.until = self._now + lease if lease else 0.0
+                stream.until = self._now + lease
                 self._moved[claim.run] = stream
 
-    def post(self, run: str, kind: str, body: str) -> None:
-        self._existing(run)
+    def release(self, claim: Claim, *, wake: bool) -> None:
+        """What is left to a worker is nobody's until one comes."""
+        stream = self._streams.get(claim.run)
+        if stream and stream.epoch == claim.epoch:
+            stream.until = 0.0
+            self._moved[claim.run] = stream
+            if wake:
+                stream.owner = ""
+                self.wake([claim.run])
+
+    def wake(self, runs: Sequence[str], later: float = 0.0) -> None:
+        self._woken.update(dict.fromkeys(runs, later))
+
+    def post(self, run: str, kind: str, body: str, *, wake: bool) -> None:
+        if self._existing(run).until <= self._now and wake:
+            self.wake([run])
         self._posts.append((run.encode(), kind, body.encode(), os.urandom(16)))
 
     def take(self, post: Post) -> None:
@@ -162,6 +179,8 @@ class Ledger:
         assert None not in places, "the streams were read under the lock"
         for remove in self._removals:
             await remove(connection)
+        if self._woken:
+            await wake(connection, self._woken)
         return (places and places[0]) or 0
 
     async def find(self, connection: Connection) -> int | None:

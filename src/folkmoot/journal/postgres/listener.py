@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import psycopg
@@ -17,8 +17,9 @@ _PAUSE = 0.5
 
 
 class Listener:
-    def __init__(self, server: Server, tell: Callable[[], None]) -> None:
+    def __init__(self, server: Server, tell: Callable[[], None], channels: Sequence[str]) -> None:
         self._server = server
+        self._channels = channels
         self._tell = tell
         self._listening: asyncio.Task[None] | None = None
 
@@ -36,7 +37,8 @@ class Listener:
         while True:
             with suppress(psycopg.Error, OSError, FolkmootError):
                 async with await self._server.connect() as connection:
-                    await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._server.schema)))
+                    for channel in self._channels:
+                        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                     self._tell()  # of what was written while nobody listened
                     async for _ in connection.notifies():
                         self._tell()

@@ -37,6 +37,8 @@ class Server:
         """For people: without the password."""
         self.schema = storage.schema
         """Also the channel on which its followers hear of new entries."""
+        self.queue = f"folkmoot-queue_{storage.project}"
+        """The schema of what wakes workers, which is made by the first of them; no project's own can be called so."""
         self.reached = False
         """Whether there ever was a connection: who never reached it is told so at once."""
         self._readonly = readonly
@@ -61,10 +63,11 @@ class Server:
         try:
             await connection.execute(
                 sql.SQL(
-                    "SET search_path TO {schema}; SET client_encoding TO 'UTF8';"
+                    "SET search_path TO {schema}, {queue}; SET client_encoding TO 'UTF8';"
                     " SET lock_timeout TO {patience}; SET idle_in_transaction_session_timeout TO {stalled};"
                 ).format(
                     schema=sql.Identifier(self.schema),
+                    queue=sql.Identifier(self.queue),
                     patience=int(PATIENCE * 1000),
                     stalled=_STALLED * 1000,
                 )
@@ -81,9 +84,9 @@ class Server:
         self.reached = True
         return connection
 
-    async def check_version(self, connection: Connection) -> None:
+    async def check_version(self, connection: Connection) -> int:
         """Another process may have brought the schema to a newer release meanwhile."""
-        await check_version(connection, self.schema, self.name)
+        return await check_version(connection, self.schema, self.name)
 
     def explain(self, error: Exception) -> FolkmootError:
         """What an error means for the journal."""
@@ -95,15 +98,6 @@ class Server:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             text += "; the user needs the right to create a schema in this database, or to use the project's"
         return OperationFailed(f"{self.name}: {text}")
-
-
-async def weaknesses(storage: Storage) -> list[str]:
-    """Settings of the server under which a power cut can lose what was acknowledged."""
-    async with await Server(storage, readonly=True).connect() as connection:
-        cursor = await connection.execute(
-            "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'"
-        )
-        return [str(name) for (name,) in await cursor.fetchall()]
 
 
 def is_passing(error: Exception) -> bool:

@@ -1,0 +1,140 @@
+"""The runs that this process holds: claimed, their leases kept, their inboxes attended to, let go or left to others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Literal
+
+from folkmoot.engine import kept
+from folkmoot.engine.activation import Activation
+from folkmoot.engine.inbox import ATTEND_EVERY, take_in
+from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.errors import HandedOver, Held, OperationFailed
+from folkmoot.orchestration.invocation import Run
+from folkmoot.ports import Claim, Clock, Journal, NewRun, Post
+
+LEASE = 30.0
+"""Seconds for which a run stays with a process that says nothing any more."""
+
+
+class Holding:
+    def __init__(self, journal: Journal, clock: Clock, lease: float = LEASE) -> None:
+        self._journal = journal
+        self._clock = clock
+        self.lease = lease
+        self.owner = this_process()
+        self._live: dict[str, tuple[Activation, Claim]] = {}
+        self._coming: set[str] = set()
+        """Runs that are being taken over and are not live yet."""
+        self._attending: asyncio.Task[None] | None = None
+        self._leaving: Literal["", "soon", "at once"] = ""
+
+    @property
+    def beginning(self) -> NewRun:
+        """What is expected of a run that begins here."""
+        return NewRun(owner=self.owner, lease=self.lease)
+
+    def activation(self, run_id: str) -> Activation | None:
+        """If it is held here."""
+        return self._live[run_id][0] if run_id in self._live else None
+
+    @asynccontextmanager
+    async def taking_over(self, run_id: str) -> AsyncIterator[Claim]:
+        """Claim a run; it is let go again if that leads to nothing. Two who do so in one process are one owner to the
+        journal: the second must be told here."""
+        if run_id in self._live or run_id in self._coming:
+            raise Held(run_id, self.owner)
+        self._coming.add(run_id)
+        try:
+            claim = await self._claim(run_id)
+            try:
+                yield claim
+            except BaseException:
+                with suppress(OperationFailed):
+                    await self._journal.release(claim)
+                raise
+        finally:
+            self._coming.remove(run_id)
+
+    async def through(self, activation: Activation, epoch: int) -> bool:
+        """Hold a run to the end of this activation. Whether it parked, and was answered before it was let go."""
+        run = activation.run
+        claim = Claim(run=run.id, owner=self.owner, epoch=epoch, live=True)
+        self._live[run.id] = (activation, claim)
+        if self._attending is None:
+            self._attending = asyncio.get_running_loop().create_task(self._attend())
+        if self._leaving:
+            activation.hand_over(at_once=self._leaving == "at once")
+        try:
+            try:
+                await activation.to_its_end()
+            finally:
+                del self._live[run.id]  # first: whoever is let go must not be renewed
+        except HandedOver:
+            await self._journal.release(claim, wake=True)
+            raise
+        if not activation.parked:
+            return False
+        await self._journal.release(claim)
+        # Looked at after the release: whoever answers from now on sees that nobody holds the run.
+        answered = run.inbox.missed or bool(await self._journal.posts([run.id]))
+        if answered and self._leaving:
+            await self._journal.release(claim, wake=True)
+        return answered and not self._leaving
+
+    def hand_over(self, *, at_once: bool) -> None:
+        """Leave every run to others, those too that are being taken over."""
+        self._leaving = "at once" if at_once else "soon"
+        for activation, _ in self._live.values():
+            activation.hand_over(at_once=at_once)
+
+    async def close(self) -> None:
+        """Cancel what still runs here and wait for it."""
+        for activation, _ in list(self._live.values()):
+            activation.stop("the process is closing")
+            await activation.ended()
+        if self._attending:
+            self._attending.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._attending
+
+    async def receive(self, run: Run, post: Post) -> None:
+        """Let what somebody left for a run happen to it."""
+        if post.kind == kept.DESTROY:
+            kept.take_in(run, post.body)
+            await self._journal.take(post)
+        else:
+            await take_in(self._journal, run, post)
+
+    async def _claim(self, run_id: str) -> Claim:
+        try:
+            return await self._journal.claim(run_id, self.owner, self.lease)
+        except Held as held:
+            if not is_gone(held.owner):
+                raise
+            return await self._journal.claim(run_id, self.owner, self.lease, after=held.owner)
+
+    async def _attend(self) -> None:
+        """Keep the leases of the runs held here, and take in what others leave in their inboxes."""
+        looks = 0
+        while True:
+            await self._clock.sleep(ATTEND_EVERY)
+            looks += 1
+            with suppress(OperationFailed):  # a journal that is locked or away may not be so at the next look
+                if looks % max(round(self.lease / 3 / ATTEND_EVERY), 1) == 0:
+                    await self._journal.renew([claim for _, claim in self._live.values()], self.lease)
+                if self._live:
+                    await self._take_in()
+
+    async def _take_in(self) -> None:
+        for post in await self._journal.posts(list(self._live)):
+            if not (activation := self.activation(post.run)):
+                continue  # ended or parked meanwhile; what was said to it is for whoever goes on with it
+            if post.kind == "cancel":
+                activation.stop(post.body)
+                await self._journal.take(post)
+            else:
+                with suppress(OperationFailed):  # somebody else owns the run by now, and gets the post
+                    await self.receive(activation.run, post)

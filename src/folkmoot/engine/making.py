@@ -1,0 +1,90 @@
+"""Makes what all agents of a run share, from the project and the place of this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from folkmoot.domain.value import Value
+from folkmoot.engine.activation import Project
+from folkmoot.engine.holding import LEASE
+from folkmoot.engine.identity import Identity
+from folkmoot.orchestration.cache import ResultCache
+from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.evidence import EvidenceLedger
+from folkmoot.orchestration.inbox import Attendance, Inbox
+from folkmoot.orchestration.invocation import HearSpan, Run
+from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.log import RunLog
+from folkmoot.orchestration.subscribers import TeamSubscriber, told
+from folkmoot.ports import Clock, Journal
+
+
+class Placement(Value):
+    """Where runs are, for this process."""
+
+    label: str = ""
+    """Of the place where its working folders are: runs that used one elsewhere are left alone."""
+    lease: float = LEASE
+    """Seconds without a sign of life after which others take its runs over."""
+
+
+class Shift(Value):
+    """How a worker works."""
+
+    place: Placement = Placement()
+    concurrency: int = 10
+    """Runs at once."""
+    grace: float = 10.0
+    """Seconds for calls under way to end after it was told to stop."""
+    rebuild: bool = False
+    """Forget all jobs first; they are made anew from the journal."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audience:
+    """Who hears a run and is there to answer it."""
+
+    hear: HearSpan | None = None
+    attendance: Attendance = field(default_factory=Attendance)
+
+
+class Maker:
+    def __init__(
+        self, journal: Journal, clock: Clock, subscribers: Sequence[TeamSubscriber], label: str
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._subscribers = subscribers
+        self._label = label
+
+    def run(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> Run:
+        settings = project.graph.settings
+        ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
+        chats = Chats()
+        log.watchers += [ledger.fold, evidence.fold]
+        if any(agent.chat for agent in project.graph.agents.values()):
+            log.watchers.append(chats.fold)
+        log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
+        deny = settings.approvals.unattended == "deny"
+        return Run(
+            id=identity.run,
+            seed=identity.seed,
+            graph=project.graph,
+            kits=project.kits,
+            models=project.models,
+            tools=project.tools,
+            clock=self._clock,
+            log=log,
+            keep=self._journal.keep,
+            artifact=self._journal.artifact,
+            ledger=ledger,
+            cache=ResultCache(self._journal, self._clock),
+            turnstile=asyncio.Semaphore(settings.limits.concurrent),
+            inbox=Inbox(identity.run, log, audience.attendance, deny=deny),
+            hear=audience.hear,
+            label=self._label,
+            chats=chats,
+            evidence=evidence,
+        )

@@ -1,0 +1,173 @@
+"""What wakes workers: jobs of Procrastinate on the PostgreSQL of the journal, and the search for forsaken runs.
+
+All of it is disposable. The tables lie in a schema of their own and are made anew where they are missing; which runs
+need a worker follows from the journal alone. Procrastinate's own worker is not used: it ends when its connection does,
+and takes jobs that it has no room for.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from procrastinate.connector import BaseAsyncConnector
+from procrastinate.jobs import Status
+from procrastinate.manager import JobManager
+from procrastinate.schema import SchemaManager
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
+from folkmoot.domain.settings import Storage
+from folkmoot.engine.owner import is_gone
+from folkmoot.errors import OperationFailed
+from folkmoot.journal.news import News
+from folkmoot.journal.postgres.line import Line
+from folkmoot.journal.postgres.listener import Listener
+from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.postgres.waking import QUEUE, queue_at
+
+VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
+"""Of the tables that the installed Procrastinate knows."""
+
+
+class Queue:
+    """The jobs of one project, as one worker sees them."""
+
+    def __init__(self, storage: Storage, label: str, *, readonly: bool = False) -> None:
+        self._server = Server(storage, readonly=readonly)
+        self._line = Line(self._server)
+        self._jobs = JobManager(_Connector(self._line))
+        self._queues = [QUEUE, queue_at(label)]
+        self.news = News()
+        """Told when there may be a job."""
+        channels = [f"procrastinate_queue_v1#{queue}" for queue in self._queues]
+        self._listener = Listener(self._server, self.news.tell, channels)
+        self._worker: int | None = None
+        self._floor = 0
+        """Every run that began up to this entry has ended."""
+
+    async def prepare(self, *, anew: bool = False) -> None:
+        """See that the tables are there, and listen. `anew`: with no job in them."""
+        await self._line.use(partial(_prepare, self._server, anew))
+        self._listener.start()
+
+    async def take(self) -> str:
+        """The run of the next job, which is done with that: from here on its lease tells. Empty if there is none."""
+        try:
+            if self._worker is None:
+                self._worker = await self._jobs.register_worker()
+            job = await self._jobs.fetch_job(self._queues, self._worker)
+            if job is None:
+                return ""
+            await self._jobs.finish_job(job, Status.SUCCEEDED, delete_job=True)
+        except OperationFailed:
+            self._worker = None  # it may have been taken for dead, and its row be gone
+            raise
+        return str(job.task_kwargs["run"])
+
+    async def beat(self, patience: float) -> None:
+        """Say that this worker lives; clear away what is left of those that said nothing for so many seconds."""
+        if self._worker is not None:
+            await self._jobs.update_heartbeat(self._worker)
+        for job in await self._jobs.get_stalled_jobs(seconds_since_heartbeat=patience):
+            await self._jobs.finish_job(job, Status.FAILED, delete_job=True)
+        await self._jobs.prune_stalled_workers(patience)
+
+    async def forsaken(self) -> list[str]:
+        """The runs that are to go on and that nobody is going on with: not held by a live process, not waiting for a
+        person, and without a job."""
+        names = [RunStarted.type, [end.type for end in RUN_ENDS], RunParked.type]
+        rows = await self._line.use(partial(select, _UNFINISHED, [*names, self._floor]))
+        self._floor = rows[0]["floor"]
+        return [
+            row["run"]
+            for row in rows
+            if row["run"] and (not row["live"] or is_gone(row["owner"])) and not row["waits"]
+        ]
+
+    async def close(self) -> None:
+        await self._listener.close()
+        try:
+            if self._worker is not None:
+                await self._jobs.unregister_worker(self._worker)
+        finally:
+            await self._line.close()
+
+
+class _Connector(BaseAsyncConnector):
+    """Procrastinate's statements over a line that survives a server that restarts."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def execute_query_async(self, query: str, **arguments: Any) -> None:
+        await self._line.use(partial(select, query, arguments))
+
+    async def execute_query_one_async(self, query: str, **arguments: Any) -> dict[str, Any]:
+        rows = await self.execute_query_all_async(query, **arguments)
+        return rows[0]
+
+    async def execute_query_all_async(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+        return await self._line.use(partial(select, query, arguments))
+
+
+async def select(query: str, values: Any, connection: Connection) -> list[dict[str, Any]]:
+    cursor = connection.cursor(row_factory=dict_row)
+    await cursor.execute(query.encode(), values)
+    return await cursor.fetchall() if cursor.description else []
+
+
+async def _prepare(server: Server, anew: bool, connection: Connection) -> None:
+    if not anew and await version_of(server, connection) == VERSION:
+        return
+    async with connection.transaction():
+        # Freed with the end of the transaction, however that comes.
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (server.queue,))
+        version = await version_of(server, connection)
+        if version > VERSION:
+            raise OperationFailed(
+                f"{server.name}: the jobs are kept by a newer Procrastinate ({version}, here it is {VERSION});"
+                " install the same on all hosts"
+            )
+        if anew or version < VERSION:
+            making = sql.SQL(_MAKE).format(sql.Identifier(server.queue), sql.Literal(VERSION))
+            await connection.execute(making)
+            await connection.execute(SchemaManager.get_schema().encode())
+
+
+async def version_of(server: Server, connection: Connection) -> str:
+    """Of the tables; empty if some are missing."""
+    (row,) = await select(_VERSION, [server.queue], connection)
+    return str(row["version"] or "") if row["tables"] == len(_TABLES) else ""
+
+
+_TABLES = (
+    "procrastinate_jobs",
+    "procrastinate_events",
+    "procrastinate_workers",
+    "procrastinate_periodic_defers",
+)
+_MAKE = """
+DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}; COMMENT ON SCHEMA {0} IS {1}; SET LOCAL search_path TO {0}"""
+_VERSION = f"""
+SELECT obj_description(oid, 'pg_namespace') AS version,
+  (SELECT count(*) FROM pg_class WHERE relnamespace = space.oid AND relname IN {_TABLES}) AS tables
+FROM (SELECT %s AS wanted) AS given LEFT JOIN pg_namespace AS space ON nspname = wanted"""
+_UNFINISHED = """
+WITH unfinished AS (
+  SELECT begun.seq, stream.name, owner, until > moment() AS live, last.type = parked AS parked
+  FROM (SELECT %s::text AS started, %s::text[] AS ends, %s::text AS parked, %s::bigint AS floor) AS given
+  JOIN entry AS begun ON begun.seq > floor AND begun.type = started AND begun.type LIKE 'run.%%'
+  JOIN stream ON stream.name = begun.stream AND epoch > 0
+  CROSS JOIN LATERAL (SELECT type FROM entry WHERE stream = stream.name ORDER BY run_seq DESC LIMIT 1) AS last
+  WHERE last.type <> ALL(ends)
+)
+SELECT NULL AS run, NULL AS owner, NULL AS live, NULL AS waits,
+  coalesce((SELECT min(seq) - 1 FROM unfinished), (SELECT seq FROM head)) AS floor
+UNION ALL
+SELECT run, owner, live,
+  parked AND NOT EXISTS (SELECT FROM post WHERE post.run = name AND NOT taken) AS waits, 0
+FROM unfinished CROSS JOIN LATERAL convert_from(name, 'UTF8') AS run
+WHERE NOT EXISTS (SELECT FROM procrastinate_jobs WHERE queueing_lock = run AND status = 'todo')"""
