@@ -16,6 +16,7 @@ from folkmoot.cli import (
     check,
     config,
     doctor,
+    explain,
     graph,
     inbox,
     init,
@@ -66,6 +67,7 @@ app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")
 app.command()(verify.verify)
 app.add_typer(journal.app, name="journal")
+app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(doctor.doctor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from folkmoot.domain.event import PARTS
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.policy import policy_for
 from folkmoot.session.state import Brief
 
 
@@ -30,4 +31,5 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         unlisted=kit.unlisted,
         last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
+        policy=policy_for(run.graph, inv.agent, kit, taint=inv.taint, parent=inv.parent in run.under_way),
     )

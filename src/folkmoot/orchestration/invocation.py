@@ -87,6 +87,12 @@ class Invocation(Value):
     def place(self) -> Place:
         return Place(span=self.span, session=self.session, agent=self.agent.id)
 
+    @property
+    def taint(self) -> str:
+        """Whose text it begins with, beside its user's and its caller's own."""
+        said = next((f"what {block.agent} said" for block in self.blocks if block.agent), "")
+        return self.reach.taint or said or ("what was said to it before" if self.before else "")
+
     def prompt(self, run: Run) -> str:
         return enveloped(self.original, self.blocks, seed=run.seed, span=self.span)
 
@@ -103,8 +109,14 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",
-            reach=self.reach.below(self.agent),
+            reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
         )
+
+    def _passed_on(self, run: Run) -> str:
+        """What its model had read when it asked for a child."""
+        session = run.under_way.get(self.session)
+        heard = session.state.taint if session else ""
+        return self.taint or (f"{heard}, through {self.agent.id}" if heard else "")
 
     def part(self, run: Run, cause: Cause, path: str) -> Invocation:
         """A session of the same agent, for a part of its own work."""
@@ -117,6 +129,7 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} of {self.agent.id}",
+            reach=replace(self.reach, taint=self.taint),
         )
 
 
