@@ -17,6 +17,7 @@ from folkmoot.cli import (
     config,
     doctor,
     explain,
+    gating,
     graph,
     inbox,
     init,
@@ -58,6 +59,7 @@ app.command()(init.init)
 app.command()(check.check)
 app.command()(run.run)
 replaying.add_to(runs.app)
+gating.add_to(sessions.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")

@@ -95,7 +95,7 @@ def _meant(rule: Rule, caller: Caller, allows: bool) -> bool:
 
 def _argument(match: Match, path: str, call: ToolCall, allows: bool) -> bool:
     found = list(_under(call.arguments, path.split(".")))
-    if match.equals is not UNSET and found == [match.equals]:
+    if isinstance(match.equals, list) and found == [match.equals]:
         return True
     values = [each for value in found for each in (value if isinstance(value, list) else [value])]
     judged = (_one(match, value, allows) for value in values)
@@ -115,7 +115,8 @@ def _under(value: Any, path: list[str]) -> Iterator[Any]:
 
 def _one(match: Match, value: Any, allows: bool) -> bool:
     if match.equals is not UNSET:
-        return type(value) is type(match.equals) and bool(value == match.equals)
+        # 5.0 is not what somebody allowed by 5, but it is what they denied.
+        return bool(value == match.equals) and not (allows and type(value) is not type(match.equals))
     if not isinstance(value, str):
         return False
     if match.glob is not None:

@@ -16,6 +16,7 @@ from folkmoot.domain.events import (
     RunStarted,
     SystemError,
 )
+from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.invocation import Run
@@ -40,6 +41,8 @@ class Project:
     kits: Kits
     models: Models
     tools: Tools
+    secrets: Secrets = NO_SECRETS
+    """What must not be recorded."""
 
 
 class Activation:

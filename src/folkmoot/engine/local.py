@@ -18,9 +18,10 @@ from folkmoot.domain.events import (
     RunStarted,
 )
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Reply
 from folkmoot.domain.value import Value
-from folkmoot.engine import kept
+from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation, Project
 from folkmoot.engine.fork import asking
 from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, take_in, withdrawn
@@ -86,7 +87,8 @@ class LocalEngine:
             log = RunLog(self._journal, self._clock, identity.run, NewRun(owner=self._owner, lease=LEASE))
             run = self._run(project, identity, log, hear, attendance)
             go_on = partial(self.resume, run.id, lambda *_: project, hear, attendance)
-            started = RunStarted(file, request, project.graph_id, identity.seed, project.tools_id)
+            asked = project.secrets.text(request)
+            started = RunStarted(file, asked, project.graph_id, identity.seed, project.tools_id)
             activation = Activation(run, started, fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
@@ -171,10 +173,10 @@ class LocalEngine:
         item = await find_item(self._journal, reply.id)
         if item.run in self._live:
             run = self._live[item.run][0].run
-            run.inbox.take(reply)
+            run.inbox.take(reply, now=self._clock.now())
             await run.log.settle()
         else:
-            await leave(self._journal, reply)
+            await leave(self._journal, reply, self._clock.now())
             if reply.word == "revoke":
                 await withdrawn(self._journal, item, self._clock.sleep)
 
@@ -203,15 +205,34 @@ class LocalEngine:
             return
         require_kept(await self.past(run_id), session_id)
         try:
-            async with self._taking_over(run_id) as claim:
-                past = await self.past(run_id)
-                log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
-                await destroy_unheld(log, session_id, reason)
-                await self._journal.release(claim)
+            await self._unheld(run_id, partial(destroy_unheld, session=session_id, reason=reason))
         except Held:
             await self._journal.post(run_id, kept.DESTROY, destroy_post(session_id, reason))
             while is_kept(await self.past(run_id), session_id):
                 await self._clock.sleep(ATTEND_EVERY)
+
+    async def gate(self, change: GateChanged) -> None:
+        """Return when a session has heard which tools it has no longer, or again; whoever holds its run."""
+        run_id = change.session.partition(":")[0]
+        if run_id in self._live:
+            run = self._live[run_id][0].run
+            gating.gate_live(run, change)
+            await run.log.settle()
+            return
+        gating.place_of(await self._unended(run_id), change.session)
+        try:
+            await self._unheld(run_id, partial(gating.gate_unheld, change=change))
+        except Held:
+            await self._journal.post(run_id, gating.GATE, msgspec.json.encode(change).decode())
+            while not gating.is_told(await self.past(run_id), change):
+                await self._clock.sleep(ATTEND_EVERY)
+
+    async def _unheld(self, run_id: str, note: Callable[[RunLog], Awaitable[None]]) -> None:
+        """Note something in a run that nobody holds. Raises `Held` if somebody does."""
+        async with self._taking_over(run_id) as claim:
+            past = await self.past(run_id)
+            await note(RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past))
+            await self._journal.release(claim)
 
     async def past(self, run_id: str) -> list[Draft]:
         past = [entry.draft async for entry in self._journal.read(Query(stream=run_id))]
@@ -243,7 +264,8 @@ class LocalEngine:
         hear: HearSpan | None,
         attendance: Attendance,
     ) -> Run:
-        settings = project.graph.settings
+        settings, secrets = project.graph.settings, project.secrets
+        log.redact = secrets.event
         ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
         log.watchers += [ledger.fold, evidence.fold]
@@ -259,15 +281,22 @@ class LocalEngine:
             tools=project.tools,
             clock=self._clock,
             log=log,
-            keep=self._journal.keep,
+            keep=lambda content: self._journal.keep(secrets.content(content)),
             artifact=self._journal.artifact,
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
-            inbox=Inbox(identity.run, log, attendance, deny=settings.approvals.unattended == "deny"),
+            inbox=Inbox(
+                identity.run,
+                log,
+                attendance,
+                deny=settings.approvals.unattended == "deny",
+                clock=self._clock,
+            ),
             hear=hear,
             chats=chats,
             evidence=evidence,
+            secrets=secrets,
         )
 
     async def _activate(
@@ -340,8 +369,8 @@ class LocalEngine:
                     await self._receive(activation.run, post)
 
     async def _receive(self, run: Run, post: Post) -> None:
-        if post.kind == kept.DESTROY:
-            kept.take_in(run, post.body)
+        if taken_in := {kept.DESTROY: kept.take_in, gating.GATE: gating.take_in}.get(post.kind):
+            taken_in(run, post.body)
             await self._journal.take(post)
         else:
             await take_in(self._journal, run, post)

@@ -64,7 +64,12 @@ class SessionTools:
             return await ask(self._run, self._inv, call, site, self._start)
         if own := self._own.get(call.tool):
             return await own(call, site)
-        return await self._run.tools.call(call, replace(site, work_dir=self._inv.reach.work_dir))
+        try:
+            arguments = self._run.secrets.resolved(call.arguments)
+        except KeyError as name:
+            return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
+        at = replace(site, work_dir=self._inv.reach.work_dir)
+        return await self._run.tools.call(replace(call, arguments=arguments), at)
 
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)

@@ -14,6 +14,7 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
+from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
@@ -53,6 +54,7 @@ class Run:
     hear: HearSpan | None = None
     chats: Chats = field(default_factory=Chats)
     evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
+    secrets: Secrets = NO_SECRETS
     under_way: dict[str, Session] = field(default_factory=dict)
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
 

@@ -56,6 +56,8 @@ class World:
     keep: Callable[[bytes], str]
     allowance: Callable[[], Allowance]
     turnstile: asyncio.Semaphore
+    redact: Callable[[Event], Event] = lambda event: event
+    """Takes out of an event what must not be recorded: what is folded is what is recorded."""
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
@@ -83,6 +85,7 @@ class Session:
 
     def happen(self, event: Event) -> None:
         """Record and fold as one step that nothing can come between: live order is replay order."""
+        event = self._world.redact(event)
         self._world.note(event)
         self._state = evolve(self._state, event)
 
