@@ -66,7 +66,9 @@ async def test_arguments_are_checked_before_anybody_is_asked_and_the_model_reads
 
 async def test_a_rule_that_denies_is_recorded_with_its_reason_and_read_by_the_model(desk, disk):
     """D-40: denials are logged with rationale."""
-    rules = SETTINGS + "rules: [{tool: save, arguments: {path: {under: etc}}, decision: deny, reason: not there}]"
+    rules = (
+        SETTINGS + "rules: [{tool: save, arguments: {path: {under: etc}}, decision: deny, reason: not there}]"
+    )
     script = {"desk": [{"calls": [save("etc/passwd"), save("docs/a")]}, "ok"]}
     at = desk({"desk": "tools: [save]"}, script, tools=disk.tools, settings=rules)
     played = await at.run("desk")
@@ -97,7 +99,9 @@ async def test_a_rule_that_asks_puts_the_call_before_a_person_with_its_reason(de
 
 async def test_text_from_the_web_taints_a_session_and_the_request_names_it(desk, disk):
     """DESIGN 4; reliability 7: the same tool, other arguments."""
-    script = {"desk": [{"calls": [FETCH, save("before")]}, {"calls": [save("after"), {"tool": "look"}]}, "ok"]}
+    script = {
+        "desk": [{"calls": [FETCH, save("before")]}, {"calls": [save("after"), {"tool": "look"}]}, "ok"]
+    }
     at = desk({"desk": "tools: [save, fetch, look]"}, script, tools=disk.tools)
     async with at.open() as moot:
         played = await at.played(await moot.run("desk", "hello"))

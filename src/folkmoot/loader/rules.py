@@ -11,7 +11,7 @@ from msgspec import UNSET
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.hints import near, short
-from folkmoot.loader.nodes import ListNode, Path, find, place_of
+from folkmoot.loader.nodes import ListNode, Path, find, keys, place_of
 from folkmoot.loader.options import Project
 from folkmoot.loader.plain import WRONG
 from folkmoot.loader.walk import definition, walk
@@ -40,7 +40,8 @@ def check_rules(project: Project, agents: Collection[str] | None, findings: Find
 def _check_rule(
     project: Project, at: Path, rule: Rule, agents: Collection[str] | None, findings: Findings
 ) -> None:
-    if rule.decision == "allow" and not (rule.arguments or rule.hash or rule.access == "read"):
+    bound = rule.arguments or "hash" in keys(project.node, at) or rule.access == "read"
+    if rule.decision == "allow" and not bound:
         findings.error(
             place_of(project.node, (*at, "decision")),
             "a rule allows by arguments, never by a tool's name alone; say what `arguments` must be, "

@@ -69,7 +69,8 @@ class SessionTools:
         except KeyError as name:
             return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
         at = replace(site, work_dir=self._inv.reach.work_dir)
-        return await self._run.tools.call(replace(call, arguments=arguments), at)
+        result = await self._run.tools.call(replace(call, arguments=arguments), at)
+        return replace(result, text=self._run.secrets.text(result.text))  # before it is cut
 
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
