@@ -1,5 +1,7 @@
 """Every decision of the gate, as the journal and the model see it."""
 
+import asyncio
+
 import pytest
 
 from folkmoot import tool
@@ -224,8 +226,6 @@ async def test_an_approval_expires_by_the_clock_of_the_journal_and_cannot_be_giv
 
 
 async def test_a_run_that_goes_on_meanwhile_lets_an_approval_expire_in_time(desk, disk):
-    import asyncio
-
     settings = SETTINGS + "rules: [{tool: save, decision: ask}]\napprovals: {expires: 10m}"
     at = desk(
         {"desk": "tools: [save]"}, {"desk": [{"calls": [save()]}, "ok"]}, tools=disk.tools, settings=settings

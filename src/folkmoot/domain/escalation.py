@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterator
+from fnmatch import translate
+from functools import cache
 from posixpath import normpath
 from typing import Annotated, Any
 
@@ -88,10 +89,15 @@ def _lines(text: str) -> int:
 
 
 def _delicate(path: str, patterns: tuple[str, ...]) -> str:
+    """The first pattern that a path fits, at any depth."""
     parts = path.lower().split("/")
     tails = ["/".join(parts[at:]) for at in range(len(parts))]
-    for pattern in patterns:
-        wanted = pattern.lower().replace("**", "*")
-        if any(fnmatchcase(each, wanted) for each in (tails if "/" in wanted else parts)):
+    for pattern, wanted in _compiled(patterns):
+        if any(map(wanted, tails if "/" in pattern else parts)):
             return pattern
     return ""
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[str, Callable[[str], object]], ...]:
+    return tuple((each, re.compile(translate(each.lower().replace("**", "*"))).match) for each in patterns)
