@@ -69,3 +69,15 @@ async def test_a_name_that_the_project_does_not_list_is_refused_to_a_tool(desk):
     assert (
         "there is no secret 'OPENAI_API_KEY' that an argument may use" in played.events("tool.failed")[0].text
     )
+
+
+async def test_what_a_person_answers_while_nobody_runs_the_run_is_redacted_too(desk):
+    asking = {"tool": "ask_user", "arguments": {"question": "Which token?"}}
+    at = desk({"desk": "tools: [ask_user]"}, {"desk": [{"calls": [asking]}, "ok"]}, settings=LISTED)
+    async with opened(at, {"API_TOKEN": TOKEN}) as moot:
+        (question,) = (await moot.run("desk", "x")).inbox
+        await moot.reply(question.answer(f"take {TOKEN}"))
+        played = await at.played(await moot.resume("run-1"))
+
+    assert played.events("question.answered")[0].text == "take {{secret:API_TOKEN}}"
+    assert played.events("tool.finished")[0].text == "take {{secret:API_TOKEN}}"

@@ -265,7 +265,7 @@ class LocalEngine:
         attendance: Attendance,
     ) -> Run:
         settings, secrets = project.graph.settings, project.secrets
-        log.redact = secrets.event
+        log.redact, denies = secrets.event, settings.approvals.unattended == "deny"
         ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
         log.watchers += [ledger.fold, evidence.fold]
@@ -286,13 +286,7 @@ class LocalEngine:
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
-            inbox=Inbox(
-                identity.run,
-                log,
-                attendance,
-                deny=settings.approvals.unattended == "deny",
-                clock=self._clock,
-            ),
+            inbox=Inbox(identity.run, log, attendance, deny=denies, clock=self._clock),
             hear=hear,
             chats=chats,
             evidence=evidence,

@@ -131,6 +131,9 @@ class Rehearsal:
                 self._waiting.pop(place).set_result(None)
             case event if isinstance(event, _WORDS) and (item := _asked(run, draft)):
                 run.inbox.happen(item, event)
+                self._cued = place
+                self._cue(run, activation, task)  # several may have been said before anything else happened
+                return
             case GateChanged() as event:
                 run.inbox.tell(Place(draft.span, draft.session_id, draft.agent_id), event)
             case CancelRequested(reason=reason) if not self._stopping:

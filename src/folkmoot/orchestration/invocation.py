@@ -24,6 +24,7 @@ from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
 from folkmoot.session.run import Session
@@ -92,7 +93,8 @@ class Invocation(Value):
     @property
     def taint(self) -> str:
         """Whose text it begins with, beside its user's and its caller's own."""
-        said = next((f"what {block.agent} said" for block in self.blocks if block.agent), "")
+        others = (block.agent for block in self.blocks if block.agent and block.tag != "result")
+        said = next((f"what {agent} said" for agent in others), "")
         return self.reach.taint or said or ("what was said to it before" if self.before else "")
 
     def prompt(self, run: Run) -> str:
@@ -114,6 +116,10 @@ class Invocation(Value):
             reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
         )
 
+    def _heard_before(self, run: Run, span: str) -> str:
+        """What earlier parts of its work have read, before one at this span began."""
+        return heard_before(run.log.drafts, self.span, span, outside(run.graph, run.kit(self)))
+
     def _passed_on(self, run: Run) -> str:
         """What its model had read when it asked for a child."""
         session = run.under_way.get(self.session)
@@ -131,7 +137,7 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} of {self.agent.id}",
-            reach=replace(self.reach, taint=self.taint),
+            reach=replace(self.reach, taint=self.taint or self._heard_before(run, span)),
         )
 
 

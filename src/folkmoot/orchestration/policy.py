@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.gate import HUMAN, Approver, Policy
-from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.message import ToolCall
 from folkmoot.domain.naming import QUESTIONS, wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.rules import Caller
-from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.kit import Kit
-from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
+from folkmoot.orchestration.outside import ASKING_AGENTS, outside
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 from folkmoot.orchestration.references import ARTIFACT_READ
 
-_ASKING_AGENTS = frozenset((CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION))
-_OWN = frozenset((*_ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
+_OWN = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
 
 
 def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", parent: bool = False) -> Policy:
@@ -31,7 +27,7 @@ def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", parent:
         approvers=_approvers(settings.approvals.approvers, parent),
         expires=settings.approvals.expires or None,
         own=_OWN | {*kit.agents},
-        outside=None if settings.gate.taint == "off" else _outside(graph, kit.tools, kit.agents),
+        outside=None if settings.gate.taint == "off" else outside(graph, kit),
         taint=taint,
     )
 
@@ -40,16 +36,6 @@ def planned(plan: Plan) -> frozenset[str]:
     """The calls that a plan names, each by its hash."""
     calls = (call for step in plan.steps for call in step.tool_calls)
     return frozenset(fingerprint(ToolCall("", wire_name(call.name), call.arguments)) for call in calls)
-
-
-def _outside(graph: Graph, tools: Iterable[ToolSpec], agents: Mapping[str, Agent]) -> frozenset[str]:
-    """Tools that bring text of others: from another machine, from a server that is no part of the project, from
-    another agent. What is read inside the project is no more foreign than the agent's own file."""
-    servers = tuple(
-        wire_name(f"{name}.") for name, source in graph.settings.tools.items() if source.kind == "mcp"
-    )
-    brought = (spec.name for spec in tools if spec.access == "egress" or spec.name.startswith(servers))
-    return frozenset(brought) | _ASKING_AGENTS | {*agents}
 
 
 def _caller(graph: Graph, agent: Agent) -> Caller:
