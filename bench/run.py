@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S8]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S9]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import bare, moot, startup
+from bench import bare, gate, moot, startup
 from bench.measure import Run, Side, compare
 from bench.process import Traffic, model_server, traffic
 from bench.scenes import CROWD, HELPERS
@@ -52,16 +52,16 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S8; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S9; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
-    unknown = set(options.scenes) - {*SCENES, "S7"}
+    unknown = set(options.scenes) - {*SCENES, *OTHERS}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S8")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S9")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
-    for row in measured(options.scenes or [*SCENES, "S7"]):
+    for row in measured(options.scenes or [*SCENES, *OTHERS]):
         print(line(row), flush=True)
         rows.append(row._asdict())
     if options.json:
@@ -80,7 +80,10 @@ def measured(names: list[str]) -> Iterator[Row]:
     with model_server() as port, tempfile.TemporaryDirectory(prefix="folkmoot-bench-") as folder:
         moot.write_project(Path(folder), port)
         for name in names:
-            yield from startup_rows() if name == "S7" else asyncio.run(scene_rows(name, port, Path(folder)))
+            if other := OTHERS.get(name):
+                yield from other()
+                continue
+            yield from asyncio.run(scene_rows(name, port, Path(folder)))
             if name == "S8":
                 yield asyncio.run(speed_up(Path(folder) / moot.SLOW))
 
@@ -137,6 +140,15 @@ def startup_rows() -> Iterator[Row]:
     for name, target in STARTUP.items():
         spent = startup.seconds(startup.COMMANDS[name])
         yield Row("S7", name, 0, spent, "s CPU", 0, f"< {target}", spent < target)
+
+
+def gate_rows() -> Iterator[Row]:
+    spent = gate.milliseconds()
+    yield Row("S9", "the gate, per tool call without a word", 0, spent, "ms CPU", 0, "< 0.15", spent < 0.15)
+
+
+OTHERS = {"S7": startup_rows, "S9": gate_rows}
+"""What is not compared with a bare loop."""
 
 
 if __name__ == "__main__":

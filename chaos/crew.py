@@ -21,6 +21,7 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
+from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.inbox import leave, read_inbox
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
@@ -183,7 +184,7 @@ class Crew:
                 seen = tell(self._port, now=True)
                 for item in items:
                     with suppress(WrongUse):  # somebody was quicker
-                        await leave(journal, reply_to(item, seen))
+                        await leave(journal, reply_to(item, seen), SystemClock().now())
         finally:
             await journal.close()
 

@@ -24,6 +24,7 @@ from chaos.oracle import (
 from chaos.person import reply_to
 from chaos.project import ROOTS, project
 from chaos.witness import Seen, tell, witness
+from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.inbox import leave, read_inbox
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
@@ -144,7 +145,7 @@ class _Batch:
         for item in await read_inbox(journal):
             if item.is_open and dice.random() < 0.5:
                 with suppress(WrongUse):
-                    await leave(journal, reply_to(item, self.seen))
+                    await leave(journal, reply_to(item, self.seen), SystemClock().now())
         await journal.close()
 
     def compare(self, undisturbed: _Batch, tally: Tally) -> None:

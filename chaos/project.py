@@ -22,6 +22,7 @@ SETTINGS = """
 providers: {scripted: {kind: scripted, script: script.yaml}}
 models: {default: scripted/any}
 orchestration: {enable_agent_tool: true, auto_approve: true}
+gate: {taint: off}  # only what its tools ask for is asked
 """
 AGENTS = {
     # advisors, a router, a handoff, an agent as a tool, a model that fails once

@@ -193,11 +193,47 @@ def cancelled(folder):
     return Desk(folder, files, script), play
 
 
+def gate(folder):
+    """Rules, taint, a word for the whole run, a parent that does not approve, a tool taken away and given back."""
+    settings = SETTINGS + (
+        "approvals: {approvers: [parent, human], expires: 1h}\n"
+        "rules:\n"
+        "  - {tool: send, arguments: {to: eve}, decision: deny, reason: not her}\n"
+        "  - {tool: send, arguments: {to: {glob: 'b*'}}, decision: allow}\n"
+        "  - {tool: send, agent: clerk, decision: ask}\n"
+    )
+    files = {"desk": "tools: [send, look]\nagents: [clerk.ai]", "clerk": "tools: [send]"}
+    sends = [{"tool": "send", "arguments": {"to": name}} for name in ("ann", "bob", "eve", "ann")]
+    script = {
+        "desk": [
+            {"calls": [CLERK, {"tool": "look"}]},
+            {"calls": [*sends[:1], *sends[2:]]},
+            {"calls": sends},
+            "done",
+        ],
+        "clerk": [{"calls": [sends[0], {"tool": "send"}]}, "ok"],
+    }
+
+    async def answer(item):
+        return item.approve("ann", "run") if item.agent == "desk" else None
+
+    async def play(at):
+        async with at.open() as moot:
+            await moot.run("desk", "hello")
+            await moot.gate("run-1", "look", by="ann")
+            await moot.ungate("run-1", "look", by="ann")
+            for item in await moot.inbox():
+                await moot.reply(item.approve("ann"))
+            await moot.resume("run-1", answer=answer)
+
+    return Desk(folder, files, script, tools=[send, look], settings=settings), play
+
+
 SCENES = {
     scene.__name__: scene
     for scene in (
         *(patterns, retries, failed, team, calls, clarification, inbox, unattended, doubt, budget, wall),
-        cancelled,
+        *(cancelled, gate),
     )
 }
 

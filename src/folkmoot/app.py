@@ -15,7 +15,9 @@ from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fork_events import RunRepinned
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
@@ -30,6 +32,7 @@ from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.tools.registry import Registry
+from folkmoot.views.gates import Gated, gates
 from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
 from folkmoot.views.runs import DECISIONS, RunRow, run_rows
@@ -80,6 +83,7 @@ class Folkmoot:
         self._encoded = encoded(loaded.graph)
         self._project = workshop.project(loaded.graph, journal.keep(self._encoded))
         self._pinned_projects = {self._project.graph_id: self._project}
+        self.secrets = self._project.secrets
 
     @classmethod
     @asynccontextmanager
@@ -259,6 +263,20 @@ class Folkmoot:
     async def destroy(self, session_id: str, reason: str = "destroyed by its user") -> None:
         """Let go of a kept child and of all it kept itself, wherever its run runs."""
         await self._engine.destroy(session_id, reason)
+
+    async def gate(self, session_id: str, *tools: str, by: str = "user", reason: str = "") -> None:
+        """Take tools, named as in files, from one session of a run, wherever that runs; other sessions keep them."""
+        taken = tuple(map(wire_name, tools))
+        await self._engine.gate(GateChanged(session_id, gated=taken, by=by, reason=reason))
+
+    async def ungate(self, session_id: str, *tools: str, by: str = "user", reason: str = "") -> None:
+        """Give them back."""
+        back = tuple(map(wire_name, tools))
+        await self._engine.gate(GateChanged(session_id, freed=back, by=by, reason=reason))
+
+    async def gates(self, run_id: str) -> list[Gated]:
+        """The sessions of a run that have tools taken from them."""
+        return gates(await self._engine.past(run_id))
 
     async def result(self, run_id: str) -> Result:
         """The result of a run so far, whoever runs it."""

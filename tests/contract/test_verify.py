@@ -25,6 +25,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.inbox_events import ApprovalApproved, ToolSettled
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
+from tests.desk import SETTINGS
 
 AGENTS = {
     "front": "advisors: [law.ai]\nrouter: {destinations: [clerk.ai]}\nhandoff: editor.ai\nbudget: {requests: 40, tokens: 900000}",
@@ -51,6 +52,7 @@ SCRIPT = {
     "aide": [{"calls": [{"tool": "look", "arguments": {"where": "z"}}]}, "3"],
     "editor": ["Dear customer"],
 }
+UNTAINTED = SETTINGS + "gate: {taint: off}"
 
 
 @tool(effect="pure", access="read")
@@ -113,7 +115,7 @@ class Forged:
 @pytest.fixture
 async def forged(desk):
     """Nothing is wrong with it yet; its artifacts are not needed."""
-    at = desk(AGENTS, SCRIPT, tools=[look, pay, send])
+    at = desk(AGENTS, SCRIPT, tools=[look, pay, send], settings=UNTAINTED)
     async with at.open() as moot:
         result = await moot.run("front.ai", "money")
         for item in await moot.inbox():
@@ -136,7 +138,7 @@ async def forged(desk):
 
 async def test_a_sound_run_holds_and_says_what_was_checked(desk):
     """C1 to C7: each guarantee tells how much it looked at."""
-    at = desk(AGENTS, SCRIPT, tools=[look, pay, send])
+    at = desk(AGENTS, SCRIPT, tools=[look, pay, send], settings=UNTAINTED)
     async with at.open() as moot:
         result = await moot.run("front.ai", "money")
         for item in await moot.inbox():

@@ -230,7 +230,7 @@ async def test_of_two_who_answer_at_the_same_moment_the_second_is_told(desk):
     (item,) = await open_items(at)
     post = at.journal.post
 
-    async def post_second(run, kind, body):
+    async def post_second(run, kind, body, *, wake=True):
         await post(run, kind, body.replace("ann", "bob"))
         await post(run, kind, body)
 

@@ -33,6 +33,8 @@ SAID = {
 @tool(effect="pure", access="read")
 async def look(where: str) -> str:
     """Look somewhere."""
+    if not where:
+        raise ValueError("nowhere to look")
     return f"seen {where}"
 
 
@@ -55,8 +57,9 @@ async def test_a_caller_reads_how_many_tool_calls_were_really_made(desk):
 
 
 async def test_calls_are_counted_over_everyone_below_and_failures_named(desk):
-    """DESIGN 4: a call of an agent is none of a tool; a tool that refused its arguments was called."""
-    clerk = [{"calls": [LOOK, {"tool": "look"}, ask("tax")]}, "done"]
+    """DESIGN 4: a call of an agent is none of a tool, nor is one that the gate refused."""
+    nowhere = {"tool": "look", "arguments": {"where": ""}}
+    clerk = [{"calls": [LOOK, nowhere, {"tool": "look"}, ask("tax")]}, "done"]
     played = await desk(
         FILES, SAID | {"desk": [{"calls": [ask("clerk")]}, "ok"], "clerk": clerk}, tools=[look]
     ).run("desk.ai")

@@ -9,14 +9,17 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from folkmoot.cli.output import say
 from folkmoot.domain.canonical import canonical, visible
 from folkmoot.domain.item import Item, Reply
+from folkmoot.errors import WrongUse
 
+ALWAYS = "always"
 HINTS = {
     "question": "your answer (empty: later)",
-    "approval": "y to approve, n [reason] to deny (empty: later)",
+    "approval": "y to approve, run or always for equal calls too, n [reason] to deny (empty: later)",
     "in_doubt": "done [result], retry, or fail [reason] (empty: later)",
 }
 """What may be typed for each kind."""
@@ -25,30 +28,43 @@ HINTS = {
 class TerminalAnswerer:
     """`aside` makes room on the screen while somebody is asked."""
 
-    def __init__(self, aside: Callable[[], AbstractContextManager[object]]) -> None:
+    def __init__(
+        self,
+        aside: Callable[[], AbstractContextManager[object]],
+        remember: Callable[[Item, str], None] = lambda *_: None,
+    ) -> None:
         self._aside = aside
+        self._remember = remember
+        """Keep a call that somebody always allows, for later runs."""
 
     async def __call__(self, item: Item) -> Reply | None:
         with self._aside():
             for line in described(item):
                 say(line)
             try:
-                return await _reply(item)
+                return await self._reply(item)
             except asyncio.CancelledError:
                 say(f"no longer asked: {item.id}", "dim")
                 raise
 
+    async def _reply(self, item: Item) -> Reply | None:
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before it was shown is no answer to it
+        while True:
+            say(f"{HINTS[item.kind]}:", "bold")
+            typed = await _line()
+            if typed is None or not typed.strip():
+                say(f"left for later: {item.id}", "dim")
+                return None
+            if reply := read_typed(item, typed.strip(), this_user()):
+                if typed.strip().lower() == ALWAYS:
+                    self._keep(item, reply.by)
+                return reply
 
-async def _reply(item: Item) -> Reply | None:
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before it was shown is no answer to it
-    while True:
-        say(f"{HINTS[item.kind]}:", "bold")
-        typed = await _line()
-        if typed is None or not typed.strip():
-            say(f"left for later: {item.id}", "dim")
-            return None
-        if reply := read_typed(item, typed.strip(), this_user()):
-            return reply
+    def _keep(self, item: Item, by: str) -> None:
+        try:
+            self._remember(item, by)
+        except WrongUse as error:
+            say(str(error), "yellow")
 
 
 def this_user() -> str:
@@ -57,6 +73,16 @@ def this_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "user"
+
+
+def remember(folder: Path, item: Item, by: str) -> None:
+    """Always allow this very call: with a rule in the project's settings."""
+    from folkmoot.loader.adding import allow_always
+
+    if item.kind != "approval" or not item.is_open:
+        raise WrongUse(f"{item.id} is no approval that waits for a word")
+    allow_always(folder, item, by)
+    say("folkmoot.yaml has a rule for this call now; take the rule out to be asked again")
 
 
 RISKS = {"fork": "because this run is a fork, and the run it was taken from may have done the same"}
@@ -75,6 +101,10 @@ def described(item: Item) -> Iterator[str]:
         return
     yield item.preview
     yield visible(canonical(item.tool, item.arguments))
+    if item.why:
+        yield visible(f"asked because {item.why}")
+    if item.until:
+        yield f"can be approved until {item.until}"
     if item.kind == "in_doubt":
         yield "the process ended while this call was under way; only you can say what became of it"
 
@@ -87,6 +117,8 @@ def read_typed(item: Item, typed: str, by: str) -> Reply | None:
             return item.answer(typed, by)
         case "approval", "y" | "yes":
             return item.approve(by)
+        case "approval", "run" | "always" if not rest:
+            return item.approve(by, "run")
         case "approval", "n" | "no":
             return item.deny(rest.strip(), by)
         case "in_doubt", "done" | "retry" | "fail" as decision:

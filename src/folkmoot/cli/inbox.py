@@ -120,14 +120,37 @@ def list_approvals(context: typer.Context, everything: Everything = False, as_js
 
 
 @approvals.command()
-def approve(context: typer.Context, id: ItemId, resume: Resume = False, as_json: AsJson = False) -> int:
+def approve(
+    context: typer.Context,
+    id: ItemId,
+    for_run: Annotated[
+        bool, typer.Option("--for-run", help="Equal calls of this run need no further word.")
+    ] = False,
+    always: Annotated[
+        bool, typer.Option("--always", help="Nor do equal calls of later runs: adds a rule to folkmoot.yaml.")
+    ] = False,
+    resume: Resume = False,
+    as_json: AsJson = False,
+) -> int:
     """Let a call be made: exactly the one that is shown, once.
+
+    Equal calls are those of the same tool with the same arguments.
 
     \b
     Examples:
       folkmoot approvals approve ap_1f0a2b3c4d5e --resume
+      folkmoot approvals approve ap_1f0a2b3c4d5e --for-run
     """
-    return _say(call_of(context), id, lambda item, by: item.approve(by), resume, as_json)
+    folder = call_of(context).folder
+
+    def reply(item: Item, by: str) -> Reply:
+        if always:
+            from folkmoot.cli.asking import remember
+
+            remember(folder, item, by)
+        return item.approve(by, "run" if for_run or always else "once")
+
+    return _say(call_of(context), id, reply, resume, as_json)
 
 
 @approvals.command()
@@ -242,7 +265,8 @@ async def _left(
 
     async with opened(folder, readonly=False) as journal:
         said = reply(await find_item(journal, id))
-        item = await leave(journal, said, wake=wake)
+        clock = SystemClock()
+        item = await leave(journal, said, clock.now(), wake=wake)
         if said.word == "revoke":
-            await withdrawn(journal, item, SystemClock().sleep)
+            await withdrawn(journal, item, clock.sleep)
         return item, await holder(journal, item.run), journal.shared

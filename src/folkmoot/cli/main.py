@@ -16,6 +16,8 @@ from folkmoot.cli import (
     check,
     config,
     doctor,
+    explain,
+    gating,
     graph,
     inbox,
     init,
@@ -58,6 +60,7 @@ app.command()(init.init)
 app.command()(check.check)
 app.command()(run.run)
 replaying.add_to(runs.app)
+gating.add_to(sessions.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")
@@ -67,6 +70,7 @@ app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")
 app.command()(verify.verify)
 app.add_typer(journal.app, name="journal")
+app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(worker.worker)

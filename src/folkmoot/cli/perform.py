@@ -6,13 +6,15 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, redirect_stdout, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from folkmoot.app import Folkmoot
-from folkmoot.cli.asking import TerminalAnswerer
+from folkmoot.cli.asking import TerminalAnswerer, remember
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.interrupt import run_interruptibly
 from folkmoot.cli.progress import Progress, choose_progress
+from folkmoot.cli.shown import hide
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.engine.identity import Identity, drawn
@@ -75,14 +77,18 @@ class _Performance:
         assert task is not None
         with redirect_stdout(sys.stderr):  # what tools print is no report
             async with self._opened() as moot, self._followed(moot):
+                hide(moot.secrets.text)
                 try:
-                    answer = TerminalAnswerer(self._progress.aside) if is_attended() else None
+                    answer = self._person() if is_attended() else None
                     return await begin(moot, self._progress.hear, answer)
                 except asyncio.CancelledError:
                     task.uncancel()
                     if not self._run_id:
                         raise
                     return await moot.result(self._run_id)
+
+    def _person(self) -> TerminalAnswerer:
+        return TerminalAnswerer(self._progress.aside, partial(remember, self._target.folder))
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Folkmoot]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
@@ -11,6 +12,12 @@ _UNSAFE = re.compile(
     "\ud800-\udfff]"  # lone surrogates: no stream can write them
 )
 _NEWLINES = re.compile("\r\n?")
+_hidden: list[Callable[[str], str]] = []
+
+
+def hide(redact: Callable[[str], str]) -> None:
+    """From here on, whatever this process shows is redacted so."""
+    _hidden[:] = [redact]
 
 
 def shown(text: str) -> str:
@@ -19,6 +26,8 @@ def shown(text: str) -> str:
 
 
 def escaped(text: str) -> str:
+    for redact in _hidden:
+        text = redact(text)
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

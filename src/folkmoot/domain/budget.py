@@ -43,6 +43,8 @@ class Limits(Value, forbid_unknown_fields=True):
     """How many agents one agent session may call as tools."""
     concurrent: Annotated[int, Meta(ge=1)] = 16
     """How many model requests of one run may be under way at once."""
+    tool_calls_per_minute: Annotated[int, Meta(ge=1)] | None = None
+    """How many tool calls each agent of a run may make within 60 s; absent: no such limit."""
 
 
 class Price(Value, forbid_unknown_fields=True):

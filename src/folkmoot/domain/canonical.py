@@ -12,6 +12,12 @@ from folkmoot.domain.message import ToolCall
 MISSION_LENGTH = 150
 _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 """Categories of characters that show nothing, or change how others are shown."""
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+    chr(code)
+    for codes in (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+    for code in codes
+}
+"""Letters and marks that show nothing all the same."""
 
 
 def canonical(tool: str, arguments: dict[str, object]) -> str:
@@ -26,7 +32,13 @@ def fingerprint(call: ToolCall) -> str:
 
 def visible(text: str) -> str:
     """Every character that could hide something from its reader is spelled as JSON does it."""
-    return "".join(_spelled(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_spelled(char) if _hides(char) else char for char in text)
+
+
+def _hides(char: str) -> bool:
+    return unicodedata.category(char) in _HIDDEN or char in _BLANK
 
 
 def title(call: ToolCall) -> str:

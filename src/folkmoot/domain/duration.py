@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds by unit."""
@@ -20,6 +21,17 @@ def seconds(written: object) -> float | None:
         return written / 1000 if 0 <= written <= _MOST else None
     found = _WRITTEN.fullmatch(written) if isinstance(written, str) else None
     return float(found[1]) * UNITS[found[2] or "ms"] if found else None
+
+
+def later(moment: str, seconds: float) -> str:
+    """A moment as the clocks of `ports` write it, so much later."""
+    at = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds_between(earlier: str, later: str) -> float:
+    """Not below 0: a clock may have been set back."""
+    return max(0.0, (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds())
 
 
 def written(seconds: float) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from folkmoot.domain.event import AgentRole, Cause, Event
+from folkmoot.domain.gate import Code
 from folkmoot.domain.message import Access, Effect, Message, Usage
 from folkmoot.domain.report import Outcome, StopReason
 
@@ -213,6 +214,8 @@ class ToolFailed(Event):
     broke_schema: bool = False
     """The call was a report that does not fit the schema its agent declares."""
     latency_ms: int = 0
+    code: Code = ""
+    """Which stage of the gate refused the call; empty if it was made, or in old journals."""
 
 
 class ToolInDoubt(Event):

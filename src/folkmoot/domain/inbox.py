@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from folkmoot.domain.duration import later
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -17,6 +18,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
+    ApprovalDeclined,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
@@ -62,6 +64,9 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested) -> 
         hash=event.hash,
         risk=event.risk,
         preview=event.preview,
+        why=event.why,
+        approvers=event.approvers,
+        until=later(draft.ts, event.expires) if event.expires else "",
     )
 
 
@@ -113,6 +118,9 @@ def _decide(items: dict[str, Item], event: Event) -> None:
             status, by, text = "denied", event.by, event.reason
         case ApprovalRevoked():
             items[event.id] = replace(items[event.id], status="revoked", by=event.by, text=event.reason)
+            return
+        case ApprovalDeclined():
+            items[event.id] = replace(items[event.id], approvers=items[event.id].approvers[1:])
             return
         case ApprovalExpired():
             status, by, text = "expired", "", event.reason

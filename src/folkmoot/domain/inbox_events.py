@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from folkmoot.domain.event import Event
+from folkmoot.domain.gate import HUMAN, Approver
 from folkmoot.domain.message import Risk
 
+Scope = Literal["once", "run"]
+"""How far an approval goes; never further than equal calls."""
 Settlement = Literal["done", "retry", "fail"]
 
 
@@ -55,6 +58,12 @@ class ApprovalRequested(Event):
     risk: Risk
     preview: str = ""
     """A title for people; what they decide on is the whole call."""
+    why: str = ""
+    """Why the gate asks; empty: because the tool itself wants it."""
+    approvers: tuple[Approver, ...] = HUMAN
+    """Who is asked, in this order."""
+    expires: float | None = None
+    """Seconds after which nobody can approve it any more."""
 
 
 class ApprovalApproved(Event):
@@ -63,6 +72,17 @@ class ApprovalApproved(Event):
     type = "approval.approved"
     id: str
     by: str = ""
+    scope: Scope = "once"
+    """`run`: equal calls in this run need no further word."""
+
+
+class ApprovalDeclined(Event):
+    """An agent that was asked first did not approve; whoever comes next is asked."""
+
+    type = "approval.declined"
+    id: str
+    by: str
+    reason: str = ""
 
 
 class ApprovalDenied(Event):
@@ -84,7 +104,7 @@ class ApprovalRevoked(Event):
 
 
 class ApprovalExpired(Event):
-    """Nobody was there to decide, and the project says that such a call is not made."""
+    """Nobody decided: nobody was there, and the project takes that for a no; or the time for it is over."""
 
     type = "approval.expired"
     id: str

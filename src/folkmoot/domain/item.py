@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from folkmoot.domain.event import Event
+from folkmoot.domain.gate import HUMAN, Approver
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalRevoked,
     QuestionAnswered,
+    Scope,
     Settlement,
     ToolSettled,
 )
@@ -41,6 +45,8 @@ class Reply(Value):
     by: str = ""
     hash: str = ""
     """Of the call that was shown to whoever approved it."""
+    scope: Scope = "once"
+    """Of an approval: for this call alone, or for equal calls of its run."""
 
 
 class Item(Value, omit_defaults=False):
@@ -67,6 +73,12 @@ class Item(Value, omit_defaults=False):
     """The answer, or the reason."""
     begun: bool = False
     """Whether the call was let through."""
+    why: str = ""
+    """Why the gate asks; empty: because the tool itself wants it."""
+    approvers: tuple[Approver, ...] = HUMAN
+    """Who is asked now, and who would be next."""
+    until: str = ""
+    """From then on nobody can approve it; empty: without end."""
 
     @property
     def is_open(self) -> bool:
@@ -75,8 +87,9 @@ class Item(Value, omit_defaults=False):
     def answer(self, text: str, by: str = "user") -> Reply:
         return self._reply("answer", text, by)
 
-    def approve(self, by: str = "user") -> Reply:
-        return self._reply("approve", "", by)
+    def approve(self, by: str = "user", scope: Scope = "once") -> Reply:
+        """Let the call be made; with the scope `run`, equal calls of this run too, without asking again."""
+        return replace(self._reply("approve", "", by), scope=scope)
 
     def deny(self, reason: str = "", by: str = "user") -> Reply:
         return self._reply("deny", reason, by)
@@ -109,6 +122,12 @@ def decided(item: Item | None, reply: Reply) -> Event:
     return _event(item, reply)
 
 
+def check_time(item: Item | None, reply: Reply, now: str) -> None:
+    """Raises `WrongUse` for an approval that comes after its time."""
+    if item and item.until and now >= item.until and reply.word == "approve":
+        raise WrongUse(f"{item.id} has expired: it could be approved until {item.until}")
+
+
 def _revoked(item: Item, reply: Reply) -> Event:
     if item.begun:
         raise too_late(item)
@@ -132,7 +151,7 @@ def _event(item: Item, reply: Reply) -> Event:
         case "answer":
             return QuestionAnswered(id=item.id, text=reply.text, by=reply.by)
         case "approve":
-            return ApprovalApproved(id=item.id, by=reply.by)
+            return ApprovalApproved(id=item.id, by=reply.by, scope=reply.scope)
         case "deny":
             return ApprovalDenied(id=item.id, by=reply.by, reason=reply.text)
         case word:

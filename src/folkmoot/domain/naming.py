@@ -25,6 +25,7 @@ BUILT_IN = (
 """The tools that come with the package, and that any agent has that names them."""
 BUILT_IN_SOURCES = frozenset(name.partition(".")[0] for name in BUILT_IN)
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_A_GLOB = re.compile(r"[^A-Za-z0-9_*?\[\]!-]")
 
 
 def wire_name(name: str) -> str:
@@ -33,6 +34,11 @@ def wire_name(name: str) -> str:
     if len(wire) <= WIRE_LENGTH:
         return wire
     return f"{wire[: WIRE_LENGTH - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def wire_glob(pattern: str) -> str:
+    """A pattern for names of files as one for names on the wire."""
+    return _NOT_IN_A_GLOB.sub("_", pattern.replace(".", "__"))
 
 
 def agent_tool(tool_name: str) -> str:

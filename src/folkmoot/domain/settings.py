@@ -9,8 +9,10 @@ from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Limits, Price
 from folkmoot.domain.builtins import Builtins
+from folkmoot.domain.gate import HUMAN, Approver, GateSettings
 from folkmoot.domain.message import Access, Effect
 from folkmoot.domain.options import Contract, Options
+from folkmoot.domain.rules import Rule
 from folkmoot.domain.value import Value
 
 Free = Literal["free"]
@@ -97,6 +99,11 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
 
 class Approvals(Value, forbid_unknown_fields=True):
     unattended: Literal["park", "deny"] = "park"
+    expires: Duration | None = None
+    """How long a call waits for a word; then it is refused. Absent: without end."""
+    approvers: Annotated[tuple[Approver, ...], Meta(min_length=1)] = HUMAN
+    """Who is asked, in this order: the agent that called (`parent`), the lead of its team (`lead`), a person (`human`).
+    Whoever does not clearly approve passes it on; what is at high risk is decided by a person."""
 
 
 class Storage(Value, forbid_unknown_fields=True):
@@ -142,6 +149,11 @@ class Settings(Value, forbid_unknown_fields=True):
     orchestration: Orchestration = Orchestration()
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()
+    gate: GateSettings = GateSettings()
+    rules: tuple[Rule, ...] = ()
+    """Which calls are allowed, asked about or denied; the first rule that fits decides."""
+    secrets: tuple[str, ...] = ()
+    """Environment variables whose values appear nowhere; a tool gets one where an argument says `{{secret:NAME}}`."""
     storage: Storage = Storage()
     contract: Contract = "open"
     """With `strict`, nothing passes between agents but plans under contract (`split`)."""

@@ -16,6 +16,7 @@ from folkmoot.domain.events import (
     RunStarted,
     SystemError,
 )
+from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
@@ -40,6 +41,13 @@ class Project:
     kits: Kits
     models: Models
     tools: Tools
+    secrets: Secrets = NO_SECRETS
+
+    def started(self, file: str, request: str, seed: str) -> RunStarted:
+        """How a run of it begins."""
+        return RunStarted(file, self.secrets.text(request), self.graph_id, seed, self.tools_id)
+
+    """What must not be recorded."""
 
 
 class Activation:

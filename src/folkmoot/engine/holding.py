@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
-from folkmoot.engine import kept
+from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.inbox import ATTEND_EVERY, take_in
 from folkmoot.engine.owner import is_gone, this_process
@@ -102,8 +102,8 @@ class Holding:
 
     async def receive(self, run: Run, post: Post) -> None:
         """Let what somebody left for a run happen to it."""
-        if post.kind == kept.DESTROY:
-            kept.take_in(run, post.body)
+        if taken_in := {kept.DESTROY: kept.take_in, gating.GATE: gating.take_in}.get(post.kind):
+            taken_in(run, post.body)
             await self._journal.take(post)
         else:
             await take_in(self._journal, run, post)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.inbox import inbox
-from folkmoot.domain.item import Item, Reply, decided, too_late
+from folkmoot.domain.item import Item, Reply, check_time, decided, too_late
 from folkmoot.engine.owner import holder
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.invocation import Run
@@ -43,9 +43,10 @@ async def find_item(journal: Journal, id: str) -> Item:
     raise WrongUse(f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does")
 
 
-async def leave(journal: Journal, reply: Reply, *, wake: bool = True) -> Item:
+async def leave(journal: Journal, reply: Reply, now: str, *, wake: bool = True) -> Item:
     """Leave an answer in the inbox of its run. Raises `WrongUse` if it comes too late: the first one counts."""
     item = await find_item(journal, reply.id)
+    check_time(item, reply, now)
     decided(item, reply)
     await journal.post(item.run, ANSWER, msgspec.json.encode(reply).decode(), wake=wake)
     for post in await journal.posts([item.run]):

@@ -56,6 +56,11 @@ async def destroy_unheld(log: RunLog, session: str, reason: str) -> None:
     log.watchers.append(chats.fold)
     last = log.drafts[-1]
     destroy_kept(log, chats, session, reason)
+    park_again(log, last)
+    await log.settle()
+
+
+def park_again(log: RunLog, last: Draft) -> None:
+    """After something was noted in a run that nobody runs: if it waited, it still does."""
     if isinstance(last.event, RunParked):
         log.note(Place(span=last.span, session=last.session_id, agent=last.agent_id), last.event)
-    await log.settle()

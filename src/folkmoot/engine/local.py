@@ -17,8 +17,9 @@ from folkmoot.domain.events import (
     RunStarted,
 )
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Reply
-from folkmoot.engine import kept
+from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation, Project
 from folkmoot.engine.fork import asking
 from folkmoot.engine.holding import Holding
@@ -64,8 +65,7 @@ class LocalEngine:
             log = RunLog(self._journal, self._clock, identity.run, self._holding.beginning)
             run = self._maker.run(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
-            started = RunStarted(file, request, project.graph_id, identity.seed, project.tools_id)
-            activation = Activation(run, started, fresh=True)
+            activation = Activation(run, project.started(file, request, identity.seed), fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
             except Conflict:
@@ -76,7 +76,7 @@ class LocalEngine:
         while True:
             identity = self._identify(self._clock)
             log = RunLog(self._journal, self._clock, identity.run, NewRun(owner="", lease=0.0))
-            started = RunStarted(agent.file, request, project.graph_id, identity.seed, project.tools_id)
+            started = project.started(agent.file, request, identity.seed)
             log.note(Place(ROOT, identity.run, agent.id), started)
             with suppress(Conflict):  # the name was taken
                 await log.settle()
@@ -160,10 +160,10 @@ class LocalEngine:
         item = await find_item(self._journal, reply.id)
         if activation := self._holding.activation(item.run):
             run = activation.run
-            run.inbox.take(reply)
+            run.inbox.take(reply, now=self._clock.now())
             await run.log.settle()
         else:
-            await leave(self._journal, reply)
+            await leave(self._journal, reply, self._clock.now())
             if reply.word == "revoke":
                 await withdrawn(self._journal, item, self._clock.sleep)
 
@@ -191,15 +191,33 @@ class LocalEngine:
             return
         require_kept(await self.past(run_id), session_id)
         try:
-            async with self._holding.taking_over(run_id) as claim:
-                past = await self.past(run_id)
-                log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
-                await destroy_unheld(log, session_id, reason)
-                await self._journal.release(claim)
+            await self._unheld(run_id, partial(destroy_unheld, session=session_id, reason=reason))
         except Held:
             await self._journal.post(run_id, kept.DESTROY, destroy_post(session_id, reason))
             while is_kept(await self.past(run_id), session_id):
                 await self._clock.sleep(ATTEND_EVERY)
+
+    async def gate(self, change: GateChanged) -> None:
+        """Return when a session has heard which tools it has no longer, or again; whoever holds its run."""
+        run_id = change.session.partition(":")[0]
+        if activation := self._holding.activation(run_id):
+            gating.gate_live(activation.run, change)
+            await activation.run.log.settle()
+            return
+        gating.place_of(await self._unended(run_id), change.session)
+        try:
+            await self._unheld(run_id, partial(gating.gate_unheld, change=change))
+        except Held:
+            await self._journal.post(run_id, gating.GATE, msgspec.json.encode(change).decode())
+            while not gating.is_told(await self.past(run_id), change):
+                await self._clock.sleep(ATTEND_EVERY)
+
+    async def _unheld(self, run_id: str, note: Callable[[RunLog], Awaitable[None]]) -> None:
+        """Note something in a run that nobody holds. Raises `Held` if somebody does."""
+        async with self._holding.taking_over(run_id) as claim:
+            past = await self.past(run_id)
+            await note(RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past))
+            await self._journal.release(claim)
 
     async def past(self, run_id: str) -> list[Draft]:
         past = [entry.draft async for entry in self._journal.read(Query(stream=run_id))]

@@ -60,7 +60,8 @@ class Maker:
         self._label = label
 
     def run(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> Run:
-        settings = project.graph.settings
+        settings, secrets = project.graph.settings, project.secrets
+        log.redact = secrets.event
         ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
         log.watchers += [ledger.fold, evidence.fold]
@@ -77,14 +78,15 @@ class Maker:
             tools=project.tools,
             clock=self._clock,
             log=log,
-            keep=self._journal.keep,
+            keep=lambda content: self._journal.keep(secrets.content(content)),
             artifact=self._journal.artifact,
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
-            inbox=Inbox(identity.run, log, audience.attendance, deny=deny),
+            inbox=Inbox(identity.run, log, audience.attendance, deny=deny, clock=self._clock),
             hear=audience.hear,
             label=self._label,
             chats=chats,
             evidence=evidence,
+            secrets=secrets,
         )

@@ -138,7 +138,9 @@ def comparable(draft: Draft) -> tuple[str, str, Event]:
     compared.
     """
     event = draft.event
-    if isinstance(event, LlmResponse | LlmFailed | ToolFinished | ToolFailed):
+    if isinstance(event, ToolFailed):
+        event = replace(event, latency_ms=0, code="")  # old journals have no code; the text says the same
+    elif isinstance(event, LlmResponse | LlmFailed | ToolFinished):
         event = replace(event, latency_ms=0)
     elif isinstance(event, LlmRequest):
         event = replace(event, max_output=0, reserved_tokens=0, reserved_usd=0.0)

@@ -19,6 +19,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.fork_events import RunRepinned
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -49,9 +50,9 @@ _WORDS = (
     QuestionAnswered,
     ToolSettled,
 )
-_BETWEEN = (*_WORDS, SessionDestroyed, RunRepinned, SystemError)
+_BETWEEN = (*_WORDS, GateChanged, SessionDestroyed, RunRepinned, SystemError)
 """What can happen to a run from outside while none of its agents works."""
-_PAIRS = ((SessionDestroyed, RunParked), (SystemError, RunFailed))
+_PAIRS = ((SessionDestroyed, RunParked), (GateChanged, RunParked), (SystemError, RunFailed))
 _OWN_REASONS = (" has ended", " was destroyed", "the run was cancelled")
 """Why a run itself lets go of a kept child; for every other reason it was a person."""
 
@@ -130,6 +131,11 @@ class Rehearsal:
                 self._waiting.pop(place).set_result(None)
             case event if isinstance(event, _WORDS) and (item := _asked(run, draft)):
                 run.inbox.happen(item, event)
+                self._cued = place
+                self._cue(run, activation, task)  # several may have been said before anything else happened
+                return
+            case GateChanged() as event:
+                run.inbox.tell(Place(draft.span, draft.session_id, draft.agent_id), event)
             case CancelRequested(reason=reason) if not self._stopping:
                 self._stopping = True
                 activation.stop(reason)

@@ -70,8 +70,9 @@ class Stage:
         graph, tools = self._pinned()
         ledger = RecordedLedger(graph.settings.limits, self.clock, self._record)
         chats, evidence = Chats(), EvidenceLedger()
-        folds = [ledger.fold, chats.fold, evidence.fold]
-        log.watchers += folds
+        inbox = self._inbox(log)
+        folds = [ledger.fold, chats.fold, evidence.fold, inbox.grants.fold]
+        log.watchers += folds[:3]
         for draft in log.drafts:
             for fold in folds:
                 fold(draft.span, draft.event)
@@ -89,7 +90,7 @@ class Stage:
             ledger=ledger,
             cache=RecordedCache(self._kept, self.clock, self._record),
             turnstile=asyncio.Semaphore(len(self._record.drafts)),
-            inbox=self._inbox(log),
+            inbox=inbox,
             chats=chats,
             evidence=evidence,
             label=bound_to(self._record.drafts),
@@ -125,8 +126,8 @@ class Stage:
 def _is_denied(draft: Draft) -> bool:
     """Whether nobody was there, and the project takes that for a no."""
     match draft.event:
-        case ApprovalExpired():
-            return True
+        case ApprovalExpired(reason=reason):
+            return reason == NOBODY
         case ToolFailed(text=text):
             return text.startswith(f"(tool failed: {NOBODY}")
         case _:

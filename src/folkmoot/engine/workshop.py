@@ -13,6 +13,7 @@ import msgspec
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.naming import BUILT_IN, QUESTIONS
+from folkmoot.domain.secrets import secrets_of
 from folkmoot.engine.activation import Project
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import Identity, drawn
@@ -82,6 +83,7 @@ class Workshop:
             kits=Kits(graph, registry),
             models=adapters,
             tools=registry,
+            secrets=secrets_of(graph.settings, self._around.env),
         )
 
     def check(self, graph: Graph) -> None:

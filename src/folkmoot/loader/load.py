@@ -21,6 +21,7 @@ from folkmoot.loader.models import Shelf, choices, shelf
 from folkmoot.loader.nodes import Node, Scalar
 from folkmoot.loader.options import Project, Setting
 from folkmoot.loader.orchestration import check_orchestration
+from folkmoot.loader.rules import check_rules
 from folkmoot.loader.schemas import settled
 from folkmoot.loader.sources import check_sources
 from folkmoot.loader.tools import check_tools
@@ -59,6 +60,8 @@ def load(
     check_links(drafts, findings, calling=project.settings.orchestration.enable_agent_tool)
     models = shelf(project, known, findings)
     check_orchestration(project, drafts if entry is None else None, models, findings)
+    names = {name for draft in drafts.values() for name in (draft.id, draft.file)}
+    check_rules(project, names if entry is None else None, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)

@@ -14,6 +14,10 @@ mission     what a model may ask with these tools
 custom      agents that no file declares: they only have less than their caller
 spawn       the one way in which an agent called as a tool begins
 reach       what holds for a session because of those above it
+policy      what the gate goes by in a session
+grants      what the gate must know of the rest of the run
+approver    who says the word that a call waits for
+explain     what an agent may call, and why
 summary     long results in few words
 cache       results of earlier calls, from the journal
 kit         what a session is offered

@@ -43,7 +43,7 @@ async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site, star
     question = storable(question_of(call))
     if not question:
         return ToolResult(text=wrong_arguments(call), failed=True)
-    answering = _taken_up(run, inv, question, site)
+    answering = taken_up(run, inv, question, site)
     if answering.turns_before >= answering.agent.tuning.max_turns:
         return _refused(run, inv, site, answering.agent)
     run.log.once(answering.place, ParentAsked(answering.session, inv.parent, question))
@@ -74,7 +74,7 @@ def reminder(exchanges: tuple[Exchange, ...]) -> str:
     return f"\n\n---\nMeanwhile it asked you:{lines}" if lines else ""
 
 
-def _taken_up(run: Run, inv: Invocation, question: str, site: Site) -> Invocation:
+def taken_up(run: Run, inv: Invocation, question: str, site: Site) -> Invocation:
     """The caller's conversation with the question at its end. The header stands outside the fence of the question,
     so that no question can pass for another's."""
     parent = run.under_way[inv.parent].state

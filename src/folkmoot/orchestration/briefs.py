@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from folkmoot.domain.event import PARTS
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.policy import policy_for
 from folkmoot.session.state import Brief
 
 
@@ -14,6 +17,8 @@ def brief_for(run: Run, inv: Invocation) -> Brief:
 
 
 def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
+    known = replace(kit, agents=run.kit(inv).agents)  # a part of an agent's work has a kit without them
+    parent = inv.parent in run.under_way
     return Brief(
         agent=inv.agent,
         exits=kit.exits,
@@ -30,4 +35,5 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         unlisted=kit.unlisted,
         last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
+        policy=policy_for(run.graph, inv.agent, known, taint=inv.taint, parent=parent),
     )

@@ -21,6 +21,7 @@ from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.kit import part_kit
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.planner import Planning, draft_plan, manifest, rendered
+from folkmoot.orchestration.policy import planned
 from folkmoot.orchestration.references import READ, handed_over, keep
 from folkmoot.orchestration.transfer import transfer
 from folkmoot.session.state import Brief
@@ -87,7 +88,9 @@ def _executors_brief(run: Run, executor: Invocation, plan: Plan, planning: Plann
     reading = (READ,) if plan.references else ()
     kit = part_kit((*tools, *reading), run.kits.of(executor.agent, executor.reach).exits)
     agent = replace(executor.agent, prompt=f"{executor.agent.prompt}\n\n{_EXECUTE}".strip())
-    return replace(brief_with(run, executor, kit), agent=agent, plan=plan.id)
+    brief = brief_with(run, executor, kit)
+    policy = replace(brief.policy, planned=planned(plan))
+    return replace(brief, agent=agent, plan=plan.id, policy=policy)
 
 
 def _reject(run: Run, inv: Invocation, asked: Invocation, problems: list[str], last: bool) -> None:

@@ -64,7 +64,13 @@ class SessionTools:
             return await ask(self._run, self._inv, call, site, self._start)
         if own := self._own.get(call.tool):
             return await own(call, site)
-        return await self._run.tools.call(call, replace(site, work_dir=self._inv.work_dir))
+        try:
+            arguments = self._run.secrets.resolved(call.arguments)
+        except KeyError as name:
+            return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
+        at = replace(site, work_dir=self._inv.work_dir)
+        result = await self._run.tools.call(replace(call, arguments=arguments), at)
+        return replace(result, text=self._run.secrets.text(result.text))  # before it is cut
 
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 from folkmoot.domain.draw import draw
+from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.event import Event
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.inbox_events import ApprovalExpired, QuestionAsked
-from folkmoot.domain.item import Item, Reply, decided
+from folkmoot.domain.item import Item, Reply, check_time, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
+from folkmoot.orchestration.grants import Grants
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.question import question_of, wrong_arguments
 from folkmoot.orchestration.waiting import WaitingRoom
-from folkmoot.ports import Site
+from folkmoot.ports import Clock, Site
 
 Answerer = Callable[[Item], Awaitable[Reply | None]]
 """Somebody who is there now. None: they do not want to say anything yet."""
 
 NOBODY = "approval_timeout"
+EXPIRED = "approval_expired"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +41,10 @@ class Attendance:
 
 
 class Inbox:
-    def __init__(self, run: str, log: RunLog, attendance: Attendance, *, deny: bool) -> None:
+    def __init__(
+        self, run: str, log: RunLog, attendance: Attendance, *, deny: bool, clock: Clock | None = None
+    ) -> None:
+        """`clock` tells when the time to approve something is over; without one, somebody else does."""
         self._run = run
         self._log = log
         self._answer = attendance.answer
@@ -49,6 +55,9 @@ class Inbox:
         self._one_by_one = asyncio.Lock()
         self._unwilling: set[str] = set()
         """What the answerer left for later."""
+        self._clock = clock
+        self.grants = Grants()
+        log.watchers.append(self.grants.fold)
 
     @property
     def items(self) -> dict[str, Item]:
@@ -83,9 +92,10 @@ class Inbox:
         finally:
             del self._sessions[span]
 
-    def take(self, reply: Reply) -> None:
-        """Let an answer happen. Raises `WrongUse` if nothing waits for it."""
+    def take(self, reply: Reply, *, now: str = "") -> None:
+        """Let an answer happen. Raises `WrongUse` if nothing waits for it, or its time is over `now`."""
         item = self.items.get(reply.id)
+        check_time(item, reply, now)
         event = decided(item, reply)
         assert item is not None
         self.happen(item, event)
@@ -96,10 +106,24 @@ class Inbox:
         item = self.items[id]
         if self._denies and item.kind == "approval":
             self.happen(item, ApprovalExpired(id=id, reason=NOBODY))
-        elif self._answer and id not in self._unwilling:
+        elif item.until and self._clock:
+            await self._answered_in_time(item, self._clock)
+        else:
+            await self._answered(item)
+
+    async def _answered_in_time(self, item: Item, clock: Clock) -> None:
+        left = seconds_between(clock.now(), item.until)
+        with suppress(TimeoutError):
+            if left:
+                await clock.within(left, self._answered(item))
+        if self.items[item.id].is_open and clock.now() >= item.until:
+            self.happen(item, ApprovalExpired(item.id, f"{EXPIRED}: nobody decided until {item.until}"))
+
+    async def _answered(self, item: Item) -> None:
+        if self._answer and item.id not in self._unwilling:
             await self._asked_or_answered(item, self._answer)
         else:
-            await self._room.wait(id)
+            await self._room.wait(item.id)
 
     async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """The tool `ask_user`: its result is what a person answers."""
@@ -138,9 +162,13 @@ class Inbox:
 
     def happen(self, item: Item, event: Event) -> None:
         """Let what was decided about an item happen to whoever asked."""
-        if happen := self._sessions.get(item.span):
+        self.tell(Place(item.span, item.session, item.agent), event)
+        self._room.tell(item.id)
+
+    def tell(self, place: Place, event: Event) -> None:
+        """Let something from outside happen to a session, whether it is under way or not."""
+        if happen := self._sessions.get(place.span):
             happen(event)
         else:
-            self._log.note(Place(item.span, item.session, item.agent), event)
+            self._log.note(place, event)
         self._log.flush()
-        self._room.tell(item.id)

@@ -15,6 +15,7 @@ from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
+from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
@@ -24,6 +25,7 @@ from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
 from folkmoot.session.run import Session
@@ -56,6 +58,7 @@ class Run:
     """Of the place where it runs; empty where there is only one."""
     chats: Chats = field(default_factory=Chats)
     evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
+    secrets: Secrets = NO_SECRETS
     under_way: dict[str, Session] = field(default_factory=dict)
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
 
@@ -101,6 +104,13 @@ class Invocation(Value):
         """What its file says lies within what those above it say."""
         return "/".join(filter(None, (self.reach.work_dir, self.agent.work_dir)))
 
+    @property
+    def taint(self) -> str:
+        """Whose text it begins with, beside its user's and its caller's own."""
+        others = (block.agent for block in self.blocks if block.agent and block.tag != "result")
+        said = next((f"what {agent} said" for agent in others), "")
+        return self.reach.taint or said or ("what was said to it before" if self.before else "")
+
     def prompt(self, run: Run) -> str:
         return enveloped(self.original, self.blocks, seed=run.seed, span=self.span)
 
@@ -117,8 +127,18 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",
-            reach=self.reach.below(self.agent),
+            reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
         )
+
+    def _heard_before(self, run: Run, span: str) -> str:
+        """What earlier parts of its work have read, before one at this span began."""
+        return heard_before(run.log.drafts, self.span, span, outside(run.graph, run.kit(self)))
+
+    def _passed_on(self, run: Run) -> str:
+        """What its model had read when it asked for a child."""
+        session = run.under_way.get(self.session)
+        heard = session.state.taint if session else ""
+        return self.taint or (f"{heard}, through {self.agent.id}" if heard else "")
 
     def part(self, run: Run, cause: Cause, path: str) -> Invocation:
         """A session of the same agent, for a part of its own work."""
@@ -131,6 +151,7 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} of {self.agent.id}",
+            reach=replace(self.reach, taint=self.taint or self._heard_before(run, span)),
         )
 
 

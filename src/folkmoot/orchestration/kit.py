@@ -59,7 +59,7 @@ class Kits:
 
     def _told(self, reach: Reach) -> Reach:
         """Only what makes a difference to a kit."""
-        return reach if self._calling else Reach(strict=reach.strict)
+        return replace(reach, taint="") if self._calling else Reach(strict=reach.strict)
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, and never reports."""

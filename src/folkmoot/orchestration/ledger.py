@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
+from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     LlmFailed,
@@ -128,7 +128,7 @@ class Ledger:
     def _began(self, since: str) -> float:
         if self._clock is None:
             return 0.0
-        elapsed = _seconds_between(since, self._clock.now()) if since else 0.0
+        elapsed = seconds_between(since, self._clock.now()) if since else 0.0
         return self._clock.monotonic() - elapsed
 
     def _admit(self, span: str) -> None:
@@ -200,7 +200,3 @@ def _caller(span: str) -> str:
     """The conversation that calls: one limit holds for it, however often it is taken up again."""
     caller = span.rpartition("/turn:")[0]
     return caller.rpartition("/")[0] if _is_clarification(caller) else caller
-
-
-def _seconds_between(earlier: str, later: str) -> float:
-    return max(0.0, (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds())

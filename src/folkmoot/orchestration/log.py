@@ -52,6 +52,8 @@ class RunLog:
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Callable[[str, Event], None]] = []
         """Folds that live as long as the run, told every event in the order of the journal."""
+        self.redact: Callable[[Event], Event] = lambda event: event
+        """Takes out of an event what must not be recorded."""
         self.lost: BaseException | None = None
         """Why nothing can be recorded any more."""
         self.when_lost: Callable[[], None] = lambda: None
@@ -88,6 +90,7 @@ class RunLog:
         return (moments[0] + sum(rests, timedelta())).isoformat()
 
     def note(self, place: Place, event: Event) -> None:
+        event = self.redact(event)
         draft = Draft(
             ts=self._clock.now(),
             event=event,
@@ -103,7 +106,7 @@ class RunLog:
 
     def once(self, place: Place, event: Event) -> None:
         """Note what an earlier activation may have noted already."""
-        if event not in self._spans.get(place.span, ()):
+        if self.redact(event) not in self._spans.get(place.span, ()):
             self.note(place, event)
 
     async def settle(self) -> None:

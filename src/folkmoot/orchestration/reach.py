@@ -22,6 +22,8 @@ class Reach(Value):
     """Of everything its caller has only these, by their names on the wire: for an agent made at run time."""
     strict: bool = False
     """Nothing passes between agents but plans under contract: no agent is offered, and no route."""
+    taint: str = ""
+    """Whose text those above had read when they asked for it."""
     work_dir: str = ""
     """Where the tools of a called agent, and of everything below it, work; empty: in the project."""
 

@@ -12,18 +12,22 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
+from folkmoot.orchestration.approver import decided
 from folkmoot.orchestration.briefs import brief_for
 from folkmoot.orchestration.delegate import SessionTools
 from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
+from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.planned import opening, run_planned
 from folkmoot.orchestration.reach import Reach, is_strict
 from folkmoot.orchestration.team import run_team
 from folkmoot.orchestration.transfer import carry_on, staged
+from folkmoot.session.calls import Around
 from folkmoot.session.run import Session, World
 from folkmoot.session.state import Brief
 
@@ -80,13 +84,15 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         note=partial(log.note, place),
         settle=log.settle,
         write_soon=log.write_soon,
+        redact=log.redact,
         keep=run.keep,
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         hear=partial(run.hear, inv.span) if run.hear else None,
         extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
         evidence=run.evidence.results,
-        answered=run.inbox.answered,
+        around=partial(_around, run, inv),
+        answered=partial(decided, run, inv, partial(run_agent, run)),
         working=run.inbox.working,
         begin=run.inbox.begin,
     )
@@ -105,6 +111,12 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         del run.under_way[inv.session]
     record_claims(log, place, outcome.report)
     return outcome
+
+
+def _around(run: Run, inv: Invocation) -> Around:
+    most = run.graph.settings.limits.tool_calls_per_minute
+    room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else Room()
+    return Around(granted=run.inbox.grants.granted, pace=room)
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

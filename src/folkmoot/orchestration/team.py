@@ -155,7 +155,9 @@ class _Team:
         unread = self._broker.consume(
             asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
         )
-        return replace(asked, blocks=(*asked.blocks, *unread)), brief
+        asked = replace(asked, blocks=(*asked.blocks, *unread))
+        policy = replace(brief.policy, taint=asked.taint or brief.policy.taint)
+        return asked, replace(brief, policy=policy)
 
     async def _speak(self, seat: Seat, asked: Invocation, brief: Brief) -> Outcome:
         outcome = await self._converse(asked, brief)

@@ -71,7 +71,10 @@ def _tools(state: State, extra: tuple[ToolSpec, ...], *, final: bool) -> tuple[T
     brief = state.brief
     if final:
         return brief.leaving(final)
-    return (*brief.tools, *extra, *brief.exits) if extra else brief.offered
+    if extra or state.gated:
+        tools = (spec for spec in (*brief.tools, *extra) if spec.name not in state.gated)
+        return (*tools, *brief.exits)
+    return brief.offered
 
 
 def _affordable(needed: int, output: int, choice: ModelChoice, allowance: Allowance) -> tuple[int, str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from folkmoot.domain.budget import Room
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.draw import draw
+from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -17,6 +19,7 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal
+from folkmoot.session.gate import gated, judge
 from folkmoot.session.state import State
 
 
@@ -25,12 +28,26 @@ class Sorted:
     """Each call by its position, in one of these."""
 
     refusals: list[tuple[int, ToolCall, Refusal]] = field(default_factory=list)
-    unasked: list[tuple[int, ToolCall, ToolSpec]] = field(default_factory=list)
+    unasked: list[tuple[int, ToolCall, Ask]] = field(default_factory=list)
     """Need a person's word, and nobody was asked yet."""
     doubts: list[tuple[int, ToolCall]] = field(default_factory=list)
     """May have happened or not, and nobody was asked yet."""
     calls: list[tuple[int, ToolCall, ToolSpec]] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Why a call is made, by position."""
     leaving: list[tuple[int, ToolCall]] = field(default_factory=list)
+
+
+class Around(Value):
+    """What a session's calls depend on beside what happened to itself."""
+
+    granted: Mapping[str, str] = {}
+    """Calls that somebody allowed for the whole run, by hash."""
+    pace: Room = Room()
+    """How many more calls its agent may make now."""
+
+
+NOTHING = Around()
 
 
 class Released(Value):
@@ -40,7 +57,8 @@ class Released(Value):
     """Why; recorded with the call."""
 
 
-def sort_calls(state: State) -> Sorted:
+def sort_calls(state: State, around: Around = NOTHING) -> Sorted:
+    """Every call that was not begun is judged by the gate; it is judged once, unless it was refused."""
     brief = state.brief
     offered = {spec.name: spec for spec in (() if state.last else brief.tools)}
     unlisted = {spec.name: spec for spec in (() if state.last else brief.unlisted)}
@@ -52,11 +70,11 @@ def sort_calls(state: State) -> Sorted:
         elif call.tool in exits:
             found.leaving.append((position, call))
         elif spec := offered.get(call.tool) or unlisted.get(call.tool):
-            _sort(state, found, position, call, spec)
+            _sort(state, found, around, (position, call, spec))
         else:
             names = ", ".join([*offered, *exits])
             reason = f"there is no tool {call.tool!r} in this turn; offered are {names}"
-            found.refusals.append((position, call, Refusal(reason=reason)))
+            found.refusals.append((position, call, Refusal(reason=reason, code="not_offered")))
     return found
 
 
@@ -69,13 +87,15 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
     """What was said about a call: make it, refuse it, take this for its result; None while nothing was said."""
     match state.said.get(position):
         case ApprovalApproved(id=id, by=by):
+            if call.tool in state.gated:
+                return _refusal(gated(call))
             if fingerprint(call) != state.requested[position].hash:
-                return Refusal(reason="approval_denied: the word was given for another call")
+                return _denied("the word was given for another call")
             return Released(f"approved: {id}" + (f" by {by}" if by else ""))
         case ApprovalDenied(reason=reason) | ApprovalRevoked(reason=reason):
-            return Refusal(reason=f"approval_denied: {reason or 'no reason given'}")
+            return _denied(reason or "no reason given")
         case ApprovalExpired(reason=reason):
-            return Refusal(reason=reason)
+            return Refusal(reason=reason, code="approval_expired")
         case ToolSettled(decision="retry", by=by):
             return Released("made again, as a person said" + (f": {by}" if by else ""))
         case ToolSettled(decision=decision, text=text):
@@ -110,18 +130,40 @@ def _beyond_limit(state: State, position: int) -> Refusal | None:
     limit = state.brief.agent.tuning.max_tool_calls_per_turn
     if position <= limit:
         return None
-    return Refusal(reason=f"too many tool calls in one turn; the limit is {limit}")
+    return Refusal(f"too many tool calls in one turn; the limit is {limit}", code="too_many_calls")
 
 
-def _sort(state: State, found: Sorted, position: int, call: ToolCall, spec: ToolSpec) -> None:
+def _sort(state: State, found: Sorted, around: Around, wanted: tuple[int, ToolCall, ToolSpec]) -> None:
+    position, call, spec = wanted
     if position in state.started:
         if spec.effect == "once" and position not in state.in_doubt:
             found.doubts.append((position, call))
         else:
-            found.calls.append((position, call, spec))
-    elif spec.asks and call.malformed:
-        found.refusals.append((position, call, Refusal(reason="the arguments are not a JSON object")))
-    elif spec.asks and position not in state.requested:
-        found.unasked.append((position, call, spec))
+            found.calls.append(wanted)
+    elif position in state.requested:
+        found.calls.append(wanted)
     else:
-        found.calls.append((position, call, spec))
+        match judge(state.brief.policy, _standing(state, found, around), call, spec):
+            case Refuse() as refused:
+                found.refusals.append((position, call, _refusal(refused)))
+            case Ask() as ask:
+                found.unasked.append((position, call, ask))
+            case Allow(reason):
+                found.calls.append(wanted)
+                found.reasons[position] = reason
+
+
+def _standing(state: State, found: Sorted, around: Around) -> Standing:
+    """Calls of the same answer that come first use up what is left first."""
+    pace = around.pace
+    if pace.limit:
+        pace = Room(pace.left - len(found.reasons) - len(found.unasked), pace.limit)
+    return Standing(gated=state.gated, taint=state.taint, granted=around.granted, pace=pace)
+
+
+def _refusal(refused: Refuse) -> Refusal:
+    return Refusal(reason=refused.reason, code=refused.code)
+
+
+def _denied(reason: str) -> Refusal:
+    return Refusal(reason=f"approval_denied: {reason}", code="approval_denied")

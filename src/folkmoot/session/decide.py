@@ -8,7 +8,7 @@ from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
 from folkmoot.session.ask import ask, ask_again
 from folkmoot.session.broadcast import judge_broadcast
-from folkmoot.session.calls import sort_calls
+from folkmoot.session.calls import NOTHING, Around, sort_calls
 from folkmoot.session.claims import judge_claims, refused_for_claims
 from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_report, judge_route
@@ -20,22 +20,28 @@ _RANKS = (ROUTE, FINAL_REPORT, BROADCAST)
 
 
 def decide(
-    state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = (), evidence: Evidence = NO_EVIDENCE
+    state: State,
+    allowance: Allowance,
+    extra: tuple[ToolSpec, ...] = (),
+    evidence: Evidence = NO_EVIDENCE,
+    around: Around = NOTHING,
 ) -> Step:
     """`extra` are tools that come and go; they are offered beside those of the brief. `evidence` are all results of
-    the run so far."""
-    step = _next(state, allowance, extra, evidence)
+    the run so far; `around` is what the gate must know of the rest of the run."""
+    step = _next(state, allowance, extra, evidence, around)
     if isinstance(step, Finish) and step.outcome.failed and not state.outcome:
         report = refused_for_claims(state, evidence)
         return Finish(outcome(state, report=report)) if report else step
     return step
 
 
-def _next(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...], evidence: Evidence) -> Step:
+def _next(
+    state: State, allowance: Allowance, extra: tuple[ToolSpec, ...], evidence: Evidence, around: Around
+) -> Step:
     if state.outcome:
         return Finish(state.outcome)
     if state.calls:
-        return _handle_calls(state, evidence)
+        return _handle_calls(state, evidence, around)
     if state.broadcast:
         return Finish(outcome(state, exit=BROADCAST, broadcast=state.broadcast))
     if state.report:
@@ -49,15 +55,15 @@ def _next(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...], evide
     return ask(state, allowance, extra)
 
 
-def _handle_calls(state: State, evidence: Evidence) -> Step:
+def _handle_calls(state: State, evidence: Evidence, around: Around) -> Step:
     """Ordinary calls first, all at once; an exit takes effect when they are done."""
-    found = sort_calls(state)
+    found = sort_calls(state, around)
     if found.refusals:
         return Refuse(tuple(found.refusals))
     if found.unasked or found.doubts:
         return Consult(tuple(found.unasked), tuple(found.doubts))
     if found.calls:
-        return Call(tuple(found.calls))
+        return Call(tuple(found.calls), found.reasons)
     return _leave(state, found.leaving, evidence)
 
 

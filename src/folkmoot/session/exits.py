@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Format
+from folkmoot.domain.gate import Code
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Claim, Report, Selection
 from folkmoot.domain.value import Value
@@ -22,6 +23,8 @@ class Refusal(Value):
     reason: str
     schema: bool = False
     """The answer broke the schema that its agent declares."""
+    code: Code = ""
+    """Which stage of the gate refused a call."""
 
 
 class _Claim(Value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from folkmoot.domain import gate
 from folkmoot.domain.budget import cost
 from folkmoot.domain.canonical import fingerprint, title
 from folkmoot.domain.draw import draw
@@ -83,7 +84,7 @@ def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
     )
 
 
-def approval_requested(state: State, position: int, call: ToolCall, spec: ToolSpec) -> ApprovalRequested:
+def approval_requested(state: State, position: int, call: ToolCall, ask: gate.Ask) -> ApprovalRequested:
     return ApprovalRequested(
         id=approval_id(state, position),
         turn=state.turn,
@@ -91,8 +92,11 @@ def approval_requested(state: State, position: int, call: ToolCall, spec: ToolSp
         tool=call.tool,
         arguments=call.arguments,
         hash=fingerprint(call),
-        risk=spec.asks,
+        risk=ask.risk,
         preview=title(call),
+        why=ask.why,
+        approvers=ask.approvers,
+        expires=state.brief.policy.expires,
     )
 
 
@@ -100,7 +104,8 @@ def in_doubt(state: State, position: int, call: ToolCall) -> ToolInDoubt:
     return ToolInDoubt(turn=state.turn, call=position, tool=call.tool, id=doubt_id(state, position))
 
 
-def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> ToolStarted:
+def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, reason: str) -> ToolStarted:
+    """With what somebody said about this very call, or else why the gate needs no word."""
     said = verdict(state, site.call, call)
     return ToolStarted(
         turn=site.turn,
@@ -110,9 +115,7 @@ def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec) -> Too
         effect=spec.effect,
         access=spec.access,
         key=site.key,
-        decision=said.decision
-        if isinstance(said, Released)
-        else f"allowed: {state.brief.agent.file} names it",
+        decision=said.decision if isinstance(said, Released) else reason,
         plan_id=state.brief.plan,
     )
 

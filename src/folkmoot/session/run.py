@@ -7,7 +7,7 @@ not declared pure. Only orchestration may start a session.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar, assert_never, cast
@@ -31,7 +31,7 @@ from folkmoot.errors import ModelFailed, OperationFailed
 from folkmoot.ports import Clock, Hear, Models, Site, Tools
 from folkmoot.session import record
 from folkmoot.session.ask import fits
-from folkmoot.session.calls import Released, item_id, needs_a_word, verdict
+from folkmoot.session.calls import Around, Released, item_id, needs_a_word, verdict
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
 from folkmoot.session.parked import Parked, nobody_answers
@@ -56,9 +56,13 @@ class World:
     keep: Callable[[bytes], str]
     allowance: Callable[[], Allowance]
     turnstile: asyncio.Semaphore
+    redact: Callable[[Event], Event] = lambda event: event
+    """Takes out of an event what must not be recorded: what is folded is what is recorded."""
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
+    around: Callable[[], Around] = Around
+    """What the gate must know of the rest of the run."""
     evidence: Evidence = field(default_factory=dict)
     """Every result of the run so far: a claim may cite no other."""
     answered: Callable[[str], Awaitable[None]] = nobody_answers
@@ -83,13 +87,14 @@ class Session:
 
     def happen(self, event: Event) -> None:
         """Record and fold as one step that nothing can come between: live order is replay order."""
+        event = self._world.redact(event)
         self._world.note(event)
         self._state = evolve(self._state, event)
 
     async def run(self) -> Outcome:
         while True:
             world = self._world
-            match decide(self._state, world.allowance(), world.extra(), world.evidence):
+            match decide(self._state, world.allowance(), world.extra(), world.evidence, world.around()):
                 case Finish(outcome):
                     if not self._state.outcome:
                         self.happen((SessionFailed if outcome.failed else SessionCompleted)(outcome))
@@ -98,14 +103,14 @@ class Session:
                     world.begin()
                     with self._world.working():
                         await self._ask_or_rest(ask)
-                case Call(calls):
-                    await self._call_all(calls)
+                case Call() as step:
+                    await self._call_all(step)
                 case Refuse(refusals):
                     self._refuse(refusals)
                 case Exceed(limit):
                     self.happen(BudgetExceeded(limit))
-                case Consult(approvals, doubts):
-                    self._consult(approvals, doubts)
+                case Consult() as step:
+                    self._consult(step)
                 case unknown:
                     assert_never(unknown)
 
@@ -145,21 +150,25 @@ class Session:
         async with world.turnstile:
             return await world.clock.within(limit, model.answer(record.request(self._state, ask), world.hear))
 
-    async def _call_all(self, calls: tuple[tuple[int, ToolCall, ToolSpec], ...]) -> None:
+    async def _call_all(self, step: Call) -> None:
         """Those that wait for someone hold up none of the others."""
         self._world.begin()
+        calls = step.calls
         waiting = {position for position, _, _ in calls if needs_a_word(self._state, position)}
-        await self._let_through([one for one in calls if one[0] not in waiting])
+        await self._let_through([one for one in calls if one[0] not in waiting], step.reasons)
         works = [(self._call_when_released if one[0] in waiting else self._call)(*one) for one in calls]
         if len(works) == 1:
             await works[0]
         else:
             await all_of(works, self._world.write_soon)
 
-    async def _let_through(self, calls: Sequence[tuple[int, ToolCall, ToolSpec]]) -> None:
+    async def _let_through(
+        self, calls: Sequence[tuple[int, ToolCall, ToolSpec]], reasons: Mapping[int, str]
+    ) -> None:
         for position, call, spec in calls:
             if position not in self._state.started:
-                self.happen(record.let_through(self._state, self._site(position), call, spec))
+                reason = reasons.get(position, "")
+                self.happen(record.let_through(self._state, self._site(position), call, spec, reason))
         if all(spec.effect == "pure" for _, _, spec in calls):
             # A repetition does no harm, so nobody waits for the record of it.
             self._world.write_soon()
@@ -173,7 +182,7 @@ class Session:
         match said:
             case Released():
                 self._world.begin()
-                await self._let_through([(position, call, spec)])
+                await self._let_through([(position, call, spec)], {})
                 await self._call(position, call, spec)
             case Refusal():
                 self._refuse(((position, call, said),))
@@ -213,14 +222,12 @@ class Session:
     def _refuse(self, refusals: tuple[tuple[int, ToolCall, Refusal], ...]) -> None:
         for position, call, refusal in refusals:
             refused = record.failed(self._site(position), call, refusal.reason)
-            self.happen(replace(refused, broke_schema=refusal.schema))
+            self.happen(replace(refused, broke_schema=refusal.schema, code=refusal.code))
 
-    def _consult(
-        self, approvals: tuple[tuple[int, ToolCall, ToolSpec], ...], doubts: tuple[tuple[int, ToolCall], ...]
-    ) -> None:
-        for position, call, spec in approvals:
-            self.happen(record.approval_requested(self._state, position, call, spec))
-        for position, call in doubts:
+    def _consult(self, step: Consult) -> None:
+        for position, call, ask in step.approvals:
+            self.happen(record.approval_requested(self._state, position, call, ask))
+        for position, call in step.doubts:
             self.happen(record.in_doubt(self._state, position, call))
 
     def _site(self, position: int) -> Site:

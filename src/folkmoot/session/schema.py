@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
+
+import msgspec
+
+from folkmoot.domain.message import ToolSpec
+
+_SHOWN = 500
+"""Characters of what is wrong with a call: the wrong value may be a whole file."""
 
 
 def violations(value: Any, schema: dict[str, Any]) -> list[str]:
@@ -13,12 +21,30 @@ def violations(value: Any, schema: dict[str, Any]) -> list[str]:
     return sorted(f"{error.json_path}: {error.message}" for error in found)
 
 
+def misfit(arguments: dict[str, Any], spec: ToolSpec) -> str:
+    """What is wrong with the arguments of a call, or nothing."""
+    wrong = _violation(arguments, _validator(msgspec.json.encode(spec.parameters)))
+    return wrong if len(wrong) <= _SHOWN else f"{wrong[:_SHOWN]} …"
+
+
 def violation(value: Any, schema: dict[str, Any]) -> str:
     """What is wrong and where, or nothing. References to other addresses are never fetched."""
+    return _violation(value, _validator(msgspec.json.encode(schema)))
+
+
+@lru_cache(maxsize=1024)
+def _validator(schema: bytes) -> Any:
+    """Made once for each schema: making one costs more than using it."""
     import jsonschema
     import referencing
 
-    validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+    return jsonschema.Draft202012Validator(msgspec.json.decode(schema), registry=referencing.Registry())
+
+
+def _violation(value: Any, validator: Any) -> str:
+    import jsonschema
+    import referencing
+
     try:
         worst = jsonschema.exceptions.best_match(validator.iter_errors(value))
     except referencing.exceptions.Unresolvable as error:

@@ -23,6 +23,8 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.gate import Policy
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -70,6 +72,8 @@ class Brief(Value):
     """Which part of the agent's work this is, if it works by a plan."""
     plan: str = ""
     """The plan that this session carries out, under contract."""
+    policy: Policy = Policy()
+    """What the gate goes by."""
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""
@@ -121,6 +125,12 @@ class State(Value):
     broke_schema: bool = False
     exceeded: str = ""
     """The limit that stopped this session."""
+    gated: frozenset[str] = frozenset()
+    """Tools that somebody took from this session."""
+    heard: str = ""
+    """Whose text came into the session first, if it was not its own or its user's."""
+    taint: str = ""
+    """The same as of the last answer: what its model had read when it asked for calls."""
     outcome: Outcome | None = None
 
 
@@ -141,6 +151,8 @@ def evolve(state: State, event: Event) -> State:
             return _answered(state, event)
         case ToolStarted():
             return replace(state, started=state.started | {event.call})
+        case GateChanged():
+            return replace(state, gated=(state.gated | {*event.gated}) - {*event.freed})
         case ToolFinished() | ToolFailed():
             return _result(state, event)
         case BudgetExceeded():
@@ -189,6 +201,7 @@ def _answered(state: State, event: LlmResponse) -> State:
         report=judged if isinstance(judged, Report) else None,
         broadcast=judged if isinstance(judged, Broadcast) else None,
         broke_schema=broke,
+        taint=state.heard,
     )
 
 
@@ -232,8 +245,17 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     added = state.added + estimated_tokens(event.text)
     overflow = state.overflow or (isinstance(event, ToolFailed) and event.overflow)
     broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
-    state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke)
+    heard = state.heard or _whose(state, event)
+    state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke, heard=heard)
     return state if len(results) < len(state.calls) else _all_answered(state, results)
+
+
+def _whose(state: State, event: ToolFinished | ToolFailed) -> str:
+    """What taints: a call that was made, of a tool that brings text of others."""
+    outside = state.brief.policy.outside
+    if not outside or event.tool not in outside or event.call not in state.started:
+        return ""
+    return f"what {event.tool} gave in turn {event.turn}"
 
 
 def _ended(state: State, outcome: Outcome) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from folkmoot.domain import gate
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import Outcome
@@ -27,6 +28,8 @@ class Call(Value):
     """Make these calls, by position, all at once; those that wait for someone as soon as they may."""
 
     calls: tuple[tuple[int, ToolCall, ToolSpec], ...]
+    reasons: dict[int, str] = {}
+    """Why the gate lets a call through, by position; of those that somebody approved, their word says it."""
 
 
 class Refuse(Value):
@@ -38,7 +41,7 @@ class Refuse(Value):
 class Consult(Value):
     """Put before someone, all at once: calls that need a word first, and calls that may have happened or not."""
 
-    approvals: tuple[tuple[int, ToolCall, ToolSpec], ...] = ()
+    approvals: tuple[tuple[int, ToolCall, gate.Ask], ...] = ()
     doubts: tuple[tuple[int, ToolCall], ...] = ()
 
 

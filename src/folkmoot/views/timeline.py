@@ -28,8 +28,10 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.evidence_events import ClaimDemoted
 from folkmoot.domain.fork_events import RunForked, RunRepinned
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
+    ApprovalDeclined,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
@@ -60,6 +62,8 @@ LINES: Mapping[type[Event], str] = {
     ApprovalApproved: "{agent} may make the call: {event.id}",
     ApprovalDenied: "{agent} may not make the call: {event.id}: {event.reason}",
     ApprovalRevoked: "{agent} may not make the call after all: {event.id}: {event.reason}",
+    ApprovalDeclined: "{event.by} does not approve the call of {agent}: {event.reason}",
+    GateChanged: "{agent} may not use: {event.gated}; may use again: {event.freed}",
     ApprovalExpired: "{agent} may not make the call: {event.id}: {event.reason}",
     QuestionAsked: "{agent} waits for an answer: {event.id}: {event.question}",
     QuestionAnswered: "{agent} is answered: {event.text}",

@@ -1,0 +1,51 @@
+"""What the gate goes by in a session: from the project's files, and from those above the session."""
+
+from __future__ import annotations
+
+from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.canonical import fingerprint
+from folkmoot.domain.gate import HUMAN, Approver, Policy
+from folkmoot.domain.message import ToolCall
+from folkmoot.domain.naming import QUESTIONS, wire_name
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.rules import Caller
+from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.outside import ASKING_AGENTS, outside
+from folkmoot.orchestration.plan_tool import PLAN_UPDATE
+from folkmoot.orchestration.references import ARTIFACT_READ
+
+_OWN = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
+
+
+def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", parent: bool = False) -> Policy:
+    """`taint` is whose text the session begins with; `parent`: whether an agent waits for it that could be asked."""
+    settings = graph.settings
+    return Policy(
+        caller=_caller(graph, agent),
+        rules=settings.rules,
+        escalate=settings.gate.escalate,
+        approvers=_approvers(settings.approvals.approvers, parent),
+        expires=settings.approvals.expires or None,
+        own=_OWN | {*kit.agents},
+        outside=None if settings.gate.taint == "off" else outside(graph, kit),
+        taint=taint,
+    )
+
+
+def planned(plan: Plan) -> frozenset[str]:
+    """The calls that a plan names, each by its hash."""
+    calls = (call for step in plan.steps for call in step.tool_calls)
+    return frozenset(fingerprint(ToolCall("", wire_name(call.name), call.arguments)) for call in calls)
+
+
+def _caller(graph: Graph, agent: Agent) -> Caller:
+    file, _, made_up = agent.file.partition("#")
+    maker = graph.agents.get(file)
+    above = (maker.id, maker.file) if made_up and maker else ()
+    return Caller((agent.id, agent.file), above)
+
+
+def _approvers(wanted: tuple[Approver, ...], parent: bool) -> tuple[Approver, ...]:
+    """A person is always the last."""
+    asked = tuple(each for each in wanted if each == "parent" and parent)
+    return (*asked, *HUMAN)

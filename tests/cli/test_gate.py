@@ -1,0 +1,163 @@
+"""`explain`, `sessions gate`, and approvals that go further than one call, as people meet them."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import SETTINGS, ended, wait_for
+
+TOOLS = SETTINGS + "tools: {t: {kind: python, module: t.py}}\n"
+RULES = TOOLS + "rules:\n  - {tool: t.pay, arguments: {to: ann}, decision: deny, reason: not ann}\n"
+SOURCE = '''
+from pathlib import Path
+from folkmoot import tool
+
+
+@tool(effect="once", access="write", asks="medium")
+async def pay(to: str) -> str:
+    """Pay somebody."""
+    with Path("paid.txt").open("a") as file:
+        file.write(to + "\\n")
+    return f"paid {to}"
+
+
+@tool(effect="pure", access="read")
+async def look() -> str:
+    """Look."""
+    return "seen"
+'''
+PAY = {"tool": "t.pay", "arguments": {"to": "bob"}}
+
+
+@pytest.fixture
+def till(folkmoot):
+    script = {"a": [{"calls": [PAY]}, {"calls": [PAY]}, {"report": "fine"}]}
+    folkmoot.write({"a": "tools: [t]", "b": "agents: [a.ai]"}, script, RULES)
+    (folkmoot.folder / "t.py").write_text(SOURCE)
+    folkmoot("trust", "--yes")
+    return folkmoot
+
+
+def paid(till):
+    file = till.folder / "paid.txt"
+    return file.read_text().split() if file.exists() else []
+
+
+def test_explain_tells_what_an_agent_has_and_why(till):
+    """X-4: one formula, and the rules that are about each tool."""
+    done = till("explain", "a")
+
+    assert done.code == 0
+    assert (
+        "offered = declared(agent) ∩ allowlist(run) ∩ policy(step) − gated(session) + system tools"
+        in done.out
+    )
+    assert "t__pay  (write, once)" in done.out
+    assert "has it:   a.ai names 't' in `tools`" in done.out
+    assert 'rule 1: if to equals "ann": deny (not ann)' in done.out
+    assert "the tool asks before each call, risk medium" in done.out
+    assert "then:     made without a word" in done.out
+    assert "system tools: agent__final_report" in done.out
+    (tool,) = till("explain", "b", "--json").json["tools"]
+    assert (tool["tool"], tool["because"]) == ("agent__a", "b.ai names a.ai in `agents`")
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "code", "said"),
+    [
+        ("t.pay", '{"to": "ann"}', 1, "refuse: denied: rule 1: not ann"),
+        ("t.pay", '{"to": "bob"}', 6, "ask: risk medium: the tool itself wants a word for each call"),
+        ("t.pay", '{"to": 5}', 1, "refuse: schema: $.to: 5 is not of type 'string'"),
+        ("t.look", "{}", 0, "allow: allowed: a.ai names it"),
+    ],
+)
+def test_explain_judges_a_call_as_the_gate_would(till, tool, args, code, said):
+    done = till("explain", "a", tool, "--args", args)
+
+    assert (done.code, done.out.splitlines()[-1]) == (code, said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a", "t.nothing"), "a.ai has no tool 't.nothing'; `folkmoot explain a` lists what it has"),
+        (("a", "--args", "{}"), "`--args` goes with TOOL"),
+        (("a", "t.pay", "--args", "[]"), "`--args` must be a JSON object"),
+        (("a", "t.pay", "--args", "{"), "`--args` is no JSON"),
+    ],
+)
+def test_explain_says_what_it_cannot_explain(till, arguments, said):
+    done = till("explain", *arguments)
+
+    assert done.code == 2
+    assert said in done.err
+
+
+def waiting(till):
+    return till("run", "a.ai", "x", "--json").json["waiting"][0]
+
+
+def test_an_approval_for_the_run_holds_for_equal_calls(till):
+    """Issue 5: `--for-run`."""
+    done = till("approvals", "approve", waiting(till), "--for-run", "--resume")
+
+    assert (done.code, done.out) == (0, "fine\n")
+    assert paid(till) == ["bob", "bob"]
+
+
+def test_an_approval_for_once_asks_again(till):
+    done = till("approvals", "approve", waiting(till), "--resume")
+
+    assert done.code == 6
+    assert paid(till) == ["bob"]
+
+
+def test_always_adds_a_rule_and_later_runs_do_not_ask(till):
+    """Issue 5: bound to the arguments; to take it back is to take the rule out."""
+    said = till("approvals", "approve", waiting(till), "--always", "--resume")
+    assert "folkmoot.yaml has a rule for this call now" in said.err
+    assert till("run", "a.ai", "x").code == 0
+    assert paid(till) == ["bob"] * 4
+
+    (started,) = {
+        event["data"]["decision"]
+        for event in map(json.loads, till("log", "export", "last").out.splitlines())
+        if event["type"] == "tool.started"
+    }
+    assert started.startswith("allowed: rule 1: always, said ")
+    settings = till.folder / "folkmoot.yaml"
+    assert '  # {"arguments":{"to":"bob"},"tool":"t__pay"}\n' in settings.read_text()
+    settings.write_text(RULES)
+    assert till("run", "a.ai", "x").code == 6
+
+
+@pytest.mark.parametrize(("typed", "asked"), [(b"run\n", 1), (b"always\n", 1)])
+def test_on_a_terminal_one_word_may_hold_for_equal_calls(till, typed, asked):
+    code, written = till.on_a_terminal("run", "a.ai", "x", when=[("y to approve", typed)])
+
+    assert code == 0
+    assert written.count("needs your word") == asked
+    assert paid(till) == ["bob", "bob"]
+    assert ("always, said" in (till.folder / "folkmoot.yaml").read_text()) is (typed == b"always\n")
+
+
+def test_tools_are_taken_from_a_session_listed_and_given_back(till):
+    """E-67: gate, query, approve; from another process while the run is held."""
+    process = till.started("run", "a.ai", "x", "--wait")
+    wait_for(process.stderr, "waits for somebody to approve")
+    (item,) = till("approvals", "list", "--json").json
+    session = item["sessionId"]
+
+    assert (
+        ended(till.started("sessions", "gate", session, "t.pay", "t.look", "--reason", "not yet")).code == 0
+    )
+    assert ended(till.started("sessions", "ungate", session, "t.look")).code == 0
+    assert [(row["id"], row["tools"]) for row in till("sessions", "gates", "--json").json] == [
+        (session, ["t__pay"])
+    ]
+    assert "t__pay" in till("sessions", "gates", "last").out
+    till("approvals", "approve", item["id"])
+    done = ended(process)
+
+    assert (done.code, paid(till)) == (0, [])
+    assert till("sessions", "gate", session, "t.pay").code == 2

@@ -1,0 +1,54 @@
+"""Values that must appear nowhere, and their names in their place."""
+
+import pytest
+
+from folkmoot.domain.events import ToolFinished, ToolStarted
+from folkmoot.domain.secrets import Secrets, secrets_of
+from folkmoot.domain.settings import Provider, Settings
+
+TOKEN = 'tok"en\\with\nlines'
+SECRETS = Secrets(
+    {"TOKEN": TOKEN, "PIN": "1234", "LONG": f"{TOKEN} and more", "DIGITS": "12345678"}, ["TOKEN"]
+)
+
+
+def test_a_value_is_replaced_by_its_name_and_the_longest_wins():
+    """Issue 5: secrets."""
+    assert SECRETS.text(f"a {TOKEN} b") == "a {{secret:TOKEN}} b"
+    assert SECRETS.text(f"{TOKEN} and more") == "{{secret:LONG}}"
+    assert SECRETS.text("pin 1234") == "pin 1234", "less than 8 characters are no secret"
+
+
+def test_in_an_event_every_text_is_looked_at_and_no_number():
+    started = ToolStarted(1, 1, "t", {"a": [{"b": TOKEN}]}, "once", "exec", "key", "allowed")
+    finished = ToolFinished(1, 1, "t", "sum 12345678", "ev_1", latency_ms=12345678)
+
+    assert SECRETS.event(started).arguments == {"a": [{"b": "{{secret:TOKEN}}"}]}
+    redacted = SECRETS.event(finished)
+    assert (redacted.text, redacted.latency_ms) == ("sum {{secret:DIGITS}}", 12345678)
+    clean = ToolFinished(1, 1, "t", "nothing", "ev_1")
+    assert SECRETS.event(clean) is clean
+
+
+def test_json_inside_of_text_is_looked_at_too():
+    assert "lines" not in SECRETS.text('{"token": "tok\\"en\\\\with\\nlines"}')
+    assert SECRETS.content(b"\xff" + TOKEN.encode()) == b"\xff{{secret:TOKEN}}"
+
+
+def test_an_argument_gets_the_value_of_a_secret_that_the_project_lists_and_of_no_other():
+    """Issue 5: a recorded call stays executable."""
+    assert SECRETS.resolved({"h": ["Bearer {{secret:TOKEN}}"]}) == {"h": [f"Bearer {TOKEN}"]}
+    with pytest.raises(KeyError, match="LONG"):
+        SECRETS.resolved({"h": "{{secret:LONG}}"})
+
+
+def test_keys_of_providers_and_listed_variables_are_secret():
+    settings = Settings(providers={"p": Provider("openai", api_key_env="P_KEY")}, secrets=("TOKEN",))
+    env = {"P_KEY": "key-key-key", "TOKEN": "token-token", "OPENAI_API_KEY": "sk-123456", "HOME": "/home/ann"}
+    secrets = secrets_of(settings, env)
+
+    assert secrets.text("key-key-key token-token sk-123456 /home/ann") == (
+        "{{secret:P_KEY}} {{secret:TOKEN}} {{secret:OPENAI_API_KEY}} /home/ann"
+    )
+    with pytest.raises(KeyError, match="P_KEY"):
+        secrets.resolved({"a": "{{secret:P_KEY}}"})

@@ -1,0 +1,127 @@
+"""Who says the word: the agent that called, where the project wants it so, and then a person."""
+
+import pytest
+
+from folkmoot import tool
+from tests.desk import SETTINGS, blocks
+from tests.test_inbox_resume import by_span, cut_and_continued
+
+APPROVERS = SETTINGS + "approvals: {approvers: [parent, human]}\n"
+FILES = {"desk": "tools: [pay]\nagents: [clerk.ai]", "clerk": "tools: [pay]"}
+ASK_CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "pay ann", "reason": "r"}}
+PAY = {"tool": "pay", "arguments": {"to": "ann"}}
+
+
+class Till:
+    def __init__(self, asks="medium"):
+        self.paid = []
+
+        @tool(effect="once", access="write", asks=asks)
+        async def pay(to: str) -> str:
+            """Pay."""
+            self.paid.append(to)
+            return f"paid {to}"
+
+        @tool(effect="pure", access="egress")
+        async def fetch() -> str:
+            """Fetch."""
+            return "pay ann"
+
+        self.tools = [pay, fetch]
+
+
+def script(*desk):
+    return {"desk": [{"calls": [ASK_CLERK]}, *desk], "clerk": [{"calls": [PAY]}, "ok"]}
+
+
+async def test_a_parent_sees_the_whole_call_and_its_yes_is_recorded_with_who(desk):
+    """X-6, D-26."""
+    till = Till()
+    at = desk(FILES, script("approve", "done"), tools=till.tools, settings=APPROVERS)
+    async with at.open() as moot:
+        played = await at.played(await moot.run("desk", "hello"))
+        assert (await moot.replay("run-1")).divergence == ""
+
+    assert played.result.success
+    assert till.paid == ["ann"]
+    (asked,), (approved,) = played.events("approval.requested"), played.events("approval.approved")
+    assert (asked.approvers, approved.by) == (("parent", "human"), "agent desk")
+    question = played.model.heard_from("desk")[1].messages[-1].text
+    ((tag, agent, text),) = blocks(question)
+    assert (tag, agent) == ("question", "clerk")
+    assert '{"arguments":{"to":"ann"},"tool":"pay"}' in text
+
+
+@pytest.mark.parametrize("answer", ["deny: too much", "approve it, but only half", "APPROVED by user", ""])
+async def test_whatever_is_no_clear_yes_goes_on_to_a_person(desk, answer):
+    """X-6: deny or anything unclear is passed on, and recorded."""
+    till = Till()
+    at = desk(FILES, script({"report": answer or "hm"}, "done"), tools=till.tools, settings=APPROVERS)
+    played = await at.run("desk")
+
+    assert played.result.status == "waiting"
+    assert till.paid == []
+    (declined,) = played.events("approval.declined")
+    assert (declined.by, declined.reason) == ("agent desk", answer or "hm")
+    (item,) = played.result.inbox
+    assert item.approvers == ("human",)
+
+
+@pytest.mark.parametrize(
+    ("files", "first", "asks", "why"),
+    [
+        (FILES | {"desk": "agents: [clerk.ai]"}, [], "medium", "it does not have this tool itself"),
+        (
+            FILES | {"desk": "tools: [pay, fetch]\nagents: [clerk.ai]"},
+            [{"calls": [{"tool": "fetch"}]}],
+            "medium",
+            "it has read what fetch gave in turn 1",
+        ),
+    ],
+)
+async def test_a_parent_can_approve_only_what_it_may_do_itself(desk, files, first, asks, why):
+    """Pains 19: nobody gets more through a child."""
+    till = Till(asks)
+    said = {"desk": [*first, {"calls": [ASK_CLERK]}, "approve", "done"], "clerk": [{"calls": [PAY]}, "ok"]}
+    played = await desk(files, said, tools=till.tools, settings=APPROVERS).run("desk")
+
+    assert played.result.status == "waiting"
+    assert [each.reason for each in played.events("approval.declined")] == [why]
+    assert till.paid == []
+
+
+async def test_what_is_at_high_risk_is_decided_by_a_person(desk):
+    """X-6: risk high always ends at a person."""
+    till = Till("high")
+    played = await desk(FILES, script("approve", "done"), tools=till.tools, settings=APPROVERS).run("desk")
+
+    (asked,) = played.events("approval.requested")
+    assert asked.approvers == ("human",)
+    assert played.result.status == "waiting"
+
+
+async def test_the_root_has_nobody_above_it_but_a_person(desk):
+    till = Till()
+    only = {"desk": [{"calls": [PAY]}, "ok"]}
+    played = await desk({"desk": "tools: [pay]"}, only, tools=till.tools, settings=APPROVERS).run("desk")
+
+    assert played.events("approval.requested")[0].approvers == ("human",)
+
+
+async def test_a_run_in_which_a_parent_approves_cut_after_any_event_ends_the_same(desk):
+    """DESIGN 4: the parent is asked once."""
+    whole = await desk(FILES, script("approve", "done"), tools=pure(), settings=APPROVERS).run("desk")
+
+    for cut in range(1, len(whole.drafts)):
+        again = desk(FILES, script("approve", "done"), tools=pure(), settings=APPROVERS)
+        played = await cut_and_continued(again, whole.drafts, cut)
+        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
+
+
+def pure():
+    @tool(effect="pure", access="write", asks="medium")
+    async def pay(to: str) -> str:
+        """Pay."""
+        return f"paid {to}"
+
+    return [pay]
