@@ -139,6 +139,7 @@ class Folkmoot:
         chosen = self.agent(agent)
         if chosen.file not in self._admitted:
             admit(self.graph, chosen, self._workshop.missing_key)
+            await self._workshop.ready(self.graph, chosen)
             self._admitted.add(chosen.file)
         check_request(chosen, request)
         for pinned in (self._encoded, self._project.declared):

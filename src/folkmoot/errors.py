@@ -7,6 +7,7 @@ FolkmootError
 └── OperationFailed       the world did not do its part                  the operator   exit 1
     ├── ModelFailed       one attempt at a model did not give an answer
     ├── StaleOwner        somebody else owns this run by now
+    ├── ServerFailed      a tool server did not start                                   exit 3
     ├── Held              a run is in the hands of another live process
     ├── Conflict          a shared stream moved on; read again and retry
     ├── JournalDamaged    the journal does not read back as it was written
@@ -76,6 +77,12 @@ class ModelFailed(OperationFailed):
         self.retryable = retryable
         self.retry_after = retry_after
         super().__init__(message)
+
+
+class ServerFailed(OperationFailed):
+    """A tool server did not start, or did not answer; names it and what to do."""
+
+    exit_code = 3
 
 
 class StaleOwner(OperationFailed):

@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import QUESTIONS
 from folkmoot.engine.activation import Project
+from folkmoot.engine.admission import reachable
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import Identity, LocalEngine, drawn
+from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.registry import Registry, load_module
+from folkmoot.tools.mcp.servers import Servers
+from folkmoot.tools.registry import Registry, load_module, meant
+from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
     from folkmoot.models.choose import ProviderModels
@@ -54,6 +58,7 @@ class Workshop:
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
+        self._servers = Servers(folder, around.env, TrustStore(around.env).listings, this_process(), is_gone)
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
 
@@ -76,6 +81,12 @@ class Workshop:
         self._registry(graph)
         if problems := list(self._speak_to(graph).problems()):
             raise DeclarationError(problems)
+
+    async def ready(self, graph: Graph, root: Agent) -> None:
+        """Start the tool servers that this agent, or one that it needs, may use; raises before anything is run."""
+        known = self._registry(graph).names
+        named = {name for agent in reachable(graph, root) for name in agent.tools}
+        await self._servers.ready([each for name in named for each in meant(name, known)])
 
     def missing_key(self, provider: str) -> str:
         return self._adapters[-1].missing_key(provider)
@@ -100,10 +111,12 @@ class Workshop:
             await engine.close()
         for adapters in self._adapters:
             await adapters.aclose()
+        await self._servers.close()
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:
-            self._checked = (graph, _registry(self.folder, graph, self.tools, self._around.env))
+            registry = _registry(self.folder, graph, self.tools, self._around.env, self._servers)
+            self._checked = (graph, registry)
         return self._checked[1]
 
     def _speak_to(self, graph: Graph) -> ProviderModels:
@@ -142,9 +155,9 @@ def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[Func
     return [one if isinstance(one, FunctionTool) else tool(one) for one in given]
 
 
-def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str]) -> Registry:
-    from folkmoot.tools.trust import TrustStore, wishes
-
+def _registry(
+    folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str], servers: Servers
+) -> Registry:
     wanted = wishes(folder, graph.settings)
     if missing := TrustStore(env).missing(folder, wanted):
         listed = "".join(f"\n  - {wish.text}" for wish in missing)
@@ -153,6 +166,8 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     for name, source in graph.settings.tools.items():
         if source.module:
             registry.add_source(name, source, load_module(folder / source.module, source.module))
+        elif source.kind == "mcp":
+            registry.add_source(name, source, servers.tools(name, source))
     unknown = [
         Problem(
             file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"

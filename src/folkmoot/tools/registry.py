@@ -34,6 +34,11 @@ class Registry:
         """What the settings say of a source's effect and access holds for all its tools."""
         for tool in tools:
             known = f"{name}.{tool.name}"
+            if wire_name(known) in self._on_wire:
+                message = f"two tools are called {wire_name(known)!r} by the model, one of them {known!r}"
+                raise DeclarationError(
+                    [Problem(file="folkmoot.yaml", message=f"{message}; take one of their sources out")]
+                )
             self._tools[known] = tool.under(source)
             self._on_wire[wire_name(known)] = self._tools[known]
 
