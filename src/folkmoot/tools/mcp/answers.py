@@ -14,9 +14,15 @@ def as_result(answer: types.CallToolResult) -> ToolResult:
     """All its text; and what it says as data, unless the text says the same."""
     parts = [_text(content) for content in answer.content]
     data = answer.structured_content
-    if data is not None and not any(_is(part, data) for part in parts):
+    if data is not None and not _says(parts, data):
         parts.append(msgspec.json.encode(data).decode())
     return ToolResult(text="\n".join(parts), failed=bool(answer.is_error))
+
+
+def _says(parts: list[str], data: Any) -> bool:
+    """Servers tell data as JSON too, or wrap the text that they tell into an object, for whoever wants one."""
+    whole = "\n".join(parts)
+    return (isinstance(data, dict) and list(data.values()) == [whole]) or any(_is(part, data) for part in parts)
 
 
 def _text(content: types.ContentBlock) -> str:

@@ -24,6 +24,8 @@ MOST_NOISE = 10_000
 """Lines that are no messages, in a row."""
 _LAST_WORDS = 2_000
 """Bytes of what it wrote to stderr that are kept."""
+_REST = 0.2
+"""Seconds between the first sign of its end and the last."""
 _GRACE = 1.0
 """Seconds until it is asked, and until it is made, to end."""
 
@@ -93,13 +95,19 @@ class Process(asyncio.SubprocessProtocol):
         self._news.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:
-            self._end_of_lines()
+        self._soon_over()
 
     def process_exited(self) -> None:
-        """Whatever it has written comes before this; but what it started may hold the pipe open for ever."""
         self._exited.set()
-        asyncio.get_running_loop().call_later(0.1, self._end_of_lines)
+        self._soon_over()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has ended, and all that it wrote has come."""
+        self._end_of_lines()
+
+    def _soon_over(self) -> None:
+        """The rest comes at once; only what it started may hold a pipe open for ever."""
+        asyncio.get_running_loop().call_later(_REST, self._end_of_lines)
 
     def _end_of_lines(self) -> None:
         self.at_end = True
