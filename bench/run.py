@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S8]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S8, MCP]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -34,6 +34,7 @@ SCENES = {
     "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=9),
     "S8": Scene("eight sub-agents in one turn", 3.0, runs=5, rounds=41),
 }
+MCP = Scene("a call of a tool server, against the SDK's client", 1.3, runs=50, rounds=41)
 STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2, "from folkmoot import Folkmoot": 0.2}
 
 
@@ -52,16 +53,16 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S8; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S8, MCP; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
-    unknown = set(options.scenes) - {*SCENES, "S7"}
+    unknown = set(options.scenes) - {*SCENES, "S7", "MCP"}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S8")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S8 and MCP")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
-    for row in measured(options.scenes or [*SCENES, "S7"]):
+    for row in measured(options.scenes or [*SCENES, "S7", "MCP"]):
         print(line(row), flush=True)
         rows.append(row._asdict())
     if options.json:
@@ -80,7 +81,12 @@ def measured(names: list[str]) -> Iterator[Row]:
     with model_server() as port, tempfile.TemporaryDirectory(prefix="folkmoot-bench-") as folder:
         moot.write_project(Path(folder), port)
         for name in names:
-            yield from startup_rows() if name == "S7" else asyncio.run(scene_rows(name, port, Path(folder)))
+            if name == "S7":
+                yield from startup_rows()
+            elif name == "MCP":
+                yield asyncio.run(server_row(Path(folder)))
+            else:
+                yield from asyncio.run(scene_rows(name, port, Path(folder)))
             if name == "S8":
                 yield asyncio.run(speed_up(Path(folder) / moot.SLOW))
 
@@ -97,6 +103,14 @@ async def scene_rows(name: str, port: int, folder: Path) -> list[Row]:
         results = await compare(*sides, SCENES[name].runs, SCENES[name].rounds)
     note = f"{sent[0].bytes / 1000:.1f} / {sent[1].bytes / 1000:.1f} kB sent"
     return [row._replace(sent=note) for row in rows_of(name, *results)]
+
+
+async def server_row(folder: Path) -> Row:
+    from bench import tool_server  # the SDK takes a second to import
+
+    bare, folkmoot = await tool_server.compared(folder, MCP.runs, MCP.rounds)
+    ratio, milliseconds = folkmoot.cpu / bare.cpu, (bare.cpu * 1000, folkmoot.cpu * 1000)
+    return Row("MCP", MCP.about, *milliseconds, "ms CPU", ratio, f"≤ {MCP.target}", ratio <= MCP.target)
 
 
 async def speed_up(project: Path) -> Row:

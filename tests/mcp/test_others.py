@@ -13,7 +13,7 @@ import pytest
 
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed
-from tests.mcp.conftest import TIMEOUT, use
+from tests.mcp.conftest import HERE, TIMEOUT, use
 
 PROGRAMS = Path(sys.executable).parent
 
@@ -33,13 +33,18 @@ async def test_the_time_server(shop):
     assert "Atlantis" in refused.text
 
 
-async def test_the_git_server(shop):
-    folder = shop.folder / "repository"
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "repository"
     subprocess.run(["git", "init", "--quiet", folder], check=True)
     (folder / "new.txt").write_text("x")
-    tools = await shop.known("git", source(PROGRAMS / "mcp-server-git", "--repository", folder))
+    return folder
 
-    status = await use(tools["git_status"], repo_path=str(folder))
+
+async def test_the_git_server(shop, repository):
+    tools = await shop.known("git", source(PROGRAMS / "mcp-server-git", "--repository", repository))
+
+    status = await use(tools["git_status"], repo_path=str(repository))
 
     assert "new.txt" in status.text
 
@@ -60,6 +65,7 @@ async def test_the_filesystem_server(shop, by_others):
 
 
 async def test_the_everything_server(shop, by_others):
+    shop.env["A_SECRET"] = "never told"
     tools = await shop.known("all", source(by_others / "mcp-server-everything"))
 
     echoed = await use(tools["echo"], message="hello")
@@ -74,7 +80,7 @@ async def test_the_everything_server(shop, by_others):
     assert set(json.loads(structured.text)) == {"temperature", "conditions", "humidity"}
     assert "[image image/png of" in image.text
     assert "completed" in slow.text.lower()
-    assert os.environ["XDG_CONFIG_HOME"] not in seen.text if "XDG_CONFIG_HOME" in os.environ else True
+    assert "A_SECRET" not in seen.text
 
 
 @pytest.fixture
@@ -126,3 +132,15 @@ async def test_a_server_over_http_that_goes_away_is_named_and_asked_anew(shop, o
 async def test_an_address_where_nobody_listens_is_named(shop):
     with pytest.raises(ServerFailed, match=r"the tool server 'gone' did not start: .*http://127.0.0.1:9/mcp"):
         await shop.servers.offers("gone", ToolSource("mcp", url="http://127.0.0.1:9/mcp", timeout=TIMEOUT))
+
+
+async def test_a_server_of_the_newer_generation_whose_tool_changes_in_mid_run_is_found_out(shop):
+    tools = await shop.known("modern", source(sys.executable, HERE / "modern.py"))
+    assert (await use(tools["echo"], text="hello")).text == "hello"
+
+    await use(tools["change"])
+    async with asyncio.timeout(TIMEOUT):
+        while not (refused := await use(tools["echo"], text="hello")).failed:
+            pass
+
+    assert "'echo' of the server 'modern' has another description since it was trusted" in refused.text

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from tests.mcp.conftest import ECHO, SITE, Shop, marked, rogue, use
 
 
 async def test_all_text_is_read_and_what_is_no_text_is_named(shop):
-    result = await use(shop.echo(), do="rich")
+    result = await use(shop.echo(), do="show everything")
 
     assert result.text.splitlines() == [
         "see",
@@ -51,7 +52,7 @@ async def test_what_a_server_says_of_its_effects_is_not_believed(shop):
 async def test_only_the_named_variables_reach_a_server(shop):
     shop.env.update(TOKEN="t0ken-value", OTHER="another secret", PATH=os.environ["PATH"])
 
-    seen = json.loads((await use(shop.echo(env=("TOKEN",)), do="environment")).text)
+    seen = json.loads((await use(shop.echo(env=("TOKEN",)), do="show environment")).text)
 
     assert seen["TOKEN"] == "t0ken-value"
     assert "OTHER" not in seen
@@ -131,11 +132,15 @@ async def test_two_tools_with_one_name_on_the_wire_are_a_load_error(shop):
         Registry().add_source("rogue", source, tools.values())
 
 
+def open_files() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
 async def test_fifty_servers_leave_no_process_descriptor_or_task(shop):
     """B-14"""
     await use(shop.echo(), text="the SDK is imported")
     await shop.servers.close()
-    files, tasks = os.listdir("/proc/self/fd"), asyncio.all_tasks()
+    files, tasks = open_files(), asyncio.all_tasks()
 
     tools = [shop.echo(str(number), name=f"s{number}") for number in range(50)]
     results = await asyncio.gather(*(use(tool, text="here") for tool in tools))
@@ -145,7 +150,7 @@ async def test_fifty_servers_leave_no_process_descriptor_or_task(shop):
     assert {result.text for result in results} == {"here"}
     assert running == 50
     assert not marked(shop.owner)
-    assert os.listdir("/proc/self/fd") == files
+    assert open_files() == files
     assert asyncio.all_tasks() == tasks
 
 
@@ -163,7 +168,7 @@ def test_only_processes_that_bear_a_meant_mark_are_ended():
         other.wait()
 
 
-async def test_what_a_killed_folkmoot_left_is_ended_when_the_next_opens_its_servers(tmp_path):
+def test_what_a_killed_folkmoot_left_is_ended_when_the_next_opens_its_servers(tmp_path):
     """A server that neither heeds the end of its input nor SIGTERM, and what it started."""
     code = (
         "import asyncio, os, sys; from pathlib import Path; from tests.mcp.conftest import Shop, rogue, use\n"

@@ -22,7 +22,9 @@ def as_result(answer: types.CallToolResult) -> ToolResult:
 def _says(parts: list[str], data: Any) -> bool:
     """Servers tell data as JSON too, or wrap the text that they tell into an object, for whoever wants one."""
     whole = "\n".join(parts)
-    return (isinstance(data, dict) and list(data.values()) == [whole]) or any(_is(part, data) for part in parts)
+    return (isinstance(data, dict) and list(data.values()) == [whole]) or any(
+        _is(part, data) for part in parts
+    )
 
 
 def _text(content: types.ContentBlock) -> str:

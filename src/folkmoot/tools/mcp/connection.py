@@ -91,8 +91,8 @@ class Connection:
         if not self._opened.done():
             self._holding.cancel()
         await asyncio.wait({self._holding})
-        if self._opened.done() and not self._opened.cancelled():
-            self._opened.exception()
+        if not self._holding.cancelled():
+            self._holding.exception()  # whoever waited for it was told already
 
     @property
     def _ended(self) -> bool:
