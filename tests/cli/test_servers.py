@@ -79,9 +79,11 @@ def test_a_tool_that_a_server_does_not_have_is_named(folkmoot):
     folkmoot("trust", "--yes")
     (folkmoot.folder / "a.ai").write_text("---\ntools: [rogue.shout]\n---\nYou are a.\n")
 
+    checked = folkmoot("check")
     done = folkmoot("run", "a.ai", "hello")
 
-    assert done.code == 4
+    assert (checked.code, done.code) == (4, 4)
+    assert "the tool server 'rogue' has no tool 'shout'; it has echo" in checked.out
     assert "tool 'rogue.shout' does not exist; known are rogue.echo" in done.err
 
 
@@ -158,9 +160,9 @@ def test_a_replay_needs_no_server(folkmoot):
     assert (folkmoot.folder / "started").read_text() == started
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_cancelled_run_takes_its_servers_with_it(folkmoot, number):
-    process = running(folkmoot, "stubborn", "grandchild")
+    process = running(folkmoot, "grandchild")
 
     process.send_signal(number)
 
@@ -169,7 +171,7 @@ def test_a_cancelled_run_takes_its_servers_with_it(folkmoot, number):
 
 
 def test_who_leaves_at_once_leaves_no_server_behind(folkmoot):
-    process = running(folkmoot, "stubborn", "grandchild")
+    process = running(folkmoot, "grandchild")
 
     process.send_signal(signal.SIGINT)
     wait_for(process.stderr, "cancelling; once more to leave at once")
@@ -180,7 +182,7 @@ def test_who_leaves_at_once_leaves_no_server_behind(folkmoot):
 
 
 def test_after_a_kill_the_next_start_ends_what_was_left(folkmoot):
-    process = running(folkmoot, "stubborn", "grandchild")
+    process = running(folkmoot, "grandchild")
     process.kill()
     ended(process)
     assert len(servers(process.pid)) == 3

@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import ToolSource
 from folkmoot.domain.value import Value
+from folkmoot.errors import Problem
 
 
 class Offer(Value):
@@ -42,6 +44,18 @@ def changes(trusted: Iterable[Offer], found: Iterable[Offer]) -> Iterator[tuple[
             yield name, "has another schema"
     for name in now.keys() - before.keys():
         yield name, "is new"
+
+
+def unknown_tools(graph: Graph, folder: Path, listings: Listings) -> Iterator[Problem]:
+    """What agents name of a server that does not have it. Of a server that nobody has looked at nothing is known."""
+    for agent in graph.agents.values():
+        for server, _, tool in (name.partition(".") for name in agent.tools):
+            source = graph.settings.tools.get(server)
+            if tool and source and source.kind == "mcp" and (has := listings.of(folder, mark_of(source))):
+                known = [offer.name for offer in has]
+                if tool not in known:
+                    message = f"the tool server {server!r} has no tool {tool!r}; it has {', '.join(known)}"
+                    yield Problem(file=agent.file, message=message)
 
 
 class Listings:
