@@ -8,6 +8,7 @@ file, it can neither come too late nor outlive what it speaks of.
 from __future__ import annotations
 
 import os
+import select
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,6 +16,8 @@ from pathlib import Path
 
 MARK = "FOLKMOOT_SERVER"
 _VARIABLE = f"{MARK}=".encode()
+_DYING = 1.0
+"""Seconds; far more than it takes to die."""
 _ROUNDS = 20
 """A process may start another while it is being looked for."""
 
@@ -24,13 +27,13 @@ def end_processes(is_meant: Callable[[str], bool]) -> int:
 
     Where the system does not tell what a process's environment is (other than Linux), none is found.
     """
-    ended = 0
+    ended: set[int] = set()
     for _ in range(_ROUNDS):
-        found = sum(_end(pid, is_meant) for pid in _pids())
-        if not found:
+        found = {pid for pid in _pids() if _end(pid, is_meant)}
+        if found <= ended:
             break
-        ended += found
-    return ended
+        ended |= found
+    return len(ended)
 
 
 def _end(pid: int, is_meant: Callable[[str], bool]) -> bool:
@@ -43,6 +46,7 @@ def _end(pid: int, is_meant: Callable[[str], bool]) -> bool:
         try:
             if _mark(pid) == mark:
                 signal.pidfd_send_signal(held, signal.SIGKILL)
+                select.select([held], [], [], _DYING)
                 return True
         finally:
             os.close(held)
