@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -83,50 +82,93 @@ async def test_the_everything_server(shop, by_others):
     assert "A_SECRET" not in seen.text
 
 
+class OverHttp:
+    """The everything server over streamable HTTP, which may go away and come back."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self.source = ToolSource("mcp", url=f"http://127.0.0.1:{self._port}/mcp", timeout=TIMEOUT)
+
+    async def start(self) -> None:
+        self._server = await asyncio.create_subprocess_exec(
+            self._programs / "mcp-server-everything",
+            "streamableHttp",
+            env={"PATH": os.environ["PATH"], "PORT": str(self._port)},
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert self._server.stderr is not None
+        while b"listening" not in (line := await self._server.stderr.readline()):
+            assert line, "it ended before it listened"
+
+    async def kill(self) -> None:
+        if self._server.returncode is None:
+            self._server.kill()
+        await self._server.communicate()
+
+
 @pytest.fixture
-async def over_http(by_others, tmp_path):
-    """The everything server over streamable HTTP; its address and its process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = await asyncio.create_subprocess_exec(
-        by_others / "mcp-server-everything",
-        "streamableHttp",
-        env={"PATH": os.environ["PATH"], "PORT": str(port)},
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert server.stderr is not None
-    while b"listening" not in (line := await server.stderr.readline()):
-        assert line, "it ended before it listened"
-    yield f"http://127.0.0.1:{port}/mcp", server
-    if server.returncode is None:
-        server.send_signal(signal.SIGKILL)
-    await server.communicate()
+async def over_http(by_others):
+    server = OverHttp(by_others)
+    await server.start()
+    yield server
+    await server.kill()
 
 
 async def test_a_server_over_http(shop, over_http):
-    address, _ = over_http
-    tools = await shop.known("all", ToolSource("mcp", url=address, timeout=TIMEOUT))
+    tools = await shop.known("all", over_http.source)
 
     assert (await use(tools["echo"], message="hello")).text == "Echo: hello"
 
 
-async def test_a_server_over_http_that_goes_away_is_named_and_asked_anew(shop, over_http):
-    address, server = over_http
-    entry = ToolSource("mcp", url=address, timeout=TIMEOUT)
-    tools = await shop.known("all", entry)
+async def test_a_server_over_http_that_goes_away_is_named_and_used_again_when_it_is_back(shop, over_http):
+    tools = await shop.known("all", over_http.source)
     assert not (await use(tools["echo"], message="hello")).failed
 
-    server.send_signal(signal.SIGKILL)
-    await server.wait()
+    await over_http.kill()
     lost = await use(tools["echo"], message="hello?")
     again = await use(tools["echo"], message="hello?")
+    await over_http.start()
+    back = await use(tools["echo"], message="hello!")
 
-    assert lost.failed
-    assert again.failed
-    assert "the tool server 'all' did not start" in again.text
-    assert address in again.text
+    assert "the tool server 'all' was lost" in lost.text
+    assert "the tool server 'all' did not start: " in again.text
+    assert over_http.source.url in again.text
+    assert back.text == "Echo: hello!"
+
+
+async def test_a_server_over_http_that_was_started_anew_costs_at_most_one_call(shop, over_http):
+    tools = await shop.known("all", over_http.source)
+    await use(tools["echo"], message="hello")
+
+    await over_http.kill()
+    await over_http.start()
+    await use(tools["echo"], message="who are you?")
+
+    assert (await use(tools["echo"], message="hello!")).text == "Echo: hello!"
+
+
+async def test_a_header_bears_the_value_of_the_variable_that_it_names(shop):
+    seen = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    shop.env["A_TOKEN"] = "t0ken-value"
+    listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+    entry = ToolSource("mcp", url=url, headers={"Authorization": "Bearer ${A_TOKEN}"}, timeout=TIMEOUT)
+    async with listening:
+        with pytest.raises(ServerFailed) as raised:
+            await shop.servers.offers("closed", entry)
+
+    assert b"authorization: bearer t0ken-value" in seen[0].lower()
+    assert "t0ken-value" not in str(raised.value)
 
 
 async def test_an_address_where_nobody_listens_is_named(shop):

@@ -26,6 +26,8 @@ from folkmoot.tools.mcp.way import Way
 _ME = types.Implementation(name="folkmoot", version="1")
 _CONNECT = 30.0
 _MOST_PAGES = 100
+_FORGOTTEN = (types.INTERNAL_ERROR, types.INVALID_REQUEST)
+"""What the SDK makes of a refusal over HTTP: perhaps the server was started anew, and knows this client no more."""
 _HAND_RUN = "run this command by hand to see why"
 _LOOK = "look whether it runs there, and whether you may use it"
 
@@ -82,6 +84,8 @@ class Connection:
             if error.code == types.CONNECTION_CLOSED:
                 self._over.set()
                 raise self._lost(f"the connection was lost ({error})") from None
+            if self._process is None and error.code in _FORGOTTEN:
+                self._over.set()
             return ToolResult(text=f"the server {self._way.name!r} refused: {error}", failed=True)
         except (RuntimeError, ValidationError) as error:  # what it gave is not what it says it gives
             return ToolResult(text=f"the server {self._way.name!r} answered wrongly: {error}", failed=True)

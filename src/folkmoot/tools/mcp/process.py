@@ -45,6 +45,8 @@ class Process(asyncio.SubprocessProtocol):
         self._news = asyncio.Event()
         self.at_end = False
         self._exited = asyncio.Event()
+        self._stopped = False
+        """Whether it was still alive when it had to end."""
         self.heard = 0
         """Bytes so far: a sign of life."""
         self.fault = ""
@@ -70,7 +72,7 @@ class Process(asyncio.SubprocessProtocol):
     def account(self) -> str:
         """How it is with this process, for people."""
         code = self._transport.get_returncode()
-        how = self.fault or ("" if code is None else f"it ended by {_ended_by(code)}")
+        how = self.fault or ("" if code is None or self._stopped else f"it ended by {_ended_by(code)}")
         words = self._words.decode(errors="replace").strip()
         noise = "" if not self._noise else "it writes to stdout what is no message"
         return "; ".join(part for part in (how, noise, words and f"it said: {words}") if part)
@@ -177,6 +179,7 @@ class Process(asyncio.SubprocessProtocol):
 
     async def stop(self) -> None:
         """It may end by itself when nobody speaks to it any more; then it is asked, then it is made to."""
+        self._stopped = not self._exited.is_set()
         try:
             self._stdin.close()
             if not self.fault and not await self._ends():

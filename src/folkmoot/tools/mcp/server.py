@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from folkmoot.domain.message import Access, Effect, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
-from folkmoot.errors import OperationFailed, ServerFailed
+from folkmoot.errors import ServerFailed
 from folkmoot.ports import Site
 from folkmoot.tools.mcp.listing import Offer, changes
 from folkmoot.tools.mcp.way import Way
@@ -78,8 +78,9 @@ class Server:
         try:
             from folkmoot.tools.mcp.connection import Connection
         except ImportError as error:
-            remedy = "install what it needs: pip install 'folkmoot[mcp]'"
-            raise OperationFailed(f"MCP servers need a package that is missing ({error}); {remedy}") from None
+            raise self.way.failed(
+                str(error), "install the client with: pip install 'folkmoot[mcp]'"
+            ) from None
         self._connection = connection = Connection(self.way)
         try:
             await connection.opened()
