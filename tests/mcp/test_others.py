@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -151,24 +153,39 @@ async def test_a_server_over_http_that_was_started_anew_costs_at_most_one_call(s
     assert (await use(tools["echo"], message="hello!")).text == "Echo: hello!"
 
 
-async def test_a_header_bears_the_value_of_the_variable_that_it_names(shop):
-    seen = []
+@asynccontextmanager
+async def answering(head: str, body: bytes = b"") -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Somebody who gives every request the same answer: its address, and the heads of the requests."""
+    seen: list[bytes] = []
 
-    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.write(f"HTTP/1.1 {head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode())
+        writer.write(body)
+        with suppress(ConnectionError):
+            await writer.drain()
         writer.close()
 
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp", seen
+
+
+async def test_a_header_bears_the_value_of_the_variable_that_it_names(shop):
     shop.env["A_TOKEN"] = "t0ken-value"
-    listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
-    entry = ToolSource("mcp", url=url, headers={"Authorization": "Bearer ${A_TOKEN}"}, timeout=TIMEOUT)
-    async with listening:
+
+    async with answering("401 Unauthorized") as (url, seen):
+        entry = ToolSource("mcp", url=url, headers={"Authorization": "Bearer ${A_TOKEN}"}, timeout=TIMEOUT)
         with pytest.raises(ServerFailed) as raised:
             await shop.servers.offers("closed", entry)
 
     assert b"authorization: bearer t0ken-value" in seen[0].lower()
     assert "t0ken-value" not in str(raised.value)
+
+
+async def test_an_answer_of_100_mb_over_http_is_not_read_to_its_end(shop):
+    async with answering("200 OK\r\nContent-Type: application/json", b"x" * 100_000_000) as (url, _):
+        with pytest.raises(ServerFailed, match="an answer of more than 16,000,000 bytes"):
+            await shop.servers.offers("flood", ToolSource("mcp", url=url, timeout=TIMEOUT))
 
 
 async def test_an_address_where_nobody_listens_is_named(shop):

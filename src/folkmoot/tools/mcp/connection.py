@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
-import httpx2
 import mcp_types as types
 from mcp.client import Client, Transport
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -19,12 +17,12 @@ from pydantic import ValidationError
 from folkmoot.domain.message import ToolResult
 from folkmoot.errors import ServerFailed
 from folkmoot.tools.mcp.answers import as_result
+from folkmoot.tools.mcp.http import over_http
 from folkmoot.tools.mcp.listing import Offer
 from folkmoot.tools.mcp.process import Process, running
 from folkmoot.tools.mcp.way import Way
 
 _ME = types.Implementation(name="folkmoot", version="1")
-_CONNECT = 30.0
 _MOST_PAGES = 100
 _FORGOTTEN = (types.INTERNAL_ERROR, types.INVALID_REQUEST)
 """What the SDK makes of a refusal over HTTP: perhaps the server was started anew, and knows this client no more."""
@@ -142,7 +140,7 @@ class Connection:
         )
 
     def _transport(self) -> Transport:
-        return running(self._process) if self._process else _over_http(self._way)
+        return running(self._process) if self._process else over_http(self._way)
 
     async def _hear(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -173,16 +171,6 @@ async def _offers(client: Client) -> tuple[Offer, ...]:
         if cursor is None:
             break
     return tuple(offers)
-
-
-@asynccontextmanager
-async def _over_http(way: Way) -> AsyncIterator[Any]:
-    timeout = httpx2.Timeout(_CONNECT, read=None)  # how long a call may take is said where it is made
-    async with (
-        httpx2.AsyncClient(headers=way.headers(), timeout=timeout) as http,
-        streamable_http_client(way.source.url or "", http_client=http) as streams,
-    ):
-        yield streams
 
 
 def _innermost(error: BaseException) -> str:

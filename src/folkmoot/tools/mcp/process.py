@@ -16,10 +16,8 @@ import mcp_types
 from mcp.shared.message import SessionMessage
 
 from folkmoot.tools.mcp.processes import end_processes
-from folkmoot.tools.mcp.way import Way
+from folkmoot.tools.mcp.way import LONGEST, Way
 
-LONGEST = 16_000_000
-"""Bytes of one line. Nothing that a model could read is longer."""
 MOST_NOISE = 10_000
 """Lines that are no messages, in a row."""
 _LAST_WORDS = 2_000
@@ -77,8 +75,6 @@ class Process(asyncio.SubprocessProtocol):
         noise = "" if not self._noise else "it writes to stdout what is no message"
         return "; ".join(part for part in (how, noise, words and f"it said: {words}") if part)
 
-    # What the process does.
-
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self._words = (self._words + data)[-_LAST_WORDS:]
@@ -122,8 +118,6 @@ class Process(asyncio.SubprocessProtocol):
         self._end_of_lines()
         self._signal(signal.SIGKILL)
 
-    # The stream to read from.
-
     async def receive(self) -> SessionMessage | Exception:
         while True:
             while not self._lines:
@@ -159,8 +153,6 @@ class Process(asyncio.SubprocessProtocol):
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    # The stream to write to.
-
     async def send(self, item: SessionMessage, /) -> None:
         if self.at_end or self._stdin.is_closing():
             raise anyio.ClosedResourceError
@@ -174,8 +166,6 @@ class Process(asyncio.SubprocessProtocol):
 
     async def __aexit__(self, *_: Any) -> None:
         return None
-
-    # Its end.
 
     async def stop(self) -> None:
         """It may end by itself when nobody speaks to it any more; then it is asked, then it is made to."""

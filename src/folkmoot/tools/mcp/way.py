@@ -13,6 +13,8 @@ from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed
 from folkmoot.tools.mcp.processes import MARK
 
+LONGEST = 16_000_000
+"""Bytes of one message from a server. Nothing that a model could read is longer."""
 _EVERYBODYS = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """What every process gets; all else must be named by its entry."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
