@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S9]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S9, MCP]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -34,6 +34,7 @@ SCENES = {
     "S6": Scene("one conversation of 200 tool turns", 2.2, runs=1, rounds=9),
     "S8": Scene("eight sub-agents in one turn", 3.0, runs=5, rounds=41),
 }
+MCP = Scene("a call of a tool server, against the SDK's client", 1.3, runs=50, rounds=41)
 STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2, "from folkmoot import Folkmoot": 0.2}
 
 
@@ -52,12 +53,12 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S9; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S9, MCP; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
     unknown = set(options.scenes) - {*SCENES, *OTHERS}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S9")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S9 and MCP")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
@@ -81,7 +82,7 @@ def measured(names: list[str]) -> Iterator[Row]:
         moot.write_project(Path(folder), port)
         for name in names:
             if other := OTHERS.get(name):
-                yield from other()
+                yield from other(Path(folder))
                 continue
             yield from asyncio.run(scene_rows(name, port, Path(folder)))
             if name == "S8":
@@ -100,6 +101,14 @@ async def scene_rows(name: str, port: int, folder: Path) -> list[Row]:
         results = await compare(*sides, SCENES[name].runs, SCENES[name].rounds)
     note = f"{sent[0].bytes / 1000:.1f} / {sent[1].bytes / 1000:.1f} kB sent"
     return [row._replace(sent=note) for row in rows_of(name, *results)]
+
+
+def server_rows(folder: Path) -> Iterator[Row]:
+    from bench import tool_server  # the SDK takes a second to import
+
+    bare, folkmoot = asyncio.run(tool_server.compared(folder, MCP.runs, MCP.rounds))
+    ratio, milliseconds = folkmoot.cpu / bare.cpu, (bare.cpu * 1000, folkmoot.cpu * 1000)
+    yield Row("MCP", MCP.about, *milliseconds, "ms CPU", ratio, f"≤ {MCP.target}", ratio <= MCP.target)
 
 
 async def speed_up(project: Path) -> Row:
@@ -136,18 +145,18 @@ def rows_of(name: str, bare: Side, folkmoot: Side) -> Iterator[Row]:
         yield Row(name, grows, bare.growth, folkmoot.growth, "times", ratio, "≤ 1.0", ratio <= 1.0)
 
 
-def startup_rows() -> Iterator[Row]:
+def startup_rows(_: Path) -> Iterator[Row]:
     for name, target in STARTUP.items():
         spent = startup.seconds(startup.COMMANDS[name])
         yield Row("S7", name, 0, spent, "s CPU", 0, f"< {target}", spent < target)
 
 
-def gate_rows() -> Iterator[Row]:
+def gate_rows(_: Path) -> Iterator[Row]:
     spent = gate.milliseconds()
     yield Row("S9", "the gate, per tool call without a word", 0, spent, "ms CPU", 0, "< 0.15", spent < 0.15)
 
 
-OTHERS = {"S7": startup_rows, "S9": gate_rows}
+OTHERS = {"S7": startup_rows, "S9": gate_rows, "MCP": server_rows}
 """What is not compared with a bare loop."""
 
 

@@ -144,6 +144,7 @@ class Folkmoot:
         left of it waits for someone; with `wait` it waits for what others say to its inbox.
         """
         chosen = self._admit(agent, request)
+        await self._workshop.ready(self.graph, chosen)
         audience = _audience(hear, answer, wait=wait)
         return await self._engine.start(self._project, chosen.file, request, audience)
 

@@ -7,6 +7,7 @@ FolkmootError
 └── OperationFailed       the world did not do its part                  the operator   exit 1
     ├── ModelFailed       one attempt at a model did not give an answer
     ├── StaleOwner        somebody else owns this run by now
+    ├── ServerFailed      a tool server did not start                                   exit 3
     ├── Held              a run is in the hands of another live process
     ├── HandedOver        this process left a run to another
     ├── Elsewhere         a run goes on only where its working folder is
@@ -78,6 +79,12 @@ class ModelFailed(OperationFailed):
         self.retryable = retryable
         self.retry_after = retry_after
         super().__init__(message)
+
+
+class ServerFailed(OperationFailed):
+    """A tool server did not start, or did not answer; names it and what to do."""
+
+    exit_code = 3
 
 
 class StaleOwner(OperationFailed):

@@ -37,7 +37,20 @@ def test_a_tool_that_nobody_declares_is_an_error_with_a_hint(tmp_path, name, hin
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("time: {kind: mcp, command: [x]}", "MCP servers are not supported by this release"),
+        ("time: {kind: mcp}", "'time' needs either `command`, a list of words, or `url`"),
+        (
+            "time: {kind: mcp, command: [x], url: 'http://h'}",
+            "needs either `command`, a list of words, or `url`",
+        ),
+        ("time: {kind: mcp, url: 'ftp://h'}", "`url` must begin with http:// or https://"),
+        ("time: {kind: mcp, url: 'http://h', env: [A]}", "`env` goes only with `command`"),
+        ("time: {kind: mcp, command: [x], headers: {A: b}}", "`headers` goes only with `url`"),
+        ("time: {kind: mcp, command: [x], env: ['A=secret']}", "`env` lists names of environment variables"),
+        ("time: {kind: mcp, command: [x], cwd: ../other}", "`cwd` must be a folder of the project"),
+        (
+            "time: {kind: mcp, url: 'http://h', headers: {Authorization: abc}}",
+            "write ${NAME} for an environment variable",
+        ),
         ("psp: {kind: python}", "'psp' needs `module`, a file of the project"),
         ("psp: {kind: python, module: nowhere.py}", "the module 'nowhere.py' does not exist"),
         ("psp: {kind: python, module: /etc/x.py}", "must be a path relative to this file"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,12 +57,15 @@ def check(
 
 
 def checked(call: Call, target: Target) -> Loaded:
-    """As `load_project`, and with the scripts of scripted models read too."""
+    """As `load_project`, and with the scripts of scripted models and the trusted tools of servers read too."""
     from folkmoot.models.choose import ProviderModels
+    from folkmoot.tools.mcp.listing import unknown_tools
+    from folkmoot.tools.trust import TrustStore
 
     loaded = call.load(target)
     models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)
-    if problems := list(models.problems()):
+    unknown = unknown_tools(loaded.graph, target.folder, TrustStore(os.environ).listings)
+    if problems := [*models.problems(), *unknown]:
         raise DeclarationError([*loaded.warnings, *problems])
     return loaded
 

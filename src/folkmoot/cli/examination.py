@@ -28,6 +28,8 @@ from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
 from folkmoot.models.choose import key_variable
+from folkmoot.tools.mcp.listing import mark_of
+from folkmoot.tools.trust import TrustStore
 
 _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""
@@ -71,6 +73,7 @@ def _project(call: Call) -> Iterator[Finding]:
         yield Finding("project", "ok", f"{folder}, {counted(len(loaded.graph.agents), 'agent')}")
         yield from _keys(loaded.graph)
         yield _trust(call)
+        yield from _servers(folder, loaded.graph)
     yield from _journal(folder)
     yield from _git(folder)
 
@@ -94,6 +97,22 @@ def _trust(call: Call) -> Finding:
         return Finding("trust", "ok", "nothing to allow")
     wants = "; ".join(wish.text for wish in missing)
     return Finding("trust", "warning", f"the project wants to {wants}: see `folkmoot trust`")
+
+
+def _servers(folder: Path, graph: Graph) -> Iterator[Finding]:
+    """Nothing is started: only whether it could be, and what was trusted of it."""
+    listings = TrustStore(os.environ).listings
+    for name, source in graph.settings.tools.items():
+        if source.kind != "mcp":
+            continue
+        offers = listings.of(folder, mark_of(source))
+        if source.command and not shutil.which(source.command[0], path=os.environ.get("PATH", os.defpath)):
+            text = f"there is no program {source.command[0]!r}: install it, or correct `tools.{name}.command`"
+            yield Finding(f"server {name}", "failed", text)
+        elif offers is None:
+            yield Finding(f"server {name}", "warning", "its tools were never looked at: see `folkmoot trust`")
+        else:
+            yield Finding(f"server {name}", "ok", f"{counted(len(offers), 'trusted tool')}")
 
 
 def _journal(folder: Path) -> Iterator[Finding]:

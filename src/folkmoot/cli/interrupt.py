@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first cancels cleanly, the second leaves at once."""
+"""Ctrl-C, SIGTERM and a closed terminal: the first cancels cleanly, the second leaves at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 INTERRUPTED = 130
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 T = TypeVar("T")
 
 
@@ -43,6 +44,7 @@ def run_interruptibly(
         if pressed > 1 or not at_work:
             second()
             sys.stderr.flush()
+            _end_servers()
             os._exit(INTERRUPTED)
         at_work[0][0].call_soon_threadsafe(stop)
 
@@ -55,9 +57,18 @@ def run_interruptibly(
 
 @contextmanager
 def _handled(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    before = {number: signal.signal(number, press) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, press) for number in _SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_servers() -> None:
+    """Who leaves at once has no time for the tool servers that it started; they are not left behind."""
+    from folkmoot.engine.owner import this_process
+    from folkmoot.tools.mcp.processes import end_processes
+
+    mine = this_process().rpartition("/")[0]
+    end_processes(lambda mark: mark.startswith(f"{mine}/"))

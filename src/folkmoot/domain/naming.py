@@ -26,6 +26,8 @@ BUILT_IN = (
 BUILT_IN_SOURCES = frozenset(name.partition(".")[0] for name in BUILT_IN)
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_A_GLOB = re.compile(r"[^A-Za-z0-9_*?\[\]!-]")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""An environment variable in a text of a file: `${NAME}`."""
 
 
 def wire_name(name: str) -> str:

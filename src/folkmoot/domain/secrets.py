@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from folkmoot.domain.event import Event
+from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN
-from folkmoot.domain.settings import Settings
+from folkmoot.domain.settings import Settings, ToolSource
 
 SHORTEST = 8
 """Characters; something shorter is no secret, and would hide half of every text."""
@@ -65,9 +66,14 @@ class Secrets:
 def secrets_of(settings: Settings, env: Mapping[str, str]) -> Secrets:
     """The variables that hold keys of providers, that tools get, and that `secrets` lists."""
     keys = {provider.api_key_env for provider in (*BUILT_IN.values(), *settings.providers.values())}
-    given = {name for source in settings.tools.values() for name in getattr(source, "env", ())}
-    wanted = {*filter(None, keys), *given, *settings.secrets}
+    given = {name for source in settings.tools.values() for name in (*source.env, *_in_headers(source))}
+    programs = {*settings.builtins.shell.env, *settings.builtins.python.env}
+    wanted = {*filter(None, keys), *given, *programs, *settings.secrets}
     return Secrets({name: env[name] for name in sorted(wanted) if name in env}, settings.secrets)
+
+
+def _in_headers(source: ToolSource) -> list[str]:
+    return [name for text in source.headers.values() for name in VARIABLE.findall(text)]
 
 
 NO_SECRETS = Secrets({})

@@ -54,8 +54,17 @@ class ToolSource(Value, forbid_unknown_fields=True):
     module: str | None = None
     """With `kind: python`: a file relative to the project."""
     command: tuple[str, ...] = ()
-    """With `kind: mcp`: the command line of a server."""
+    """With `kind: mcp`: the command line of a server, which speaks over stdin and stdout."""
     url: str | None = None
+    """With `kind: mcp`, instead of `command`: the address of a server, which speaks streamable HTTP."""
+    env: tuple[str, ...] = ()
+    """With `command`: the environment variables that the server gets beside a few that hold no secrets."""
+    cwd: str | None = None
+    """With `command`: where the server runs, relative to the project; absent: in the project."""
+    headers: dict[str, str] = {}
+    """With `url`: sent with every request; `${NAME}` in one stands for an environment variable."""
+    timeout: Duration = 60.0
+    """With `kind: mcp`: how long a server may say nothing when it starts or works on a call."""
     effect: Effect | None = None
     access: Access | None = None
 

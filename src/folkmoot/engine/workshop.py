@@ -11,21 +11,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
 from folkmoot.engine.activation import Project
+from folkmoot.engine.admission import reachable
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
-from folkmoot.engine.owner import this_host
+from folkmoot.engine.owner import is_gone, this_host, this_process
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
 from folkmoot.tools.functions import FunctionTool, tool
+from folkmoot.tools.mcp.servers import Servers
 from folkmoot.tools.registry import Registry, load_module, meant
+from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
     from folkmoot.engine.worker import Worker
@@ -68,6 +71,7 @@ class Workshop:
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
+        self._servers = Servers(folder, around.env, TrustStore(around.env).listings, this_process(), is_gone)
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
 
@@ -91,6 +95,12 @@ class Workshop:
         self._registry(graph)
         if problems := list(self._speak_to(graph).problems()):
             raise DeclarationError(problems)
+
+    async def ready(self, graph: Graph, root: Agent) -> None:
+        """Start the tool servers that this agent, or one that it needs, may use; raises before anything is run."""
+        known = self._registry(graph).names
+        named = {name for agent in reachable(graph, root) for name in agent.tools}
+        await self._servers.ready([each for name in named for each in meant(name, known)])
 
     def missing_key(self, provider: str) -> str:
         return self._adapters[-1].missing_key(provider)
@@ -132,10 +142,12 @@ class Workshop:
             await engine.close()
         for adapters in self._adapters:
             await adapters.aclose()
+        await self._servers.close()
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:
-            self._checked = (graph, _registry(self.folder, graph, self.tools, self._around.env))
+            registry = _registry(self.folder, graph, self.tools, self._around.env, self._servers)
+            self._checked = (graph, registry)
         return self._checked[1]
 
     def _speak_to(self, graph: Graph) -> ProviderModels:
@@ -180,9 +192,9 @@ def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[Func
     return [one if isinstance(one, FunctionTool) else tool(one) for one in given]
 
 
-def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str]) -> Registry:
-    from folkmoot.tools.trust import TrustStore, wishes
-
+def _registry(
+    folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str], servers: Servers
+) -> Registry:
     wanted = wishes(folder, graph.settings)
     if missing := TrustStore(env).missing(folder, wanted):
         listed = "".join(f"\n  - {wish.text}" for wish in missing)
@@ -191,6 +203,8 @@ def _registry(folder: Path, graph: Graph, given: list[FunctionTool], env: Mappin
     for name, source in graph.settings.tools.items():
         if source.module:
             registry.add_source(name, source, load_module(folder / source.module, source.module))
+        elif source.kind == "mcp":
+            registry.add_source(name, source, servers.tools(name, source))
     _add_built_in(registry, graph, env)
     unknown = [
         Problem(

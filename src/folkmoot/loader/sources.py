@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from ipaddress import ip_network
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from folkmoot.domain.naming import BUILT_IN_SOURCES
@@ -117,11 +117,36 @@ def _check_tools(name: str, source: ToolSource, root: Path, node: Node, findings
             + ", ".join(sorted(_OWN_NAMES)),
         )
     if source.kind == "mcp":
-        findings.error(
-            place, f"{short(name)}: MCP servers are not supported by this release; take the entry out"
-        )
+        _check_server(name, source, node, findings)
     else:
         _check_file(source.module, "module", ("tools", name), root, node, findings)
+
+
+def _check_server(name: str, source: ToolSource, node: Node, findings: Findings) -> None:
+    def wrong(message: str, *keys: str) -> None:
+        findings.error(place_of(node, ("tools", name, *keys)), message)
+
+    if bool(source.command) == bool(source.url):
+        wrong(f"{short(name)} needs either `command`, a list of words, or `url`")
+    if fault := _fault_of_url(source.url, ("http", "https")):
+        wrong(f"`url` {fault}", "url")
+    for key, other in (("env", "command"), ("cwd", "command"), ("headers", "url")):
+        if getattr(source, key) and not getattr(source, other):
+            wrong(f"`{key}` goes only with `{other}`", key)
+    if not all(_VARIABLE.fullmatch(variable) for variable in source.env):
+        wrong("`env` lists names of environment variables; a value never stands in a file", "env")
+    if source.cwd and not _stays_inside(source.cwd):
+        wrong("`cwd` must be a folder of the project", "cwd")
+    for header, text in source.headers.items():
+        if header.lower() in _SECRET_HEADERS and "${" not in text:
+            message = (
+                f"the header {short(header)} would hold a secret; write ${{NAME}} for an environment variable"
+            )
+            wrong(message, "headers", header)
+
+
+def _stays_inside(path: str) -> bool:
+    return not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
 
 
 def _check_file(

@@ -37,7 +37,13 @@ class Registry:
     def add_source(self, name: str, source: ToolSource, tools: Iterable[Tool]) -> None:
         """What the settings say of a source's effect and access holds for all its tools."""
         for tool in tools:
-            self.add(f"{name}.{tool.name}", tool.under(source))
+            known = f"{name}.{tool.name}"
+            if wire_name(known) in self._on_wire:
+                message = f"two tools are called {wire_name(known)!r} by the model, one of them {known!r}"
+                raise DeclarationError(
+                    [Problem(file="folkmoot.yaml", message=f"{message}; take one of their sources out")]
+                )
+            self.add(known, tool.under(source))
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return tuple(self._spec(known) for name in names for known in meant(name, self._tools))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from folkmoot.domain.builtins import Builtins
+from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
-from folkmoot.domain.settings import Provider, Settings
+from folkmoot.domain.settings import Provider, Settings, ToolSource
 from folkmoot.domain.value import Value
+from folkmoot.tools.mcp.listing import Listings, mark_of
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -31,7 +34,8 @@ def wishes(folder: Path, settings: Settings) -> list[Wish]:
     addresses = [
         _address(name, provider) for name, provider in settings.providers.items() if _foreign(provider)
     ]
-    return modules + addresses + _beyond(settings.builtins) + _elsewhere(folder, settings)
+    servers = [_server(name, tool) for name, tool in settings.tools.items() if tool.kind == "mcp"]
+    return modules + servers + addresses + _beyond(settings.builtins) + _elsewhere(folder, settings)
 
 
 class TrustStore:
@@ -40,6 +44,8 @@ class TrustStore:
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         base = env.get("XDG_CONFIG_HOME") or Path(env.get("HOME") or Path.home()) / ".config"
         self.file = Path(base) / "folkmoot" / "trust.json"
+        self.listings = Listings(self.file.with_name("servers.json"))
+        """What the servers that were allowed offered then."""
 
     def missing(self, folder: Path, wanted: Iterable[Wish]) -> list[Wish]:
         allowed = set(self._read().get(_name(folder), ()))
@@ -90,6 +96,18 @@ def _module(folder: Path, module: str) -> Wish:
     except OSError:
         content = b""
     return Wish(f"run the Python module {module}", f"python {module} {sha256(content).hexdigest()}")
+
+
+def _server(name: str, source: ToolSource) -> Wish:
+    told = "".join(f" ${variable}" for variable in source.env)
+    told += "".join(
+        f" ${variable}" for text in source.headers.values() for variable in VARIABLE.findall(text)
+    )
+    does = f"start the tool server {name!r}: {shlex.join(source.command)}"
+    if source.url:
+        does = f"ask the tool server {name!r} at {source.url}"
+    where = f" in {source.cwd}" if source.cwd else ""
+    return Wish(f"{does}{where}{f' with{told}' if told else ''}", mark_of(source))
 
 
 def _address(name: str, provider: Provider) -> Wish:

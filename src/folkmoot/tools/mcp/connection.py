@@ -1,0 +1,180 @@
+"""One open connection to a server. Only the files of this room that speak to servers import the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import mcp_types as types
+from mcp.client import Client, Transport
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from folkmoot.domain.message import ToolResult
+from folkmoot.errors import ServerFailed
+from folkmoot.tools.mcp.answers import as_result
+from folkmoot.tools.mcp.http import over_http
+from folkmoot.tools.mcp.listing import Offer
+from folkmoot.tools.mcp.process import Process, running
+from folkmoot.tools.mcp.way import Way
+
+_ME = types.Implementation(name="folkmoot", version="1")
+_MOST_PAGES = 100
+_FORGOTTEN = (types.INTERNAL_ERROR, types.INVALID_REQUEST)
+"""What the SDK makes of a refusal over HTTP: perhaps the server was started anew, and knows this client no more."""
+_HAND_RUN = "run this command by hand to see why"
+_LOOK = "look whether it runs there, and whether you may use it"
+
+# What a server does wrong is told where it matters; the SDK would print it over the live tree.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
+
+
+class Connection:
+    """Held by a task of its own, because whoever opens a client must also close it; calls come from any task."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self._process = Process(way) if way.source.command else None
+        self._over = asyncio.Event()
+        self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._holding = asyncio.create_task(self._hold())
+        self.outdated = True
+        """Whether the server may offer something else than was last seen."""
+
+    @property
+    def alive(self) -> bool:
+        return not (self._over.is_set() or self._holding.done() or self._ended)
+
+    async def opened(self) -> None:
+        """Raises `ServerFailed`."""
+        both: set[asyncio.Future[Any]] = {self._opened, self._holding}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not self._opened.done():
+            await self._holding
+
+    async def offers(self) -> tuple[Offer, ...]:
+        """Raises `ServerFailed`."""
+        client, self.outdated = self._opened.result(), False
+        async with self._answering("it did not say what it offers"):
+            return await _offers(client)
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
+        """Raises `ServerFailed` if nobody knows what became of the call."""
+        client, limit = self._opened.result(), self._way.source.timeout
+        heard = self._process.heard if self._process else -1
+        try:
+            async with asyncio.timeout(limit or None) as bound:
+
+                async def progressed(progress: float, total: float | None, message: str | None) -> None:
+                    if limit and not bound.expired():
+                        bound.reschedule(asyncio.get_running_loop().time() + limit)
+
+                return as_result(await client.call_tool(tool, arguments, progress_callback=progressed))
+        except TimeoutError:
+            if self._process and self._process.heard == heard:
+                self._over.set()  # it hangs; the next call gets a new one
+            raise self._lost(f"it did not answer within {limit:g} s") from None
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED:
+                self._over.set()
+                raise self._lost(f"the connection was lost ({error})") from None
+            if self._process is None and error.code in _FORGOTTEN:
+                self._over.set()
+            return ToolResult(text=f"the server {self._way.name!r} refused: {error}", failed=True)
+        except (RuntimeError, ValidationError) as error:  # what it gave is not what it says it gives
+            return ToolResult(text=f"the server {self._way.name!r} answered wrongly: {error}", failed=True)
+
+    async def close(self) -> None:
+        self._over.set()
+        if not self._opened.done():
+            self._holding.cancel()
+        await asyncio.wait({self._holding})
+        if not self._holding.cancelled():
+            self._holding.exception()  # whoever waited for it was told already
+
+    @property
+    def _ended(self) -> bool:
+        return self._process is not None and self._process.at_end
+
+    async def _hold(self) -> None:
+        async with AsyncExitStack() as stack:
+            async with self._answering("it did not answer"):
+                client = await stack.enter_async_context(
+                    Client(self._transport(), client_info=_ME, message_handler=self._hear, cache=None)
+                )
+            self._opened.set_result(client)
+            watching = asyncio.create_task(self._watch(client))
+            try:
+                await self._over.wait()
+            finally:
+                watching.cancel()
+                await asyncio.wait({watching})
+
+    @asynccontextmanager
+    async def _answering(self, otherwise: str) -> AsyncIterator[None]:
+        """Whatever goes wrong here is told as a failure of this server."""
+        try:
+            async with asyncio.timeout(self._way.source.timeout or None):
+                yield
+        except ServerFailed:
+            raise
+        except Exception as error:
+            self._over.set()
+            why = f"{otherwise} within {self._way.source.timeout:g} s"
+            if not isinstance(error, TimeoutError):
+                why = f"{otherwise}: {_innermost(error)}"
+            account = self._process.account() if self._process else ""
+            remedy = _HAND_RUN if self._process else _LOOK
+            raise self._way.failed("; ".join(filter(None, (why, account))), remedy) from None
+
+    def _lost(self, why: str) -> ServerFailed:
+        account = self._process.account() if self._process else ""
+        told = "; ".join(filter(None, (why, account)))
+        return ServerFailed(
+            f"the tool server {self._way.name!r} was lost: {told}. "
+            "Whether the call had an effect is not known: look before you repeat it"
+        )
+
+    def _transport(self) -> Transport:
+        return running(self._process) if self._process else over_http(self._way)
+
+    async def _hear(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self.outdated = True
+
+    async def _watch(self, client: Client) -> None:
+        """Servers of the newer protocol tell what changed only to those who listen."""
+        tools = client.server_capabilities.tools
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools and tools.list_changed:
+            with suppress(Exception):  # then nobody is told: what it offers is looked at when it is connected
+                async with client.listen(tools_list_changed=True) as changes:
+                    async for _ in changes:
+                        self.outdated = True
+
+
+async def _offers(client: Client) -> tuple[Offer, ...]:
+    offers: list[Offer] = []
+    cursor = None
+    for _ in range(_MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        offers += (
+            Offer(
+                tool.name, tool.description or tool.title or tool.name, tool.input_schema, tool.output_schema
+            )
+            for tool in page.tools
+        )
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return tuple(offers)
+
+
+def _innermost(error: BaseException) -> str:
+    """What really happened, inside the groups in which tasks pass it on."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

@@ -1,0 +1,132 @@
+"""One server of an open project: connected when it is needed, connected anew when it died."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from folkmoot.domain.message import Access, Effect, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import wire_name
+from folkmoot.domain.settings import ToolSource
+from folkmoot.errors import ServerFailed
+from folkmoot.ports import Site
+from folkmoot.tools.mcp.listing import Offer, changes
+from folkmoot.tools.mcp.way import Way
+
+if TYPE_CHECKING:
+    from folkmoot.tools.mcp.connection import Connection
+
+_MOST_LOSSES = 3
+"""In a row: then it is left alone for a while."""
+_PAUSE = 30.0
+
+
+class Server:
+    def __init__(self, way: Way, trusted: tuple[Offer, ...]) -> None:
+        self.way = way
+        self._trusted = trusted
+        self._changed: dict[str, str] = {}
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._losses = 0
+        self._left_alone = 0.0
+        """Until then, in the time of the event loop."""
+
+    async def changed(self) -> dict[str, str]:
+        """The tools that are not what was trusted, and why; connects. Raises `ServerFailed`."""
+        await self._connected()
+        return self._changed
+
+    async def offers(self) -> tuple[Offer, ...]:
+        """What it offers now; connects. Raises `ServerFailed`."""
+        return await (await self._connected()).offers()
+
+    async def call(self, tool: str, call: ToolCall) -> ToolResult:
+        try:
+            connection = await self._connected()
+            if tool in self._changed:
+                return self._distrusted(tool)
+            result = await connection.call(tool, call.arguments)
+        except ServerFailed as error:
+            self._lost()
+            return ToolResult(text=str(error), failed=True)
+        self._losses = 0
+        return result
+
+    async def close(self) -> None:
+        if self._connection:
+            await self._connection.close()
+
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or not connection.alive:
+                connection = await self._connect()
+            if connection.outdated:
+                found = await connection.offers()
+                self._changed = {name: how for name, how in changes(self._trusted, found) if how != "is new"}
+            return connection
+
+    async def _connect(self) -> Connection:
+        now = asyncio.get_running_loop().time()
+        if now < self._left_alone:
+            why = f"it was lost {self._losses} times in a row and is left alone for {_PAUSE:g} s"
+            raise self.way.failed(why, "do without it, or try again later")
+        if self._connection:
+            await self._connection.close()
+        try:
+            from folkmoot.tools.mcp.connection import Connection
+        except ImportError as error:
+            raise self.way.failed(
+                str(error), "install the client with: pip install 'folkmoot[mcp]'"
+            ) from None
+        self._connection = connection = Connection(self.way)
+        try:
+            await connection.opened()
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    def _lost(self) -> None:
+        self._losses += 1
+        if self._losses >= _MOST_LOSSES:
+            self._left_alone = asyncio.get_running_loop().time() + _PAUSE
+
+    def _distrusted(self, tool: str) -> ToolResult:
+        text = (
+            f"the tool {tool!r} of the server {self.way.name!r} {self._changed[tool]} since it was trusted; "
+            f"it is not used until a person allows it again with: folkmoot trust {self.way.folder}"
+        )
+        return ToolResult(text=text, failed=True)
+
+
+class ServerTool:
+    """A tool of a server, as it was trusted."""
+
+    def __init__(
+        self, server: Server, offer: Offer, effect: Effect = "once", access: Access = "exec"
+    ) -> None:
+        self.name = offer.name
+        self._server = server
+        self._offer = offer
+        self._effect: Effect = effect
+        self._access: Access = access
+
+    def under(self, source: ToolSource) -> ServerTool:
+        return ServerTool(self._server, self._offer, source.effect or "once", source.access or "exec")
+
+    def spec(self, name: str) -> ToolSpec:
+        return ToolSpec(
+            name=wire_name(name),
+            description=self._offer.description,
+            parameters=self._offer.parameters,
+            effect=self._effect,
+            access=self._access,
+        )
+
+    async def call(self, call: ToolCall, site: Site, work_dir: Path = Path()) -> ToolResult:
+        if call.malformed:
+            return ToolResult(text="the arguments are not a JSON object", failed=True)
+        return await self._server.call(self.name, call)
