@@ -88,9 +88,7 @@ class Shop:
         wait_for(process.stderr, "runs at once")
         return process
 
-    def until(
-        self, run: str, *types: str, seconds: float = 20.0, such: Callable[[Entry], bool] = lambda entry: True
-    ) -> list[Entry]:
+    def until(self, run: str, *types: str, seconds: float = 20.0) -> list[Entry]:
         """What a run's journal holds as soon as one of these events stands there."""
 
         async def followed(journal: PostgresJournal) -> list[Entry]:
@@ -99,7 +97,7 @@ class Shop:
                 async for entry in journal.follow():
                     if entry.stream == run:
                         seen.append(entry)
-                        if entry.event.type in types and such(entry):
+                        if entry.event.type in types:
                             return seen
             raise AssertionError
 

@@ -174,7 +174,7 @@ def test_who_leaves_at_once_leaves_no_server_behind(folkmoot):
     process = running(folkmoot, "grandchild")
 
     process.send_signal(signal.SIGINT)
-    wait_for(process.stderr, "cancelling; once more to leave at once")
+    wait_for(process.stderr, "stopping; once more to leave at once")
     process.send_signal(signal.SIGINT)
 
     assert ended(process).code == 130

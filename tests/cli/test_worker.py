@@ -216,7 +216,7 @@ def test_a_second_knock_for_a_run_that_is_held_changes_nothing(shop, postgres):
 
 
 def test_a_run_that_used_a_working_folder_goes_on_only_there(shop, postgres):
-    """B-28: the folder is on one host."""
+    """B-37: the folder is on one host."""
     settings = "orchestration: {enable_agent_tool: true, auto_approve: true, sub_agent_work_dir: scratch}\n"
     call = {"tool": "call_agent", "arguments": {"mission": "look", "specialist": "b"}}
     script = {"a": [{"calls": [call]}, {"report": "fine"}], "b": [calls("look"), {"report": "seen"}]}
@@ -242,12 +242,10 @@ def test_a_run_that_used_a_working_folder_goes_on_only_there(shop, postgres):
 
 
 def test_jobs_that_are_lost_are_made_anew_from_the_journal(shop, postgres):
+    """Under a worker that goes on, and with none."""
     shop.write(SIMPLE)
     schema = f'"folkmoot-queue_{shop.storage.project}"'
-    runs = shop.submit(times=2)
-    shop.ended(runs[:0])
     first = shop.worker()
-    shop.ended(runs)
     postgres.query(f"DROP TABLE {schema}.procrastinate_jobs CASCADE")
     more = shop.submit(times=2)
     shop.ended(more)

@@ -230,9 +230,9 @@ async def test_of_two_who_answer_at_the_same_moment_the_second_is_told(desk):
     (item,) = await open_items(at)
     post = at.journal.post
 
-    async def post_second(run, kind, body, *, wake=True):
-        await post(run, kind, body.replace("ann", "bob"))
-        await post(run, kind, body)
+    async def post_second(run, kind, body, **more):
+        await post(run, kind, body.replace("ann", "bob"), **more)
+        await post(run, kind, body, **more)
 
     at.journal.post = post_second
     with pytest.raises(WrongUse, match="decided already: approve by bob"):

@@ -59,6 +59,8 @@ class Activation:
         self._stopping = ""
         self._abandoned = False
         self._leaving = False
+        self._decided = False
+        """Whether it is known how it ends: nothing can be stopped any more."""
         self.parked = False
         """Whether it ended because all that was left of the run waits for someone."""
         self._task: asyncio.Task[object] | None = None
@@ -75,7 +77,7 @@ class Activation:
             if self._fresh:
                 self._note(self._started)
             end = await self._end()
-            self._task = None  # nothing can be stopped any more
+            self._task, self._decided = None, True
             self.parked = isinstance(end, RunParked)
             if self.run.log.drafts[-1].event != end:  # an activation that found nothing new says nothing new
                 self._note(end)
@@ -99,9 +101,9 @@ class Activation:
     def hand_over(self, *, at_once: bool) -> None:
         """Leave the run to another process: nothing new begins, what is under way is waited for, or cut off at once.
 
-        Neither is a cancellation, and neither leaves a trace in the journal.
+        Neither is a cancellation, and neither leaves a trace in the journal. It may not have begun yet.
         """
-        if self._task is None or self._stopping:
+        if self._decided or self._stopping:
             return
         self._leaving = True
         self.run.inbox.close()

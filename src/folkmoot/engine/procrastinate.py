@@ -7,6 +7,7 @@ and takes jobs that it has no room for.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ class Queue:
         person, and without a job."""
         names = [RunStarted.type, [end.type for end in RUN_ENDS], RunParked.type]
         rows = await self._line.use(partial(select, _UNFINISHED, [*names, self._floor]))
-        self._floor = rows[0]["floor"]
+        self._floor = max(row["floor"] for row in rows)
         return [
             row["run"]
             for row in rows
@@ -89,11 +90,10 @@ class Queue:
 
     async def close(self) -> None:
         await self._listener.close()
-        try:
+        with suppress(OperationFailed):  # then the others see by its silence that it is gone
             if self._worker is not None:
                 await self._jobs.unregister_worker(self._worker)
-        finally:
-            await self._line.close()
+        await self._line.close()
 
 
 class _Connector(BaseAsyncConnector):
