@@ -22,6 +22,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import ApprovalApproved, ToolSettled
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
@@ -385,6 +386,19 @@ async def test_a_call_that_no_answer_asks_for_is_found(forged):
     assert await forged.faults() == [
         ("C7", call, "send was called, and no recorded answer asks for this call")
     ]
+
+
+async def test_a_call_that_was_granted_by_nobody_or_whose_tool_was_gated_is_found(forged):
+    """C7, E-67."""
+    place = forged.at(ToolStarted, tool="send")
+    forged.change(place, decision="granted: ap_1 by ann")
+    assert await forged.faults() == [
+        ("C7", place, "send was called as granted, and nobody granted this call")
+    ]
+
+    forged.change(place, decision="allowed: clerk.ai names it")
+    forged.insert(place, GateChanged(forged.drafts[place].session_id, gated=("send",)))
+    assert await forged.faults() == [("C7", place + 1, "send was called, and it is gated in this session")]
 
 
 async def test_a_call_whose_approval_is_missing_or_was_given_for_another_call_is_found(forged):

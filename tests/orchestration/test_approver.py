@@ -100,6 +100,14 @@ async def test_what_is_at_high_risk_is_decided_by_a_person(desk):
     assert played.result.status == "waiting"
 
 
+async def test_who_comes_after_a_person_is_never_asked(desk):
+    """X-6: in order."""
+    settings = SETTINGS + "approvals: {approvers: [human, parent]}"
+    played = await desk(FILES, script("approve", "done"), tools=Till().tools, settings=settings).run("desk")
+
+    assert played.events("approval.requested")[0].approvers == ("human",)
+
+
 async def test_the_root_has_nobody_above_it_but_a_person(desk):
     till = Till()
     only = {"desk": [{"calls": [PAY]}, "ok"]}
@@ -125,3 +133,39 @@ def pure():
         return f"paid {to}"
 
     return [pay]
+
+
+TEAM = {
+    "team": "team: {members: [coder.ai], supervisor: boss.ai}",
+    "coder": "tools: [pay]",
+    "boss": "tools: [pay]",
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "paid", "declined"),
+    [
+        ("approvals: {approvers: [lead, human]}\ngate: {taint: off}", ["ann", "ann"], []),
+        ("approvals: {approvers: [lead, human]}", ["ann"], ["it has read what coder said"]),
+    ],
+)
+async def test_a_member_of_a_team_asks_its_lead_who_can_approve_as_long_as_it_read_nobody(
+    desk, settings, paid, declined
+):
+    """X-6, D-26: `lead`; in the second cycle the lead has read the member."""
+    till = Till()
+    said = {
+        "coder": [{"calls": [PAY]}, {"broadcast": "one"}, {"calls": [PAY]}, {"broadcast": "two"}],
+        "boss": {
+            "rules": [{"when": "I need your word", "report": "approve"}, {"when": "two", "report": "done"}],
+            "default": {"broadcast": "go on"},
+        },
+    }
+    at = desk(TEAM, said, tools=till.tools, settings=SETTINGS + settings)
+    async with at.open() as moot:
+        played = await at.played(await moot.run("team", "hello"))
+        assert (await moot.replay("run-1")).divergence == ""
+
+    assert till.paid == paid
+    assert [each.by for each in played.events("approval.approved")] == ["agent boss"] * len(paid)
+    assert [each.reason for each in played.events("approval.declined")] == declined

@@ -70,6 +70,16 @@ def test_a_schema_says_what_is_wrong_and_not_more_than_can_be_read():
     )
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"type": "strin"}, {"type": "string", "pattern": r"^\p{L}+$"}, {"minLength": "x"}]
+)
+def test_a_schema_of_another_dialect_stops_nothing(wrong):
+    """A tool of somebody else's; it checks its arguments itself."""
+    spec = replace(WRITE, parameters={"type": "object", "properties": {"path": wrong}})
+
+    assert isinstance(judge(POLICY, CLEAN, CALL, spec), Allow)
+
+
 def test_only_the_tools_of_a_step_may_be_used_in_it():
     """D-23."""
     policy = stepped(tools=("files.*", "read"))

@@ -29,12 +29,6 @@ def check_rules(project: Project, agents: Collection[str] | None, findings: Find
         rule = walk(item, definition(Rule), "", Findings())
         if rule is not WRONG:
             _check_rule(project, ("rules", number), rule, agents, findings)
-    for number, approver in enumerate(project.settings.approvals.approvers):
-        if approver == "lead":
-            message = (
-                "`lead` is checked, but this release asks no lead for a word yet; whoever comes next is asked"
-            )
-            findings.warning(place_of(project.node, ("approvals", "approvers", number)), message)
     for number, name in enumerate(project.settings.secrets):
         if not _VARIABLE.fullmatch(name):
             message = (

@@ -1,7 +1,8 @@
-"""Who says the word that a call waits for: the agent that called comes first where the project wants it so.
+"""Who says the word that a call waits for: where the project wants it so, an agent comes first.
 
-It answers as to `ask_parent`, in a session below the span of whoever asks. It can approve only what it may do itself,
-and only while it has read nothing of others; whatever is not a clear yes goes on to a person.
+That is the one that called, or the lead of the team. It answers as to `ask_parent`, in a session below the span of
+whoever asks. It can approve only what it may do itself, and only while it has read nothing of others; whatever is not a
+clear yes goes on to a person.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ async def decided(run: Run, inv: Invocation, start: Start, id: str) -> None:
     """Return when somebody said something to an item of this session's, or raise `Parked`."""
     item = run.inbox.items[id]
     if item.kind == "approval" and item.is_open and item.approvers[0] == "parent":
-        await _ask_parent(run, inv, start, item)
+        await _ask(run, inv, start, item, run.under_way[inv.parent].state)
+    elif item.kind == "approval" and item.is_open and item.approvers[0] == "lead":
+        await _ask(run, inv, start, item, run.leads[inv.parent]())
     else:
         await run.inbox.answered(id)
 
 
-async def _ask_parent(run: Run, inv: Invocation, start: Start, item: Item) -> None:
-    parent = run.under_way[inv.parent].state
-    by, said = f"agent {parent.brief.agent.id}", _bar(parent, item)
+async def _ask(run: Run, inv: Invocation, start: Start, item: Item, asked: State) -> None:
+    by, said = f"agent {asked.brief.agent.id}", _bar(asked, item)
     if not said:
         site = Site(run.id, item.session, item.span, item.turn, item.call)
-        asking = taken_up(run, inv, _question(item), site)
+        asking = taken_up(run, inv, asked, _question(item), site)
         if asking.turns_before >= asking.agent.tuning.max_turns:
             said = "it has no turn left (maxTurns) to answer in"
         else:
@@ -50,15 +52,15 @@ async def _ask_parent(run: Run, inv: Invocation, start: Start, item: Item) -> No
         run.log.once(inv.place, ApprovalDeclined(id=item.id, by=by, reason=said[:_SHOWN]))
 
 
-def _bar(parent: State, item: Item) -> str:
+def _bar(asked: State, item: Item) -> str:
     """Why an agent cannot approve a call at all."""
-    brief = parent.brief
+    brief = asked.brief
     spec = next((spec for spec in brief.tools if spec.name == item.tool), None)
     if spec is None:
         return "it does not have this tool itself"
-    if taint := brief.policy.outside is not None and (brief.policy.taint or parent.taint):
+    if taint := brief.policy.outside is not None and (brief.policy.taint or asked.taint):
         return f"it has read {taint}"
-    judged = judge(brief.policy, Standing(gated=parent.gated), ToolCall("", item.tool, item.arguments), spec)
+    judged = judge(brief.policy, Standing(gated=asked.gated), ToolCall("", item.tool, item.arguments), spec)
     return f"it may not make this call itself: {judged.reason}" if isinstance(judged, Refuse) else ""
 
 

@@ -26,7 +26,7 @@ from folkmoot.orchestration.question import question_of, wrong_arguments
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Site
 from folkmoot.session.conversation import interrupted
-from folkmoot.session.state import Brief
+from folkmoot.session.state import Brief, State
 
 _SHOWN = 500
 """Characters of a question, or of its answer, that the caller reads again."""
@@ -43,7 +43,7 @@ async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site, star
     question = storable(question_of(call))
     if not question:
         return ToolResult(text=wrong_arguments(call), failed=True)
-    answering = taken_up(run, inv, question, site)
+    answering = taken_up(run, inv, run.under_way[inv.parent].state, question, site)
     if answering.turns_before >= answering.agent.tuning.max_turns:
         return _refused(run, inv, site, answering.agent)
     run.log.once(answering.place, ParentAsked(answering.session, inv.parent, question))
@@ -74,10 +74,9 @@ def reminder(exchanges: tuple[Exchange, ...]) -> str:
     return f"\n\n---\nMeanwhile it asked you:{lines}" if lines else ""
 
 
-def taken_up(run: Run, inv: Invocation, question: str, site: Site) -> Invocation:
-    """The caller's conversation with the question at its end. The header stands outside the fence of the question,
-    so that no question can pass for another's."""
-    parent = run.under_way[inv.parent].state
+def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site) -> Invocation:
+    """The conversation of whoever is asked, with the question at its end. The header stands outside the fence of the
+    question, so that no question can pass for another's."""
     agent = _answering(parent.brief)
     answering = inv.child(run, agent, "ask", f"{inv.span}/ask:{site.turn}.{site.call}")
     asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)

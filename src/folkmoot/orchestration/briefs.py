@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from folkmoot.domain.event import PARTS
+from folkmoot.domain.gate import Approver
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.policy import policy_for
@@ -18,7 +19,6 @@ def brief_for(run: Run, inv: Invocation) -> Brief:
 
 def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
     known = replace(kit, agents=run.kit(inv).agents)  # a part of an agent's work has a kit without them
-    parent = inv.parent in run.under_way
     return Brief(
         agent=inv.agent,
         exits=kit.exits,
@@ -35,5 +35,12 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         unlisted=kit.unlisted,
         last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
-        policy=policy_for(run.graph, inv.agent, known, taint=inv.taint, parent=parent),
+        policy=policy_for(run.graph, inv.agent, known, taint=inv.taint, above=_above(run, inv)),
     )
+
+
+def _above(run: Run, inv: Invocation) -> Approver:
+    """Who could be asked for a word: the agent that waits for it, or the lead of its team."""
+    if inv.cause == "member" and inv.parent in run.leads:
+        return "lead"
+    return "parent" if inv.parent in run.under_way else "human"

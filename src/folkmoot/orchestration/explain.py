@@ -10,7 +10,7 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.gate import Allow, Ask, Policy, Standing
 from folkmoot.domain.message import ToolCall, ToolSpec
-from folkmoot.domain.naming import wire_glob, wire_name
+from folkmoot.domain.naming import wire_name
 from folkmoot.domain.rules import Rule, fits
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.kit import Kit, Kits
@@ -104,7 +104,8 @@ def _because(agent: Agent, kit: Kit, policy: Policy, spec: ToolSpec) -> str:
         return f"{agent.file} names {kit.agents[spec.name].file} in `agents`"
     if spec.name in policy.own and spec.name not in map(wire_name, agent.tools):
         return "a tool of the runtime"
-    named = next(name for name in agent.tools if wire_glob(name) in (spec.name, spec.name.partition("__")[0]))
+    wires = {wire_name(name): name for name in agent.tools}
+    named = wires.get(spec.name) or wires.get(spec.name.partition("__")[0], spec.name)
     return f"{agent.file} names {named!r} in `tools`"
 
 

@@ -29,7 +29,7 @@ from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Clock, Models, Tools
 from folkmoot.session.run import Session
-from folkmoot.session.state import Brief
+from folkmoot.session.state import Brief, State
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
@@ -61,6 +61,8 @@ class Run:
     secrets: Secrets = NO_SECRETS
     under_way: dict[str, Session] = field(default_factory=dict)
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+    leads: dict[str, Callable[[], State]] = field(default_factory=dict)
+    """Where the conversations of leads stand, by the sessions of their teams: members may need their word."""
 
     def open_budget(self, span: str, budget: Budget, owner: str) -> None:
         """Let a budget hold from here on down, in a resumed run with the time that it had left."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.gate import HUMAN, Approver, Policy
@@ -17,19 +19,25 @@ from folkmoot.orchestration.references import ARTIFACT_READ
 _OWN = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
 
 
-def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", parent: bool = False) -> Policy:
-    """`taint` is whose text the session begins with; `parent`: whether an agent waits for it that could be asked."""
+def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", above: Approver = "human") -> Policy:
+    """`taint` is whose text the session begins with; `above` is the agent that could be asked for a word, if any."""
     settings = graph.settings
     return Policy(
         caller=_caller(graph, agent),
         rules=settings.rules,
         escalate=settings.gate.escalate,
-        approvers=_approvers(settings.approvals.approvers, parent),
+        approvers=_approvers(settings.approvals.approvers, above),
         expires=settings.approvals.expires or None,
         own=_OWN | {*kit.agents},
         outside=None if settings.gate.taint == "off" else outside(graph, kit),
         taint=taint,
     )
+
+
+def _approvers(wanted: tuple[Approver, ...], above: Approver) -> tuple[Approver, ...]:
+    """A person is always the last, because they pass nothing on."""
+    agents = takewhile(lambda each: each != "human", wanted)
+    return (*(each for each in agents if each == above), *HUMAN)
 
 
 def planned(plan: Plan) -> frozenset[str]:
@@ -43,9 +51,3 @@ def _caller(graph: Graph, agent: Agent) -> Caller:
     maker = graph.agents.get(file)
     above = (maker.id, maker.file) if made_up and maker else ()
     return Caller((agent.id, agent.file), above)
-
-
-def _approvers(wanted: tuple[Approver, ...], parent: bool) -> tuple[Approver, ...]:
-    """A person is always the last."""
-    asked = tuple(each for each in wanted if each == "parent" and parent)
-    return (*asked, *HUMAN)

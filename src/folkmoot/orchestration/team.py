@@ -59,6 +59,7 @@ class _Team:
             inv.place, TeamStarted(self._lead.agent.id, members, inv.parent, inv.cause, inv.title)
         )
         cycle = 1
+        self._run.leads[inv.session] = self._leads_state
         try:
             await self._assemble()
             while (led := await self._cycle(cycle))[1].exit == BROADCAST:
@@ -66,6 +67,8 @@ class _Team:
         except asyncio.CancelledError:
             self._let_go(cycle, "the run was cancelled")
             raise
+        finally:
+            del self._run.leads[inv.session]
         return await self._end(cycle, *led)
 
     async def _assemble(self) -> None:
@@ -131,6 +134,12 @@ class _Team:
         if outcome.broadcast:
             self._broker.publish(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
         return asked, outcome
+
+    def _leads_state(self) -> State:
+        """Where its conversation stands between its parts; before the first it has heard nothing."""
+        lead = self._lead
+        asked = self._inv.child(self._run, lead.agent, lead.cause, self._broker.span(lead.name, 1))
+        return self._states.get(lead.name) or State(brief_of(self._run, lead, asked, None))
 
     def _why_last(self, cycle: int) -> str:
         """Why the lead must report in this cycle, if it must."""

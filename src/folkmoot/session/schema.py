@@ -22,14 +22,27 @@ def violations(value: Any, schema: dict[str, Any]) -> list[str]:
 
 
 def misfit(arguments: dict[str, Any], spec: ToolSpec) -> str:
-    """What is wrong with the arguments of a call, or nothing."""
-    wrong = _violation(arguments, _validator(msgspec.json.encode(spec.parameters)))
+    """What is wrong with the arguments of a call, or nothing; also for a schema that is none: whoever made the tool
+    checks them too, in a dialect that may not be ours."""
+    validator = _sound_validator(msgspec.json.encode(spec.parameters))
+    wrong = _violation(arguments, validator) if validator else ""
     return wrong if len(wrong) <= _SHOWN else f"{wrong[:_SHOWN]} …"
 
 
 def violation(value: Any, schema: dict[str, Any]) -> str:
     """What is wrong and where, or nothing. References to other addresses are never fetched."""
     return _violation(value, _validator(msgspec.json.encode(schema)))
+
+
+@lru_cache(maxsize=1024)
+def _sound_validator(schema: bytes) -> Any | None:
+    import jsonschema
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(msgspec.json.decode(schema))
+    except jsonschema.exceptions.SchemaError:
+        return None
+    return _validator(schema)
 
 
 @lru_cache(maxsize=1024)
