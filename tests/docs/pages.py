@@ -121,10 +121,8 @@ class _Player:
             return 0, ""
         if not _IN_A_SHELL.search(command):
             return _captured(lambda: main(shlex.split(command)[1:]))
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         done = subprocess.run(
             ["bash", "-c", command],
-            env=os.environ | {"PATH": path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
