@@ -69,6 +69,10 @@ def load_project(
     )
 
 
+PINS_STAY = 3_600.0
+"""Seconds; far less than the day for which kept content is safe from every sweep."""
+
+
 class Folkmoot:
     """A project that is open: loaded once, with its journal, ready to run agents."""
 
@@ -81,6 +85,7 @@ class Folkmoot:
         self._workshop = workshop
         self._admitted: set[str] = set()
         self._encoded = encoded(loaded.graph)
+        self._pins_kept = workshop.clock.monotonic()
         self._project = workshop.project(loaded.graph, journal.keep(self._encoded))
         self._pinned_projects = {self._project.graph_id: self._project}
         self.secrets = self._project.secrets
@@ -155,9 +160,17 @@ class Folkmoot:
             admit(self.graph, chosen, self._workshop.missing_key)
             self._admitted.add(chosen.file)
         check_request(chosen, request)
-        for pinned in (self._encoded, self._project.declared):
-            self._journal.keep(pinned)  # it may have been swept with the last run that named it
+        self._keep_pins()
         return chosen
+
+    def _keep_pins(self) -> None:
+        """Now and then, because they may be swept with the last run that names them; what is young is not."""
+        now = self._workshop.clock.monotonic()
+        if now - self._pins_kept < PINS_STAY:
+            return
+        self._pins_kept = now
+        for pinned in (self._encoded, self._project.declared):
+            self._journal.keep(pinned)
 
     async def resume(
         self,

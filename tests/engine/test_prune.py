@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.app import run_list
+from folkmoot.app import PINS_STAY, run_list
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import RunPruned
 from folkmoot.engine import prune as pruning
@@ -82,7 +82,7 @@ async def test_what_only_pruned_runs_name_goes_and_the_next_run_brings_its_proje
     async with at.open() as moot:
         old = await at.played(await moot.run("desk.ai", "x"))
         artifact, graph = old.events("tool.finished")[0].artifact, old.events("run.started")[0].graph
-        await at.clock.advance(20.0)
+        await at.clock.advance(2 * PINS_STAY)
 
         done = await pruned(at, 10.0)
 

@@ -1,8 +1,11 @@
 """Whether a value fits a JSON Schema."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from folkmoot.session.schema import violation
+from folkmoot.domain.message import ToolSpec
+from folkmoot.session.schema import misfit, violation
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,28 @@ from folkmoot.session.schema import violation
 )
 def test_what_is_wrong_is_said_with_its_place_and_nothing_is_fetched(value, schema, said):
     assert violation(value, schema) == said
+
+
+PLAIN = st.sampled_from(
+    [{"type": kind} for kind in ("string", "integer", "number", "boolean", "array", "null")]
+)
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=3), st.just([])
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    properties=st.dictionaries(st.sampled_from("abc"), PLAIN),
+    required=st.lists(st.sampled_from("abc"), unique=True),
+    more=st.sampled_from([{}, {"additionalProperties": False}, {"additionalProperties": {"type": "string"}}]),
+    arguments=st.dictionaries(st.sampled_from("abcd"), VALUES),
+)
+def test_the_short_way_lets_nothing_through_that_the_validator_would_not(
+    properties, required, more, arguments
+):
+    """U-12: what surely fits is not looked at twice."""
+    schema = {"type": "object", "properties": properties, "required": required, **more}
+
+    spec = ToolSpec(name="t", description="d", parameters=schema)
+    assert bool(misfit(arguments, spec)) == bool(violation(arguments, schema))

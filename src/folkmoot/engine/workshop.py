@@ -67,6 +67,7 @@ class Workshop:
         self.tools = tools
         self._models = models
         self._around = around
+        self.clock = around.clock
         self._journal: Journal | None = None
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
@@ -98,6 +99,8 @@ class Workshop:
 
     async def ready(self, graph: Graph, root: Agent) -> None:
         """Start the tool servers that this agent, or one that it needs, may use; raises before anything is run."""
+        if all(source.kind != "mcp" for source in graph.settings.tools.values()):
+            return
         known = self._registry(graph).names
         named = {name for agent in reachable(graph, root) for name in agent.tools}
         await self._servers.ready([each for name in named for each in meant(name, known)])
