@@ -32,6 +32,10 @@ class Secrets:
         longest_first = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if hidden else None
 
+    @property
+    def any(self) -> bool:
+        return self._pattern is not None
+
     def text(self, text: str) -> str:
         return self._pattern.sub(self._name, text) if self._pattern else text
 

@@ -53,7 +53,7 @@ async def destroy_unheld(log: RunLog, session: str, reason: str) -> None:
     chats = Chats()
     for draft in log.drafts:
         chats.fold(draft.span, draft.event)
-    log.watchers.append(chats.fold)
+    log.watch(chats)
     last = log.drafts[-1]
     destroy_kept(log, chats, session, reason)
     park_again(log, last)

@@ -132,8 +132,7 @@ class LocalEngine:
             pinned = asking(pinned)
         run = self._maker.run(pinned, Identity(run_id, started.seed), log, audience)
         for draft in past:
-            for watcher in log.watchers:
-                watcher(draft.span, draft.event)
+            log.tell(draft.span, draft.event)
         for post in await self._journal.posts([run_id]):
             if post.kind == "cancel":
                 ended = await self._bury(run_id, claim, past, post.body)

@@ -61,12 +61,12 @@ class Maker:
 
     def run(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> Run:
         settings, secrets = project.graph.settings, project.secrets
-        log.redact = secrets.event
+        if secrets.any:
+            log.redact = secrets.event
         ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
         chats = Chats()
-        log.watchers += [ledger.fold, evidence.fold]
-        if any(agent.chat for agent in project.graph.agents.values()):
-            log.watchers.append(chats.fold)
+        for fold in (ledger, evidence, chats):
+            log.watch(fold)
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
         deny = settings.approvals.unattended == "deny"
         return Run(

@@ -71,11 +71,11 @@ class Stage:
         ledger = RecordedLedger(graph.settings.limits, self.clock, self._record)
         chats, evidence = Chats(), EvidenceLedger()
         inbox = self._inbox(log)
-        folds = [ledger.fold, chats.fold, evidence.fold, inbox.grants.fold]
-        log.watchers += folds[:3]
+        for fold in (ledger, chats, evidence):
+            log.watch(fold)
         for draft in log.drafts:
-            for fold in folds:
-                fold(draft.span, draft.event)
+            for watching in (ledger, chats, evidence, inbox.grants):
+                watching.fold(draft.span, draft.event)
         return Run(
             id=self._id,
             seed=self.started.seed,

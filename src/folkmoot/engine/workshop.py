@@ -26,13 +26,13 @@ from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.mcp.servers import Servers
 from folkmoot.tools.registry import Registry, load_module, meant
 from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
     from folkmoot.engine.worker import Worker
     from folkmoot.models.choose import ProviderModels
+    from folkmoot.tools.mcp.servers import Servers
 
 
 NOT_SHARED = (
@@ -72,7 +72,7 @@ class Workshop:
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
-        self._servers = Servers(folder, around.env, TrustStore(around.env).listings, this_process(), is_gone)
+        self._started: Servers | None = None
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
 
@@ -104,6 +104,17 @@ class Workshop:
         known = self._registry(graph).names
         named = {name for agent in reachable(graph, root) for name in agent.tools}
         await self._servers.ready([each for name in named for each in meant(name, known)])
+
+    @property
+    def _servers(self) -> Servers:
+        """Made when the first is needed: most projects have none."""
+        from folkmoot.tools.mcp.servers import Servers
+
+        env = self._around.env
+        self._started = self._started or Servers(
+            self.folder, env, TrustStore(env).listings, this_process(), is_gone
+        )
+        return self._started
 
     def missing_key(self, provider: str) -> str:
         return self._adapters[-1].missing_key(provider)
@@ -145,11 +156,12 @@ class Workshop:
             await engine.close()
         for adapters in self._adapters:
             await adapters.aclose()
-        await self._servers.close()
+        if self._started:
+            await self._started.close()
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:
-            registry = _registry(self.folder, graph, self.tools, self._around.env, self._servers)
+            registry = _registry(self.folder, graph, self.tools, self._around.env, lambda: self._servers)
             self._checked = (graph, registry)
         return self._checked[1]
 
@@ -196,7 +208,11 @@ def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[Func
 
 
 def _registry(
-    folder: Path, graph: Graph, given: list[FunctionTool], env: Mapping[str, str], servers: Servers
+    folder: Path,
+    graph: Graph,
+    given: list[FunctionTool],
+    env: Mapping[str, str],
+    servers: Callable[[], Servers],
 ) -> Registry:
     wanted = wishes(folder, graph.settings)
     if missing := TrustStore(env).missing(folder, wanted):
@@ -207,7 +223,7 @@ def _registry(
         if source.module:
             registry.add_source(name, source, load_module(folder / source.module, source.module))
         elif source.kind == "mcp":
-            registry.add_source(name, source, servers.tools(name, source))
+            registry.add_source(name, source, servers().tools(name, source))
     _add_built_in(registry, graph, env)
     unknown = [
         Problem(

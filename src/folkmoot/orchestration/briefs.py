@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from folkmoot.domain.event import PARTS
+from folkmoot.domain.event import PARTS, AgentRole
+from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.gate import Approver
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.policy import policy_for
 from folkmoot.session.state import Brief
+
+_ROLES: dict[str, AgentRole] = {"planner": "PLANNER", "executor": "EXECUTOR"}
 
 
 def brief_for(run: Run, inv: Invocation) -> Brief:
@@ -44,3 +47,14 @@ def _above(run: Run, inv: Invocation) -> Approver:
     if inv.cause == "member" and inv.parent in run.leads:
         return "lead"
     return "parent" if inv.parent in run.under_way else "human"
+
+
+def opening(run: Run, inv: Invocation) -> SessionStarted:
+    return SessionStarted(
+        inv.agent.file,
+        inv.prompt(run),
+        parent=inv.parent,
+        cause=inv.cause,
+        title=inv.title,
+        agent_role=_ROLES.get(inv.cause, ""),
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import ClassVar
 
 from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
 from folkmoot.domain.event import Event
@@ -37,6 +38,8 @@ class Chat:
 
 class Chats:
     """Who asks is known by the span of its conversation: the same in each cycle of a team and in each clarification."""
+
+    takes: ClassVar[tuple[type[Event], ...]] = (SessionFrozen, ClarificationAsked, SessionDestroyed)
 
     def __init__(self) -> None:
         self._chats: dict[str, Chat] = {}

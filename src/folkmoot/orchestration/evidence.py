@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.evidence import Minted, minted
@@ -12,6 +14,8 @@ from folkmoot.orchestration.log import Place, RunLog
 
 class EvidenceLedger:
     """Folded from the run's events, so that a resumed run knows the same results."""
+
+    takes: ClassVar[tuple[type[Event], ...]] = (ToolFinished,)
 
     def __init__(self) -> None:
         self.results: dict[str, Minted] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from folkmoot.domain.budget import Room
 from folkmoot.domain.event import Event
@@ -15,6 +16,8 @@ WINDOW = timedelta(seconds=60)
 
 class Grants:
     """The calls that somebody allowed for the whole run, folded from its events."""
+
+    takes: ClassVar[tuple[type[Event], ...]] = (ApprovalRequested, ApprovalApproved, ApprovalRevoked)
 
     def __init__(self) -> None:
         self.granted: dict[str, str] = {}

@@ -57,7 +57,7 @@ class Inbox:
         """What the answerer left for later."""
         self._clock = clock
         self.grants = Grants()
-        log.watchers.append(self.grants.fold)
+        log.watch(self.grants)
 
     @property
     def items(self) -> dict[str, Item]:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.duration import seconds_between
@@ -49,6 +50,8 @@ class Scope:
 
 
 class Ledger:
+    takes: ClassVar[tuple[type[Event], ...]] = (LlmRequest, LlmResponse, LlmFailed, SessionStarted)
+
     def __init__(self, limits: Limits, clock: Clock | None = None) -> None:
         """Without a clock, for a run that is only looked at, no wall time is counted."""
         self._limits = limits

@@ -10,6 +10,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import ClassVar, Protocol
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
@@ -28,6 +29,17 @@ class Place(Value):
     span: str
     session: str
     agent: str
+
+
+Watcher = Callable[[str, Event], None]
+
+
+class Fold(Protocol):
+    """Something that a run knows, folded from some of its events."""
+
+    takes: ClassVar[tuple[type[Event], ...]]
+
+    def fold(self, span: str, event: Event) -> None: ...
 
 
 class RunLog:
@@ -50,8 +62,10 @@ class RunLog:
         self._spans: defaultdict[str, list[Event]] = defaultdict(list)
         self.drafts: list[Draft] = [*past]
         """Everything of this run, recorded or about to be."""
-        self.watchers: list[Callable[[str, Event], None]] = []
-        """Folds that live as long as the run, told every event in the order of the journal."""
+        self.watchers: list[Watcher] = []
+        """Told every event in the order of the journal, as long as the run lives."""
+        self._folds: defaultdict[type[Event], list[Watcher]] = defaultdict(list)
+        """Those that are told only of some."""
         self.redact: Callable[[Event], Event] = lambda event: event
         """Takes out of an event what must not be recorded."""
         self.lost: BaseException | None = None
@@ -101,8 +115,19 @@ class RunLog:
         self._pending.append(draft)
         self._spans[place.span].append(event)
         self.drafts.append(draft)
+        self.tell(place.span, event)
+
+    def watch(self, fold: Fold) -> None:
+        """Tell it of the events that it takes, and of no others."""
+        for event in fold.takes:
+            self._folds[event].append(fold.fold)
+
+    def tell(self, span: str, event: Event) -> None:
+        """Everybody who watches; also of what an earlier activation noted."""
+        for fold in self._folds.get(type(event), ()):
+            fold(span, event)
         for watcher in self.watchers:
-            watcher(place.span, event)
+            watcher(span, event)
 
     def once(self, place: Place, event: Event) -> None:
         """Note what an earlier activation may have noted already."""

@@ -9,16 +9,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.event import AgentRole
 from folkmoot.domain.events import SessionCancelled, SessionCompleted, SessionFailed, SessionStarted
 from folkmoot.domain.report import Outcome
+from folkmoot.orchestration.briefs import opening
 from folkmoot.orchestration.contract import run_split
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.spar import run_spar
 from folkmoot.orchestration.strategies import plan_and_execute, plan_and_react
 
 Way = Callable[[Run, Invocation, Converse], Awaitable[Outcome]]
-_ROLES: dict[str, AgentRole] = {"planner": "PLANNER", "executor": "EXECUTOR"}
 
 
 async def run_planned(run: Run, inv: Invocation, converse: Converse) -> Outcome:
@@ -31,17 +30,6 @@ async def run_planned(run: Run, inv: Invocation, converse: Converse) -> Outcome:
         raise
     run.log.once(inv.place, (SessionFailed if outcome.failed else SessionCompleted)(outcome))
     return outcome
-
-
-def opening(run: Run, inv: Invocation) -> SessionStarted:
-    return SessionStarted(
-        inv.agent.file,
-        inv.prompt(run),
-        parent=inv.parent,
-        cause=inv.cause,
-        title=inv.title,
-        agent_role=_ROLES.get(inv.cause, ""),
-    )
 
 
 def _way_of(agent: Agent) -> Way:

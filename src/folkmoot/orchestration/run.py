@@ -17,13 +17,12 @@ from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStar
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.approver import decided
-from folkmoot.orchestration.briefs import brief_for
+from folkmoot.orchestration.briefs import brief_for, opening
 from folkmoot.orchestration.delegate import SessionTools
 from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.planned import opening, run_planned
 from folkmoot.orchestration.reach import Reach, is_strict
 from folkmoot.orchestration.team import run_team
 from folkmoot.orchestration.transfer import carry_on, staged
@@ -66,6 +65,8 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     if inv.agent.team:
         own = await run_team(run, advised, start, partial(_converse, run))
     elif inv.agent.in_parts:
+        from folkmoot.orchestration.planned import run_planned
+
         own = await run_planned(run, advised, partial(_converse, run))
     else:
         own = await _converse(run, advised, brief_for(run, advised))

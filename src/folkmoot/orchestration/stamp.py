@@ -26,6 +26,17 @@ from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 
 _IMITATION = re.compile(r"\[(?=\s*runtime\b)", re.IGNORECASE)
 _TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name)
+_COUNTED = {
+    ToolStarted,
+    ToolFailed,
+    SubAgentSpawned,
+    SubAgentFailed,
+    SubAgentCompleted,
+    AdvisorStarted,
+    AdvisorCompleted,
+    TeamStarted,
+    TeamMemberFailed,
+}
 _MOST_CLAIMS, _CLAIM_LENGTH = 20, 200
 
 
@@ -53,7 +64,7 @@ def stamp_of(log: RunLog, span: str) -> Stamp:
     """What was done in a child's span and below; what it was asked after its report is not part of that."""
     seen = _Seen(span)
     for at, event in log.below(span):
-        if not at.startswith(f"{span}/clarify:"):
+        if type(event) in _COUNTED and not at.startswith(f"{span}/clarify:"):
             seen.take(at, event)
     lost = sorted(seen.agents[key] for key in seen.agents.keys() - seen.returned)
     return Stamp(len(seen.calls), len(seen.calls & seen.failed), len(seen.agents), tuple(lost))
