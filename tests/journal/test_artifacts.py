@@ -6,6 +6,7 @@ from folkmoot.domain.events import ToolFinished
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal import writer
 from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.contents import REFRESH
 from folkmoot.journal.database import begin
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.journal.sweep import unnamed
@@ -16,8 +17,13 @@ LARGE = b"x" * (LIMIT + 1)
 
 
 @pytest.fixture
-async def journal(tmp_path):
-    journal = SqliteJournal.open(tmp_path, Time(), wall=Time())
+def time():
+    return Time()
+
+
+@pytest.fixture
+async def journal(tmp_path, time):
+    journal = SqliteJournal.open(tmp_path, time, wall=Time())
     yield journal
     await journal.close()
 
@@ -102,11 +108,12 @@ async def test_changed_content_is_damage(journal, tmp_path, files):
 
 
 async def test_large_content_that_is_swept_while_it_is_kept_again_is_written_again(
-    journal, tmp_path, files, monkeypatch
+    journal, time, tmp_path, files, monkeypatch
 ):
     """Issue 4, prune: another process removes it after this one saw that it is there, and before it has the lock."""
     id = journal.keep(LARGE)
     await journal._write(lambda ledger: None)
+    time.now += REFRESH
 
     def swept_before(connection, patience):
         for file in files():
@@ -134,3 +141,15 @@ async def test_what_is_named_while_a_sweep_looks_for_it_stays(journal, tmp_path,
 
     assert swept == Swept()
     assert await journal.artifact(id) == b"x" * size
+
+
+async def test_what_was_kept_just_now_is_not_written_again_and_later_it_is(journal, time, monkeypatch):
+    """Keeping the same prompt for each of a thousand runs costs one write; but nothing may grow old unnoticed."""
+    stored = []
+    monkeypatch.setattr(writer, "store_row", lambda connection, id, content, at: stored.append(content))
+    for passed in (0.0, REFRESH - 1.0, 1.0):
+        time.now += passed
+        journal.keep(b"small")
+        await journal._write(lambda ledger: None)
+
+    assert stored == [b"small", b"small"]

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.codec import LIMIT, hash_of
+from folkmoot.journal.contents import REFRESH
 from folkmoot.journal.files import make_durable_folder, sync_folder, write_durably
 
 _ID = re.compile(r"[0-9a-f]{64}")
-
-REFRESH = 600.0
-"""Seconds after which content that is kept again counts as new; sooner, a write would be wasted."""
 
 
 def store_file(folder: Path, id: str, content: bytes) -> None:

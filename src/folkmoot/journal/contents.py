@@ -3,13 +3,18 @@ that are encoded and wait for their place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from folkmoot.domain.entry import Draft
 from folkmoot.journal.codec import LIMIT, data_in, data_of, encode, hash_of
 from folkmoot.ports import Stored
+
+_REMEMBERED = 1_000
+REFRESH = 600.0
+"""Seconds after which content that is kept again counts as new; sooner, a write would be wasted. Whoever sweeps leaves
+alone what was kept in a far longer time than this."""
 
 
 class Body(msgspec.Struct, frozen=True, gc=False):
@@ -41,10 +46,14 @@ Content = tuple[str, bytes]
 
 
 class Contents:
-    """Contents go with the next job and cost no commit of their own. What was durable once is sent again too: it may
-    have been swept since."""
+    """Contents go with the next job and cost no commit of their own. What was durable once is sent again after a while:
+    it may grow old and be swept."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] | None = None) -> None:
+        """Without a clock everything is sent again: other hosts may sweep by clocks of their own."""
+        self._monotonic = monotonic
+        self._durable: dict[str, float] = {}
+        """The latest that are, and when they were kept: as long as they are young, keeping them again is nothing."""
         self._waiting: dict[str, bytes] = {}
         """Those that are not durable yet, by id."""
         self._unsent: list[Content] = []
@@ -52,7 +61,7 @@ class Contents:
 
     def keep(self, content: bytes) -> str:
         id = hash_of(content)
-        if id not in self._waiting:
+        if id not in self._waiting and not self._is_young(id):
             self._waiting[id] = content
             self._unsent.append((id, content))
         return id
@@ -89,3 +98,12 @@ class Contents:
             return
         for id, _ in contents:
             del self._waiting[id]
+            if self._monotonic:
+                self._durable.pop(id, None)
+                self._durable[id] = self._monotonic()
+        while len(self._durable) > _REMEMBERED:
+            del self._durable[next(iter(self._durable))]
+
+    def _is_young(self, id: str) -> bool:
+        kept = self._durable.get(id)
+        return kept is not None and self._monotonic is not None and self._monotonic() - kept < REFRESH

@@ -55,7 +55,7 @@ class SqliteJournal:
         self._news = News()
         self._closed = False
         self._wall = wall
-        self._contents = Contents()
+        self._contents = Contents(monotonic)
 
     @classmethod
     def open(

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.artifacts import MENTIONED
 from folkmoot.domain.value import Value
-from folkmoot.journal.artifacts import REFRESH, sound
+from folkmoot.journal.artifacts import sound
+from folkmoot.journal.contents import REFRESH
 from folkmoot.journal.postgres.server import Connection
 from folkmoot.journal.postgres.statements import select
 from folkmoot.ports import Swept
