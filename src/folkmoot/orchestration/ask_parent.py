@@ -57,6 +57,8 @@ async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site, star
 
 def exchanged(run: Run, child: Invocation) -> tuple[Exchange, ...]:
     """What a child asked its caller and was told, in the order of its calls."""
+    if ASK_PARENT not in child.agent.tools:
+        return ()
     asked: dict[tuple[int, int], str] = {}
     told: dict[tuple[int, int], str] = {}
     for event in run.log.of(child.span):

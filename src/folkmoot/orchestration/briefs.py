@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.event import PARTS, AgentRole
 from folkmoot.domain.events import SessionStarted
-from folkmoot.domain.gate import Approver
+from folkmoot.domain.gate import Approver, Policy
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.policy import policy_for
@@ -21,7 +21,6 @@ def brief_for(run: Run, inv: Invocation) -> Brief:
 
 
 def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
-    known = replace(kit, agents=run.kit(inv).agents)  # a part of an agent's work has a kit without them
     return Brief(
         agent=inv.agent,
         exits=kit.exits,
@@ -38,8 +37,20 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         unlisted=kit.unlisted,
         last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
-        policy=policy_for(run.graph, inv.agent, known, taint=inv.taint, above=_above(run, inv)),
+        policy=_policy(run, inv, kit),
     )
+
+
+def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
+    """Made once for all sessions of a run with the same kit, of which most runs have many."""
+    own, taint, above = run.kit(inv), inv.taint, _above(run, inv)
+    if kit is not own:
+        known = replace(kit, agents=own.agents)  # a part of an agent's work has a kit without them
+        return policy_for(run.graph, inv.agent, known, taint=taint, above=above)
+    key = (id(own), taint, above)  # a kit lives as long as its project
+    if key not in run.policies:
+        run.policies[key] = policy_for(run.graph, inv.agent, own, taint=taint, above=above)
+    return run.policies[key]
 
 
 def _above(run: Run, inv: Invocation) -> Approver:

@@ -80,6 +80,8 @@ class Chats:
 
     def held_in(self, span: str) -> list[Chat]:
         """Those that an agent may ask, and if it is a team, those that its members may ask."""
+        if not self._chats:
+            return []
         members = {
             chat.holder for chat in self._chats.values() if chat.holder.rpartition("/member:")[0] == span
         }

@@ -13,6 +13,7 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound
+from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
@@ -59,6 +60,8 @@ class Run:
     chats: Chats = field(default_factory=Chats)
     evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
     secrets: Secrets = NO_SECRETS
+    policies: dict[tuple[int, str, Approver], Policy] = field(default_factory=dict)
+    """What the gate goes by, by kit, taint and who is above."""
     under_way: dict[str, Session] = field(default_factory=dict)
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
     leads: dict[str, Callable[[], State]] = field(default_factory=dict)

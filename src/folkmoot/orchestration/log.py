@@ -124,8 +124,9 @@ class RunLog:
 
     def tell(self, span: str, event: Event) -> None:
         """Everybody who watches; also of what an earlier activation noted."""
-        for fold in self._folds.get(type(event), ()):
-            fold(span, event)
+        if folds := self._folds.get(type(event)):
+            for fold in folds:
+                fold(span, event)
         for watcher in self.watchers:
             watcher(span, event)
 
