@@ -91,3 +91,15 @@ async def test_a_called_agent_works_in_a_sandbox(desk):
     assert [event.error_type for event in played.events("sub_agent.failed")] == ["MAX_TURNS"]
     assert len(played.model.heard_from("clerk")) == 3
     assert played.report == "ok"
+
+
+async def test_a_rule_lets_one_agent_be_called_without_a_word_and_no_other(desk):
+    """X-B4: approval per agent, by the argument that names it."""
+    rule = "rules: [{tool: call_agent, arguments: {specialist: clerk}, decision: allow}]\n"
+    calls = {"calls": [ask("count", "clerk"), ask("count", "post")]}
+    script = {"desk": [calls, "ok"], "clerk": ["3"], "post": ["4"]}
+    played = await desk({**FILES, "post": ""}, script, settings=CALLING + rule).run("desk.ai")
+
+    assert played.result.status == "waiting"
+    assert played.started() == ["desk", "clerk"]
+    assert [event.arguments["specialist"] for event in played.events("approval.requested")] == ["post"]
