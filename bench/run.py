@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import bare, gate, moot, startup
+from bench import bare, echo, gate, moot, startup
 from bench.measure import Run, Side, compare
 from bench.process import Traffic, model_server, traffic
 from bench.scenes import CROWD, HELPERS
@@ -87,6 +87,7 @@ def measured(names: list[str]) -> Iterator[Row]:
             yield from asyncio.run(scene_rows(name, port, Path(folder)))
             if name == "S8":
                 yield asyncio.run(speed_up(Path(folder) / moot.SLOW))
+                yield asyncio.run(echoes(Path(folder) / "echo"))
 
 
 async def scene_rows(name: str, port: int, folder: Path) -> list[Row]:
@@ -119,6 +120,12 @@ async def speed_up(project: Path) -> Row:
         await moot.RUNS["S8"](house)
         took = time.perf_counter() - began
     return Row("S8", "  two of a second each: speed-up", 0, 2 / took, "times", 0, "≥ 1.8", 2 / took >= 1.8)
+
+
+async def echoes(project: Path) -> Row:
+    found = await echo.leaks(project)
+    about = f"  {echo.CHILDREN} that echo a token: leaks"
+    return Row("S8", about, 0, found, "tokens", 0, "0", found == 0)
 
 
 async def sent_by(run: Run, port: int) -> Traffic:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.codec import ORIGIN, hash_of, place_of, text_of, to_entry
-from folkmoot.ports import Stored
+from folkmoot.ports import Query, Stored
 
 
 def check_chain(entries: Iterable[Entry]) -> Iterator[str]:
@@ -53,6 +53,18 @@ def broken_link(before: Entry | Head | None, entry: Entry) -> str:
     if entry.prev != id:
         return f"it was written after another entry than {run_seq}"
     return ""
+
+
+async def linked(stored: AsyncIterator[Stored], query: Query) -> AsyncIterator[Entry]:
+    """The entries that a query found. A stream that is read whole must hang together: a gap is damage, no end."""
+    whole = bool(query.stream) and not query.types and not query.newest_first
+    before: Entry | None = None
+    async for one in stored:
+        entry = to_entry(one)
+        if whole and (before or not query.after):
+            require_link(before, entry)
+        yield entry
+        before = entry
 
 
 def require_link(before: Entry | None, entry: Entry) -> None:

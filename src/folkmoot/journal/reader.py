@@ -15,8 +15,7 @@ import msgspec
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged, OperationFailed
 from folkmoot.journal.artifacts import fetch_file, fetch_row
-from folkmoot.journal.chain import require_link
-from folkmoot.journal.codec import to_entry
+from folkmoot.journal.chain import linked
 from folkmoot.journal.database import explain
 from folkmoot.journal.expectation import is_live
 from folkmoot.ports import Claim, Post, Query, Stored
@@ -41,16 +40,9 @@ class Reader:
         self._names: dict[int, str] = {}
         self._closed = False
 
-    async def read(self, query: Query) -> AsyncIterator[Entry]:
-        """What is durable now. A stream that is read whole must hang together: a gap is damage, no end."""
-        linked = bool(query.stream) and not query.types and not query.newest_first
-        before: Entry | None = None
-        async for stored in self.stored(query):
-            entry = to_entry(stored)
-            if linked and (before or not query.after):
-                require_link(before, entry)
-            yield entry
-            before = entry
+    def read(self, query: Query) -> AsyncIterator[Entry]:
+        """What is durable now."""
+        return linked(self.stored(query), query)
 
     async def stored(self, query: Query) -> AsyncIterator[Stored]:
         left = query.limit or sys.maxsize

@@ -12,8 +12,7 @@ from psycopg.errors import UndefinedTable
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.artifacts import sound
-from folkmoot.journal.chain import require_link
-from folkmoot.journal.codec import to_entry
+from folkmoot.journal.chain import linked
 from folkmoot.journal.postgres.artifacts import Unnamed, unnamed
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server
@@ -30,16 +29,9 @@ class Reader:
         self._line = Line(server)
         self._place = server.name
 
-    async def read(self, query: Query) -> AsyncIterator[Entry]:
-        """What is durable now. A stream that is read whole must hang together: a gap is damage, no end."""
-        linked = bool(query.stream) and not query.types and not query.newest_first
-        before: Entry | None = None
-        async for stored in self.stored(query):
-            entry = to_entry(stored)
-            if linked and (before or not query.after):
-                require_link(before, entry)
-            yield entry
-            before = entry
+    def read(self, query: Query) -> AsyncIterator[Entry]:
+        """What is durable now."""
+        return linked(self.stored(query), query)
 
     async def stored(self, query: Query) -> AsyncIterator[Stored]:
         left = query.limit or sys.maxsize
