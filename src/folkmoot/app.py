@@ -13,12 +13,13 @@ import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import wire_name
-from folkmoot.engine.activation import Project
+from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
 from folkmoot.engine.inbox import read_inbox
@@ -38,6 +39,7 @@ from folkmoot.views.result import Result
 from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 
 if TYPE_CHECKING:
+    from folkmoot.coordination.moot import Moot
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
@@ -142,16 +144,18 @@ class Folkmoot:
         hear: HearSpan | None = None,
         answer: Answerer | None = None,
         wait: bool = False,
+        errand: Errand = Errand(),
     ) -> Result:
         """Run an agent to its end. A run that fails is a result too; cancelling this call cancels the run.
 
         `answer` is asked what agents want to know or need approved. Without it the run parks when all that is
         left of it waits for someone; with `wait` it waits for what others say to its inbox.
+        `errand` says what the run belongs to: a work session, a task, a step of a plan.
         """
         chosen = self._admit(agent, request)
         await self._workshop.ready(self.graph, chosen)
         audience = _audience(hear, answer, wait=wait)
-        return await self._engine.start(self._project, chosen.file, request, audience)
+        return await self._engine.start(self._project, Asked(chosen.file, request, errand), audience)
 
     def _admit(self, name: str, request: str) -> Agent:
         """Refuse what cannot run; see that what a run is pinned to is kept."""
@@ -190,12 +194,12 @@ class Folkmoot:
         audience = _audience(hear, answer, wait=wait)
         return await self._engine.resume(run_id, self._pinned, audience, current)
 
-    async def submit(self, agent: str, request: str) -> str:
+    async def submit(self, agent: str, request: str, errand: Errand = Errand()) -> str:
         """Leave a run to the workers of a shared installation. Its id, when it is sure that one will take it."""
         if not self._journal.shared:
             raise WrongUse(NOT_SHARED)
         chosen = self._admit(agent, request)
-        return await self._engine.submit(self._project, chosen, request)
+        return await self._engine.submit(self._project, Asked(chosen.file, request, errand))
 
     def worker(self, shift: Shift) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
@@ -322,6 +326,11 @@ class Folkmoot:
         """Where the journal ends now: follow from here to see only what is to come."""
         newest = [entry.seq async for entry in self._journal.read(Query(newest_first=True, limit=1))]
         return newest[0] if newest else 0
+
+    @property
+    def moot(self) -> Moot:
+        """What outlives the runs of this project: tasks, plans, decisions, work sessions."""
+        return self._workshop.moot(self.graph)
 
     def agent(self, name: str) -> Agent:
         """An agent by its file or its id."""

@@ -59,6 +59,10 @@ class Site(Value):
     """Position in the model's answer, from 1."""
     work_dir: str = ""
     """Where its tools work: relative to the project, or absolute."""
+    agent: str = ""
+    """The id of the agent that made it."""
+    work_session: str = ""
+    """What its run belongs to."""
 
     @property
     def below(self) -> str:
@@ -136,6 +140,8 @@ class Query(Value):
     """Which entries to read. Empty fields do not restrict."""
 
     stream: str = ""
+    prefix: str = ""
+    """Only streams whose names begin with this: all records of a kind."""
     types: tuple[str, ...] = ()
     after: int = 0
     """Only entries with a greater `seq`."""

@@ -69,6 +69,19 @@ class JournalContract:
     def time(self):
         return Time()
 
+    async def test_the_streams_whose_names_begin_alike_are_read_together_in_order(self, journal):
+        await journal.append("task_1", Version(0), [draft()])
+        await journal.append("run-1", ME, [draft()])
+        await journal.append("task_2", Version(0), [draft(), draft(ASKED)])
+        await journal.append("task_1", Version(1), [draft(ENDED)])
+        await journal.append("tasks", Version(0), [draft()])
+
+        found = await read(journal, prefix="task_")
+        newest = await read(journal, prefix="task_", newest_first=True, limit=1, types=("run.started",))
+
+        assert [entry.stream for entry in found] == ["task_1", "task_2", "task_2", "task_1"]
+        assert [entry.stream for entry in newest] == ["task_2"]
+
     async def test_the_entries_of_a_stream_are_numbered_from_one_without_gaps_and_chained(self, journal):
         """C2: per run, sequence numbers are dense from 1 and hash-chained."""
         await journal.append("run-1", ME, [draft(), draft(ASKED)])

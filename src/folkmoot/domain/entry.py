@@ -39,13 +39,3 @@ class Entry(Value):
     @property
     def event(self) -> Event:
         return self.draft.event
-
-
-_DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.", "team.")
-
-
-def role(draft: Draft) -> str:
-    """Which view an entry is for: one of the four roles of events."""
-    if draft.event.type.startswith(_DELEGATION) or draft.span.count("/") > 0:
-        return "delegation.subagent"
-    return "system.observability"

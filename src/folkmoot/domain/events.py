@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.event import AgentRole, Cause, Event
 from folkmoot.domain.gate import Code
 from folkmoot.domain.message import Access, Effect, Message, Usage
@@ -27,6 +28,7 @@ class RunStarted(Event):
     seed: str
     tools: str = ""
     """The artifact that holds what its tools are, by name; absent in old journals."""
+    errand: Errand = Errand()
 
 
 class RunCompleted(Event):

@@ -23,6 +23,29 @@ BUILT_IN = (
     "web.fetch",
 )
 """The tools that come with the package, and that any agent has that names them."""
+GROUPS: dict[str, tuple[str, ...]] = {
+    "tasks": (
+        "task_start",
+        "task_update",
+        "task_complete",
+        "task_status",
+        "task_list",
+        "task_cancel",
+        "task_approve",
+        "task_block",
+        "task_resume",
+        "task_backlog_add",
+        "task_pick_backlog",
+    ),
+    "plans": ("plan_submit", "plan_approve", "plan_reject", "plan_status"),
+    "decisions": ("decision_propose", "decision_comment", "decision_vote", "decision_commit"),
+    "messages": ("a2a_send", "a2a_broadcast", "a2a_spawn"),
+    "memory": ("memory_read", "memory_note"),
+}
+"""The tools of the runtime for what outlives a run: an agent names a group, or one of its tools."""
+MESSAGES = GROUPS["messages"]
+"""Those that start agents."""
+COORDINATION = tuple(tool for tools in GROUPS.values() for tool in tools)
 BUILT_IN_SOURCES = frozenset(name.partition(".")[0] for name in BUILT_IN)
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_A_GLOB = re.compile(r"[^A-Za-z0-9_*?\[\]!-]")

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     CancelRequested,
@@ -17,6 +18,7 @@ from folkmoot.domain.events import (
     SystemError,
 )
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
+from folkmoot.domain.value import Value
 from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
@@ -25,6 +27,17 @@ from folkmoot.orchestration.log import Place
 from folkmoot.orchestration.run import ROOT, run_root
 from folkmoot.ports import Models, Tools
 from folkmoot.session.parked import Parked
+
+
+class Asked(Value):
+    """What somebody wants of an agent."""
+
+    file: str
+    request: str
+    errand: Errand = Errand()
+
+    def work_session(self, run: str) -> str:
+        return self.errand.work_session or own_work_session(run)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +56,12 @@ class Project:
     tools: Tools
     secrets: Secrets = NO_SECRETS
 
-    def started(self, file: str, request: str, seed: str) -> RunStarted:
-        """How a run of it begins."""
-        return RunStarted(file, self.secrets.text(request), self.graph_id, seed, self.tools_id)
-
     """What must not be recorded."""
+
+    def started(self, asked: Asked, seed: str) -> RunStarted:
+        """How a run of it begins."""
+        request = self.secrets.text(asked.request)
+        return RunStarted(asked.file, request, self.graph_id, seed, self.tools_id, asked.errand)
 
 
 class Activation:
@@ -123,7 +137,7 @@ class Activation:
 
     async def _end(self) -> Event:
         try:
-            outcome = await run_root(self.run, self._started.agent, self._started.request)
+            outcome = await run_root(self.run, self._started)
         except Parked:
             if self._leaving:
                 await self.run.log.settle()

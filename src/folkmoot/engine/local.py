@@ -8,7 +8,6 @@ from functools import partial
 
 import msgspec
 
-from folkmoot.domain.agent import Agent
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -20,7 +19,7 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Reply
 from folkmoot.engine import gating, kept
-from folkmoot.engine.activation import Activation, Project
+from folkmoot.engine.activation import Activation, Asked, Project
 from folkmoot.engine.fork import asking
 from folkmoot.engine.holding import Holding
 from folkmoot.engine.identity import Identity, drawn
@@ -56,28 +55,31 @@ class LocalEngine:
     async def start(
         self,
         project: Project,
-        file: str,
-        request: str,
+        asked: Asked,
         audience: Audience = Audience(),
     ) -> Result:
         while True:
             identity = self._identify(self._clock)
-            log = RunLog(self._journal, self._clock, identity.run, self._holding.beginning)
+            log = self._fresh_log(identity, asked, self._holding.beginning)
             run = self._maker.run(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
-            activation = Activation(run, project.started(file, request, identity.seed), fresh=True)
+            activation = Activation(run, project.started(asked, identity.seed), fresh=True)
             try:
                 return await self._activate(activation, 1, go_on)
             except Conflict:
                 continue  # the name was taken
 
-    async def submit(self, project: Project, agent: Agent, request: str) -> str:
+    def _fresh_log(self, identity: Identity, asked: Asked, expected: NewRun) -> RunLog:
+        together = asked.work_session(identity.run)
+        return RunLog(self._journal, self._clock, identity.run, expected, work_session=together)
+
+    async def submit(self, project: Project, asked: Asked) -> str:
         """Leave a new run to the workers. Its name, when it is durable."""
         while True:
             identity = self._identify(self._clock)
-            log = RunLog(self._journal, self._clock, identity.run, NewRun(owner="", lease=0.0))
-            started = project.started(agent.file, request, identity.seed)
-            log.note(Place(ROOT, identity.run, agent.id), started)
+            log = self._fresh_log(identity, asked, NewRun(owner="", lease=0.0))
+            agent = project.graph.agents[asked.file]
+            log.note(Place(ROOT, identity.run, agent.id), project.started(asked, identity.seed))
             with suppress(Conflict):  # the name was taken
                 await log.settle()
                 return identity.run

@@ -64,7 +64,9 @@ class Stage:
 
     def log(self) -> RunLog:
         """For the next activation, with what has happened so far; it writes into a memory of its own."""
-        return RunLog(MemoryJournal(), self.clock, self._id, NewRun("replay", 0.0), self._record.past)
+        together = self._record.drafts[0].work_session_id
+        begins = NewRun("replay", 0.0)
+        return RunLog(MemoryJournal(), self.clock, self._id, begins, self._record.past, together)
 
     def run(self, log: RunLog) -> Run:
         graph, tools = self._pinned()

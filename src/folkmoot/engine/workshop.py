@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.naming import BUILT_IN, QUESTIONS
+from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
 from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import reachable
@@ -30,11 +31,14 @@ from folkmoot.tools.registry import Registry, load_module, meant
 from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
+    from folkmoot.coordination.moot import Moot
     from folkmoot.engine.worker import Worker
     from folkmoot.models.choose import ProviderModels
     from folkmoot.tools.mcp.servers import Servers
 
 
+_OF_RUNS = (*QUESTIONS, *MESSAGES, "messages")
+"""Tools of the runtime that belong to a run, and to no registry."""
 NOT_SHARED = (
     "workers need a journal that they share: set `storage.url` and `storage.project` in folkmoot.yaml,"
     " or FOLKMOOT_STORAGE_URL and FOLKMOOT_STORAGE_PROJECT"
@@ -73,6 +77,7 @@ class Workshop:
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
         self._started: Servers | None = None
+        self._moot: Moot | None = None
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
 
@@ -129,6 +134,15 @@ class Workshop:
         stack.push_async_callback(self._close)
         return journal
 
+    def moot(self, graph: Graph) -> Moot:
+        """What outlives the runs of this project. Its journal is open by now."""
+        from folkmoot.coordination.moot import Moot
+
+        assert self._journal is not None
+        if self._moot is None or self._moot.graph is not graph:
+            self._moot = Moot(self._journal, self.clock, graph)
+        return self._moot
+
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
         engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place)
@@ -161,7 +175,10 @@ class Workshop:
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:
-            registry = _registry(self.folder, graph, self.tools, self._around.env, lambda: self._servers)
+            moot = partial(self.moot, graph)
+            registry = _registry(
+                self.folder, graph, self.tools, self._around.env, lambda: self._servers, moot
+            )
             self._checked = (graph, registry)
         return self._checked[1]
 
@@ -213,6 +230,7 @@ def _registry(
     given: list[FunctionTool],
     env: Mapping[str, str],
     servers: Callable[[], Servers],
+    moot: Callable[[], Moot],
 ) -> Registry:
     wanted = wishes(folder, graph.settings)
     if missing := TrustStore(env).missing(folder, wanted):
@@ -225,13 +243,14 @@ def _registry(
         elif source.kind == "mcp":
             registry.add_source(name, source, servers().tools(name, source))
     _add_built_in(registry, graph, env)
+    _add_coordination(registry, graph, moot)
     unknown = [
         Problem(
             file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
         )
         for agent in graph.agents.values()
         for name in agent.tools
-        if name not in QUESTIONS and not registry.specs([name])
+        if name not in _OF_RUNS and not registry.specs([name])
     ]
     if unknown:
         raise DeclarationError(unknown)
@@ -249,3 +268,16 @@ def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> N
         for name, built_in in builtin_tools(graph.settings.builtins, env).items():
             if name in named:
                 registry.add(name, built_in)
+
+
+def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], Moot]) -> None:
+    """Those that an agent names, as above."""
+    named = {
+        each for agent in graph.agents.values() for name in agent.tools for each in meant(name, COORDINATION)
+    }
+    if named - set(MESSAGES):
+        from folkmoot.tools.moot.shelf import moot_tools
+
+        for name, tool in moot_tools(moot).items():
+            if name in named:
+                registry.add(name, tool)

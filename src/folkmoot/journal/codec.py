@@ -23,8 +23,9 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft, Entry, role
+from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
+from folkmoot.domain.role import role
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.ports import Stored
 

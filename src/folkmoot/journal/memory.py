@@ -83,9 +83,9 @@ class MemoryJournal:
         count = 0
         found = self._after(query.after)
         for entry in reversed(found) if query.newest_first else found:
-            if query.stream not in ("", entry.stream) or (
-                query.types and entry.event.type not in query.types
-            ):
+            if query.stream not in ("", entry.stream) or not entry.stream.startswith(query.prefix):
+                continue
+            if query.types and entry.event.type not in query.types:
                 continue
             yield entry
             count += 1

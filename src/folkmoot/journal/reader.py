@@ -93,7 +93,7 @@ class Reader:
         """Some of the wanted entries with low < seq <= high, and the bounds of what is left to look at."""
         first, last = low, high
         condition, wanted = _condition(query)
-        if query.types and not query.stream and _LISTED not in condition:
+        if query.types and not query.stream and not query.prefix and _LISTED not in condition:
             first, last = (
                 (max(low, high - _SCANNED), high) if query.newest_first else (low, min(high, low + _SCANNED))
             )
@@ -153,4 +153,7 @@ def _condition(query: Query) -> tuple[str, list[str]]:
     if query.stream:
         condition += " AND stream = (SELECT number FROM stream WHERE name = ?)"
         values.append(query.stream)
+    if query.prefix:
+        condition += " AND stream IN (SELECT number FROM stream WHERE name >= ? AND name < ?)"
+        values += [query.prefix, query.prefix + "\U0010ffff"]
     return condition, values

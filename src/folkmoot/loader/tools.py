@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from folkmoot.domain.naming import BUILT_IN, BUILT_IN_SOURCES, QUESTIONS, agent_tool, wire_name
+from folkmoot.domain.naming import (
+    BUILT_IN,
+    BUILT_IN_SOURCES,
+    COORDINATION,
+    GROUPS,
+    QUESTIONS,
+    agent_tool,
+    wire_name,
+)
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.findings import Findings, Place
@@ -12,6 +20,7 @@ from folkmoot.loader.hints import near, short
 from folkmoot.loader.nodes import keys
 from folkmoot.loader.options import Project
 
+_RUNTIME = frozenset((*QUESTIONS, *BUILT_IN, *BUILT_IN_SOURCES, *GROUPS, *COORDINATION))
 RESERVED = {
     FINAL_REPORT: "the final report",
     ROUTE: "the router",
@@ -33,13 +42,13 @@ def check_tools(
     """`given` are the tools that Python brings, by their names in files."""
     sources = keys(project.node, ("tools",))
     for number, name in enumerate(draft.declared.tools if project.readable else ()):
-        if name in QUESTIONS or name in BUILT_IN or name in BUILT_IN_SOURCES:
+        if name in _RUNTIME:
             if name in {*given, *sources}:
                 message = f"{short(name)} is a tool of the runtime; give yours another name"
                 findings.error(draft.at("tools", number), message)
         elif name not in given and name.partition(".")[0] not in sources and not _below(name, given):
             hint = (
-                near(name, {*sources, *given, *QUESTIONS, *BUILT_IN})
+                near(name, {*sources, *given, *_RUNTIME})
                 or "; declare it under `tools` in folkmoot.yaml or give it from Python"
             )
             findings.error(draft.at("tools", number), f"there is no tool {short(name)}{hint}")
@@ -64,7 +73,7 @@ def _on_the_wire(
 ) -> Iterator[tuple[str, str, Place]]:
     """Every tool by the name the model uses. What a module holds is known only when it is imported."""
     for number, name in enumerate(draft.declared.tools):
-        for each in sorted(_below(name, {*given, *BUILT_IN})) or (name,):
+        for each in GROUPS.get(name) or sorted(_below(name, {*given, *BUILT_IN})) or (name,):
             yield wire_name(each), f"the tool {short(each)}", draft.at("tools", number)
     for link in draft.links:
         if link.pattern == "agent" and (target := drafts.get(link.to)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from folkmoot.domain.errand import Block
 from folkmoot.domain.events import AdvisorCompleted, AdvisorFailed, AdvisorStarted
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.stamp import claimed, stamp_of, unstamped

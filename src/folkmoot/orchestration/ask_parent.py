@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Output
 from folkmoot.domain.chat_events import ParentAnswered, ParentAsked, ParentRefused
+from folkmoot.domain.errand import Block
 from folkmoot.domain.events import ToolFinished, ToolStarted
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.naming import ASK_PARENT
@@ -20,7 +21,7 @@ from folkmoot.domain.report import Outcome
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.clarify import Refused
-from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.envelope import enveloped
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.question import question_of, wrong_arguments
 from folkmoot.orchestration.reach import Reach

@@ -10,9 +10,9 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from folkmoot.domain.errand import Block
 from folkmoot.domain.event import Event
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.stamp import stamp_of
 

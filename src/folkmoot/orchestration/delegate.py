@@ -68,7 +68,12 @@ class SessionTools:
             arguments = self._run.secrets.resolved(call.arguments)
         except KeyError as name:
             return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
-        at = replace(site, work_dir=self._inv.work_dir)
+        at = replace(
+            site,
+            work_dir=self._inv.work_dir,
+            agent=self._inv.agent.id,
+            work_session=self._run.log.work_session,
+        )
         result = await self._run.tools.call(replace(call, arguments=arguments), at)
         return replace(result, text=self._run.secrets.text(result.text))  # before it is cut
 

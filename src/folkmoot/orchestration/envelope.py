@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from folkmoot.domain.draw import draw
-from folkmoot.domain.value import Value
-
-
-class Block(Value):
-    tag: str
-    text: str
-    agent: str = ""
-    """Who said it."""
-    runtime: str = ""
-    """What the runtime says about it: outside the text, where nobody but the runtime can write."""
+from folkmoot.domain.errand import Block
 
 
 def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
+from folkmoot.domain.errand import Block
 from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound
 from folkmoot.domain.gate import Approver, Policy
@@ -20,7 +21,7 @@ from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.envelope import enveloped
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kit, Kits

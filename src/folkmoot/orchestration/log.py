@@ -50,7 +50,9 @@ class RunLog:
         run: str,
         expected: NewRun | Epoch,
         past: Sequence[Draft] = (),
+        work_session: str = "",
     ) -> None:
+        self.work_session = past[0].work_session_id if past else work_session
         self._journal = journal
         self._clock = clock
         self._run = run
@@ -111,6 +113,7 @@ class RunLog:
             session_id=place.session,
             span=place.span,
             agent_id=place.agent,
+            work_session_id=self.work_session,
         )
         self._pending.append(draft)
         self._spans[place.span].append(event)

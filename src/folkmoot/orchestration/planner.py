@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
 from folkmoot.domain.draw import draw
+from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.plan import PLAN_TRIES, TURNS_PER_TRY, Plan, PlanStep
@@ -19,7 +20,6 @@ from folkmoot.domain.plan_events import PlanCreated, PlanRejected
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.kit import bare_kit
 from folkmoot.orchestration.plan_reading import Known, read_steps

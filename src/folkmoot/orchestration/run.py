@@ -13,7 +13,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
-from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStarted
+from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.approver import decided
@@ -33,12 +33,19 @@ from folkmoot.session.state import Brief
 ROOT = "0"
 
 
-async def run_root(run: Run, file: str, request: str) -> Outcome:
+async def run_root(run: Run, started: RunStarted) -> Outcome:
     """The whole run; a failure names the stage it happened in."""
-    agent = run.graph.agents[file]
+    agent = run.graph.agents[started.agent]
     run.open_budget(ROOT, run.graph.settings.budget, "the run")
     reach = Reach(strict=is_strict(run.graph, agent))
-    inv = Invocation(agent=agent, span=ROOT, session=run.id, original=request, reach=reach)
+    inv = Invocation(
+        agent=agent,
+        span=ROOT,
+        session=run.id,
+        original=started.request,
+        blocks=started.errand.blocks,
+        reach=reach,
+    )
     outcome = await run_agent(run, inv)
     if not outcome.failed:
         return outcome

@@ -8,13 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
+from folkmoot.domain.errand import Block
 from folkmoot.domain.event import Cause
 from folkmoot.domain.plan import SPAR_ROUNDS, Plan
 from folkmoot.domain.plan_events import PlanCompleted
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.kit import bare_kit, part_kit
 from folkmoot.orchestration.planner import Planning, draft_plan, rendered

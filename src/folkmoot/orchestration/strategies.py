@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
+from folkmoot.domain.errand import Block
 from folkmoot.domain.plan import Plan, PlanStep
 from folkmoot.domain.plan_events import PlanCompleted, StepCompleted, StepStarted
 from folkmoot.domain.report import Outcome
 from folkmoot.orchestration.briefs import brief_with
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.kit import part_kit
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE

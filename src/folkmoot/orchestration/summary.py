@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Tuning
 from folkmoot.domain.call_events import ResultSummarized
+from folkmoot.domain.errand import Block
 from folkmoot.domain.events import ArtifactCreated
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.reach import Reach
 

@@ -10,6 +10,7 @@ import asyncio
 
 from msgspec.structs import replace
 
+from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import BROADCAST, Outcome
 from folkmoot.domain.team_events import (
@@ -23,7 +24,6 @@ from folkmoot.domain.team_events import (
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.broker import Broker
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Converse, Invocation, Run, Start
 from folkmoot.orchestration.seats import Seat, brief_of, lead_of, members_of
 from folkmoot.orchestration.transfer import carry_on

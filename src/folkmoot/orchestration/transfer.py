@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from folkmoot.domain.errand import Block
 from folkmoot.domain.event import AgentRole
 from folkmoot.domain.events import (
     HandoffAccepted,
@@ -14,7 +15,6 @@ from folkmoot.domain.events import (
     RouterSelected,
 )
 from folkmoot.domain.report import ROUTE, Outcome
-from folkmoot.orchestration.envelope import Block
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 
 

@@ -27,7 +27,7 @@ from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.text import estimated_tokens, storable
-from folkmoot.errors import ModelFailed, OperationFailed
+from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.ports import Clock, Hear, Models, Site, Tools
 from folkmoot.session import record
 from folkmoot.session.ask import fits
@@ -200,6 +200,8 @@ class Session:
             result = ToolResult(text="timeout", failed=True)
         except (Parked, OperationFailed):
             raise
+        except WrongUse as error:
+            result = ToolResult(text=str(error), failed=True)
         except Exception as error:
             result = ToolResult(text=f"{type(error).__name__}: {error}", failed=True)
         self.happen(replace(self._outcome(site, call, result), latency_ms=self._since(began)))

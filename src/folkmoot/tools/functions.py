@@ -24,6 +24,8 @@ KEY = "idempotency_key"
 """A parameter of this name is not offered to the model; it gets the key of the call."""
 WORK_DIR = "work_dir"
 """Nor is a `Path` of this name; it gets the folder in which the agent's tools work, which is there."""
+SITE = "site"
+"""Nor is a `Site` of this name; it gets the place of the call."""
 
 
 class FunctionTool:
@@ -39,7 +41,8 @@ class FunctionTool:
         hints = get_type_hints(function, include_extras=True)
         self._wants_key = KEY in inspect.signature(function).parameters
         self._wants_dir = hints.get(WORK_DIR) is Path
-        given = {KEY, WORK_DIR} if self._wants_dir else {KEY}
+        self._wants_site = hints.get(SITE) is Site
+        given = {KEY, *((WORK_DIR,) if self._wants_dir else ()), *((SITE,) if self._wants_site else ())}
         self._arguments = _arguments(function, hints, given)
 
     def under(self, source: ToolSource) -> FunctionTool:
@@ -78,6 +81,8 @@ class FunctionTool:
         if self._wants_dir:
             await in_thread(partial(work_dir.mkdir, parents=True, exist_ok=True))
             arguments[WORK_DIR] = work_dir
+        if self._wants_site:
+            arguments[SITE] = site
         if self._is_async:
             result = await self.function(**arguments)
         else:

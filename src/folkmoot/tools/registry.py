@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import wire_name
+from folkmoot.domain.naming import GROUPS, wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.ports import Site
@@ -75,6 +75,8 @@ class Registry:
 def meant(name: str, known: Iterable[str]) -> list[str]:
     """The tools that a name of an agent file stands for."""
     names = tuple(known)
+    if name in GROUPS:
+        return [each for each in GROUPS[name] if each in names]
     return [name] if name in names else [each for each in names if each.startswith(f"{name}.")]
 
 

@@ -81,6 +81,9 @@ class Reader:
         if query.stream:
             condition += " AND stream = %s"
             wanted.append(query.stream.encode())
+        if query.prefix:
+            condition += " AND stream >= %s AND stream < %s"
+            wanted += [query.prefix.encode(), query.prefix.encode() + b"\xff"]
         return await self._select(
             "SELECT seq, stream, run_seq, type, id, text, data, (SELECT seq FROM head) AS last FROM entry"
             f" WHERE seq > %s AND seq <= %s{condition}"

@@ -1,0 +1,1 @@
+"""What outlives a run: work sessions, tasks, plans, decisions, messages. Thinking is pure; `keeping` performs."""

@@ -1,0 +1,110 @@
+"""Keeps records that outlive a run. Each is a stream of the journal; what it is now is a fold over its events.
+
+A change is decided on what was read and appended on condition that nothing came in between; otherwise it is decided
+again. So no update is lost, there are no locks, and whoever is killed blocks nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from folkmoot.coordination.author import Author
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.event import Event
+from folkmoot.errors import Conflict, WrongUse
+from folkmoot.ports import Clock, Journal, Query, Version
+
+R = TypeVar("R")
+TRIES = 1_000
+"""Of a change that others come before; each time somebody else got on."""
+
+
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """A kind of record."""
+
+    name: str
+    """For people: `task`."""
+    prefix: str
+    """Of the names of its streams."""
+    evolve: Callable[[R | None, Draft], R]
+    """The record after one more event; before the first there is none."""
+
+
+Decide = Callable[[R | None], Sequence[Event]]
+"""What a change comes to, given the record as it is, or None. Raises `WrongUse` to refuse; no events: nothing to do."""
+
+
+class Keeper(Generic[R]):
+    """All records of one kind."""
+
+    def __init__(self, kind: Kind[R], journal: Journal, clock: Clock) -> None:
+        self._kind = kind
+        self._journal = journal
+        self._clock = clock
+        self._records: dict[str, R] = {}
+        self._seen = 0
+
+    async def get(self, id: str) -> R:
+        """Raises `WrongUse` if there is none of this name."""
+        record, _ = self._folded(await self._entries(id))
+        if record is None:
+            raise WrongUse(f"there is no {self._kind.name} {id!r}")
+        return record
+
+    async def all(self) -> dict[str, R]:
+        """Every record by its name, in the order in which they were created."""
+        async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self._seen)):
+            self._records[entry.stream] = self._kind.evolve(self._records.get(entry.stream), entry.draft)
+            self._seen = entry.seq
+        return dict(self._records)
+
+    async def change(self, id: str, author: Author, decide: Decide[R], work_session: str = "") -> R:
+        """Decide on the record as it is and write what comes of it, as one step; the record after it."""
+        for _ in range(TRIES):
+            entries = await self._entries(id)
+            record, version = self._folded(entries)
+            if record is not None and _has_done(author, entries):
+                return record
+            events = decide(record)
+            drafts = [self._draft(author, event, work_session) for event in events]
+            if drafts:
+                try:
+                    await self._journal.append(id, Version(version), drafts)
+                except Conflict:
+                    continue
+            for draft in drafts:
+                record = self._kind.evolve(record, draft)
+            if record is None:
+                raise WrongUse(f"there is no {self._kind.name} {id!r}")
+            return record
+        raise Conflict(f"{self._kind.name} {id!r} is changed by others all the time; try again later")
+
+    async def _entries(self, id: str) -> list[Entry]:
+        if not id.startswith(self._kind.prefix):
+            return []
+        return [entry async for entry in self._journal.read(Query(stream=id))]
+
+    def _folded(self, entries: Sequence[Entry]) -> tuple[R | None, int]:
+        record: R | None = None
+        for entry in entries:
+            record = self._kind.evolve(record, entry.draft)
+        return record, entries[-1].run_seq if entries else 0
+
+    def _draft(self, author: Author, event: Event, work_session: str) -> Draft:
+        return Draft(
+            self._clock.now(),
+            event,
+            session_id=author.session,
+            span=author.span,
+            agent_id=author.name,
+            work_session_id=work_session or author.work_session,
+        )
+
+
+def _has_done(author: Author, entries: Sequence[Entry]) -> bool:
+    """Whether this very call has changed the record before its process died."""
+    made = (author.session, author.span)
+    return author.is_agent and any(made == (entry.draft.session_id, entry.draft.span) for entry in entries)

@@ -1,0 +1,15 @@
+"""Everything that outlives the runs of a project, for agents, people and the runtime alike."""
+
+from __future__ import annotations
+
+from folkmoot.domain.agent import Graph
+from folkmoot.ports import Clock, Journal
+
+
+class Moot:
+    """One desk per kind of record, made when it is first asked for."""
+
+    def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
+        self.graph = graph
+        self._journal = journal
+        self._clock = clock

@@ -1,0 +1,43 @@
+"""Why a run is started beside its request: what it belongs to, what it may do, and what others said to it."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from folkmoot.domain.step_policy import StepPolicy
+from folkmoot.domain.value import Value
+
+
+class Block(Value):
+    """Foreign text in a prompt."""
+
+    tag: str
+    text: str
+    agent: str = ""
+    """Who said it."""
+    runtime: str = ""
+    """What the runtime says about it: outside the text, where nobody but the runtime can write."""
+
+
+class Errand(Value):
+    """A run that a person starts has none of these but perhaps the work session."""
+
+    work_session: str = ""
+    """Empty: one of its own."""
+    task: str = ""
+    """The task that it works on."""
+    plan: str = ""
+    step: str = ""
+    """The step of that plan which it carries out."""
+    policy: StepPolicy = StepPolicy()
+    """What that step may do; it holds for every agent of the run."""
+    blocks: tuple[Block, ...] = ()
+    """What others said, put into the first prompt behind the request."""
+    hops: int = 0
+    """How often the matter was passed on from agent to agent before."""
+
+
+def own_work_session(run: str) -> str:
+    """Of a run that was given none. It follows from the run's name, so that nobody has to remember it."""
+    digits = sha256(run.encode()).hexdigest()
+    return f"ws_{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"

@@ -1,0 +1,27 @@
+"""Which view an event is for. Pure, and conservative: what cannot be placed is no conversation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from folkmoot.domain.entry import Draft
+
+Role = Literal["conversation.main", "delegation.subagent", "orchestration.task", "system.observability"]
+
+_TASK = (
+    "task.", "continuation.", "plan.", "step.", "unblock.", "resume_reminder.", "zombie.", "backlog.",
+    "decision.", "work_session.", "snapshot.", "roster.",
+)  # fmt: skip
+_DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
+
+
+def role(draft: Draft) -> Role:
+    """One of the four roles of events."""
+    type = draft.event.type
+    if type.startswith("a2a."):
+        return "conversation.main" if getattr(draft.event, "main", False) else "delegation.subagent"
+    if type.startswith(_TASK):
+        return "orchestration.task"
+    if type.startswith(_DELEGATION) or "/" in draft.span:
+        return "delegation.subagent"
+    return "system.observability"

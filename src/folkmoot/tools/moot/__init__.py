@@ -1,0 +1,1 @@
+"""The tools with which agents take part in what outlives a run."""

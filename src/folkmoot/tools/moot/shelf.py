@@ -1,0 +1,16 @@
+"""All coordination tools by the names that agent files use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from folkmoot.coordination.moot import Moot
+from folkmoot.tools.functions import FunctionTool
+
+
+def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
+    """What changes a record is `keyed`: a call that is made again after a crash is known by its place.
+
+    They touch nothing but the project's own records, so `read` is the most they do to the world.
+    """
+    return {}

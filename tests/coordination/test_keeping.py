@@ -1,0 +1,94 @@
+"""Records that outlive a run: no update is lost, and no call counts twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from folkmoot import FakeClock, MemoryJournal
+from folkmoot.coordination.author import Author, calling
+from folkmoot.coordination.keeping import Keeper, Kind
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import SystemError
+from folkmoot.errors import WrongUse
+from folkmoot.ports import Query, Site
+
+COUNT: Kind[int] = Kind("count", "count_", lambda count, draft: (count or 0) + 1)
+
+
+def one_more(_: int | None) -> list[SystemError]:
+    return [SystemError(error="one more")]
+
+
+@pytest.fixture
+def journal() -> MemoryJournal:
+    return MemoryJournal()
+
+
+def keeper(journal: MemoryJournal) -> Keeper[int]:
+    return Keeper(COUNT, journal, FakeClock())
+
+
+async def test_changes_at_once_by_several_writers_are_all_kept(journal):
+    """O-40: a conflict is retried, no update is lost."""
+    writers = [keeper(journal) for _ in range(10)]
+
+    await asyncio.gather(*(one.change("count_1", Author(), one_more) for one in writers for _ in range(20)))
+
+    assert await keeper(journal).get("count_1") == 200
+
+
+async def test_a_call_that_is_made_again_after_a_crash_counts_once(journal):
+    """C3: a `keyed` call is repeated only with the same key, and known by it."""
+    site = Site("run-1", "run-1", "0", 2, 1, agent="coder")
+    kept = keeper(journal)
+
+    await kept.change("count_1", calling(site), one_more)
+    await kept.change("count_1", calling(site), one_more)
+    await kept.change("count_1", calling(Site("run-1", "run-1", "0", 3, 1, agent="coder")), one_more)
+
+    assert await kept.get("count_1") == 2
+
+
+async def test_all_records_of_a_kind_are_found_and_no_others(journal):
+    kept = keeper(journal)
+    await kept.change("count_1", Author(), one_more)
+    await Keeper(Kind("other", "other_", COUNT.evolve), journal, FakeClock()).change(
+        "other_1", Author(), one_more
+    )
+    first = await kept.all()
+    await kept.change("count_2", Author(), one_more)
+    await kept.change("count_1", Author(), one_more)
+
+    assert first == {"count_1": 1}
+    assert await kept.all() == {"count_1": 2, "count_2": 1}
+
+
+async def test_a_record_that_does_not_exist_is_named(journal):
+    with pytest.raises(WrongUse, match="there is no count 'count_9'"):
+        await keeper(journal).get("count_9")
+
+
+async def test_a_refused_change_leaves_nothing(journal):
+    def refuse(_: int | None) -> list[SystemError]:
+        raise WrongUse("no")
+
+    with pytest.raises(WrongUse):
+        await keeper(journal).change("count_1", Author(), refuse)
+
+    assert await keeper(journal).all() == {}
+
+
+async def test_an_entry_says_who_changed_the_record_and_for_which_work_session(journal):
+    author = Author("coder", "run-1", "0/turn:1/call:1", "ws_1")
+
+    await keeper(journal).change("count_1", author, one_more)
+
+    assert await _only(journal) == ("coder", "run-1", "0/turn:1/call:1", "ws_1")
+
+
+async def _only(journal: MemoryJournal) -> tuple[str, str, str, str]:
+    (draft,) = [entry.draft async for entry in journal.read(Query())]
+    assert isinstance(draft, Draft)
+    return draft.agent_id, draft.session_id, draft.span, draft.work_session_id
