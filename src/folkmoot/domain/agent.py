@@ -56,6 +56,14 @@ class Team(Value, forbid_unknown_fields=True):
     """Instead of the lead's own `maxTurns`; bounds the whole team."""
 
 
+MemberRole = Literal["lead", "worker", "specialist", "planner", "executor", "reviewer"]
+
+
+class Memory(Value, forbid_unknown_fields=True):
+    readers: Names = ()
+    """The ids of the agents that may read what this one notes; `*` for all. It always may itself."""
+
+
 class Frontmatter(Options, forbid_unknown_fields=True):
     """Everything that may stand between the two `---` lines of an `.ai` file."""
 
@@ -75,6 +83,12 @@ class Frontmatter(Options, forbid_unknown_fields=True):
     """Agents offered as tools, each as `agent__<name>`."""
     work_dir: str = ""
     """The folder in which its tools work, relative to the project; absent: the project itself."""
+    role: MemberRole = "worker"
+    """Its part in what outlives a run: who leads is told what goes wrong, and decides."""
+    capabilities: Names = ()
+    """What it can do, in words by which a team is put together: `python`, `review`, …"""
+    memory: Memory = Memory()
+    """Who may read what it notes."""
     plugins: Names = ()
     """Reserved."""
     advisors: References = ()
@@ -165,6 +179,9 @@ class Agent(Value):
     budget: Budget = Budget()
     split: Literal["never", "auto", "always"] = "never"
     contract: Contract = "open"
+    role: MemberRole = "worker"
+    capabilities: tuple[str, ...] = ()
+    memory: Memory = Memory()
 
     @property
     def in_parts(self) -> bool:

@@ -163,4 +163,7 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         budget=said.budget,
         split=said.split,
         contract=said.contract,
+        role=said.role,
+        capabilities=said.capabilities,
+        memory=said.memory,
     )
