@@ -100,7 +100,7 @@ def test_the_inspector_plans_without_tools_acts_by_its_plan_and_shows_what_it_re
     assert "no problems, no warnings" in folkmoot("check").err
     done = folkmoot("run", "inspector.ai", "Was order 1042 charged twice, and was it paid back?")
     assert done.out.startswith("**Yes, and yes.**")
-    assert "inspector must plan again: $: 'stop_condition' is a required property" in done.err
+    assert "a plan is sent back: $: 'stop_condition' is a required property" in done.err
     assert "unverified: The customer pressed the button twice." in done.err
     result = folkmoot("runs", "show", "last", "--json").json
     claims = result["finalReport"]["claims"]

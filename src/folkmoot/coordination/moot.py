@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from folkmoot.coordination.task.desk import TaskDesk
+from folkmoot.coordination.plans.desk import Plans
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
 
@@ -20,3 +21,5 @@ class Moot:
     @cached_property
     def tasks(self) -> TaskDesk:
         return TaskDesk(self._journal, self._clock, self.graph)
+    def plans(self) -> Plans:
+        return Plans(self._journal, self._clock, self.graph)

@@ -278,6 +278,8 @@ class HandoffRequested(Event):
     """What passes over, by content hash."""
     agent_role: AgentRole = ""
     """The part that the receiver has in a contract."""
+    subject: str = ""
+    """What passes over, if it is no request: a step of a plan, such as `s2`."""
 
 
 class HandoffAccepted(Event):
@@ -286,6 +288,7 @@ class HandoffAccepted(Event):
     type = "handoff.accepted"
     kind: HandoffKind
     receiver: str
+    subject: str = ""
 
 
 class HandoffRejected(Event):
@@ -304,6 +307,7 @@ class HandoffCompleted(Event):
     kind: HandoffKind
     receiver: str
     answered_by: str
+    subject: str = ""
 
 
 class ArtifactCreated(Event):

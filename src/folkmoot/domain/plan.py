@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
 PLAN_STEPS = 50
@@ -16,11 +17,22 @@ SPAR_ROUNDS = 3
 
 PlanStatus = Literal["draft", "submitted", "approved", "rejected", "committed", "done"]
 StepStatus = Literal["pending", "in_progress", "done", "skipped"]
+Verdict = Literal["accept", "change"]
+"""Of somebody who looks a plan or a finished step over."""
 
 
 class PlannedCall(Value, rename=None, forbid_unknown_fields=True):
     name: str
     arguments: dict[str, Any] = {}
+
+
+class Review(Value):
+    """What somebody said who looked something over."""
+
+    by: str
+    verdict: Verdict
+    text: str = ""
+    at: str = ""
 
 
 class PlanStep(Value, rename=None):
@@ -37,20 +49,37 @@ class PlanStep(Value, rename=None):
     description: str = ""
     owner: str = ""
     acceptance: str = ""
-    tool_policy: dict[str, Any] = {}
+    tool_policy: StepPolicy = StepPolicy()
     id: str = ""
     order: int = 0
     status: StepStatus = "pending"
+    begun_by: str = ""
+    """Who works at it; nobody after it was given to another, or reopened."""
+    handed_by: str = ""
+    """Who gave it to its owner, as long as that has not accepted it."""
+    was_handed: bool = False
+    """Its owner has it from another."""
+    blocked: str = ""
+    """Why it cannot go on."""
+    decision: str = ""
+    """What must be decided before it does."""
+    note: str = ""
+    """What came of it."""
+    reviews: tuple[Review, ...] = ()
 
     @property
     def references(self) -> tuple[str, ...]:
         return (*self.artifact_ids, *self.manifest_ids, *self.evidence_ids)
 
+    @property
+    def is_over(self) -> bool:
+        return self.status in ("done", "skipped")
+
 
 class Plan(Value, rename=None):
     id: str
     author: str
-    """The agent that made it."""
+    """Who made it."""
     goal: str
     steps: tuple[PlanStep, ...]
     status: PlanStatus = "draft"
@@ -60,6 +89,27 @@ class Plan(Value, rename=None):
     decided_by: str = ""
     decided_at: str = ""
     reject_reason: str = ""
+    task: str = ""
+    """The task that it is for."""
+    created_at: str = ""
+    submitted_at: str = ""
+    reviews: tuple[Review, ...] = ()
+
+    @property
+    def percent(self) -> int:
+        """How much of it is over."""
+        return 100 * sum(step.is_over for step in self.steps) // max(1, len(self.steps))
+
+    @property
+    def is_agreed(self) -> bool:
+        """Whether somebody who may has agreed to it."""
+        return self.status in ("approved", "committed", "done")
+
+    @property
+    def requested(self) -> tuple[str, ...]:
+        """All tools that it asks for, as a whole or for single steps."""
+        of_steps = (name for step in self.steps for name in step.tool_policy.tools or ())
+        return tuple(dict.fromkeys((*self.tools_requested, *of_steps, *self.tools)))
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from msgspec.structs import replace
 
 from folkmoot.domain.event import Event
-from folkmoot.domain.plan import Plan, StepStatus
-from folkmoot.domain.plan_events import PlanCommitted, PlanCompleted, PlanUpdated, StepCompleted, StepStarted
+from folkmoot.domain.plan import Plan, PlanStep
+from folkmoot.domain.plan_events import (
+    PlanCommitted,
+    PlanCompleted,
+    PlanUpdated,
+    StepAccepted,
+    StepBlocked,
+    StepCompleted,
+    StepReassigned,
+    StepReopened,
+    StepResumed,
+    StepStarted,
+)
+
+_PLAN: dict[type[Event], Callable[[Plan, Any], Plan]] = {
+    PlanCommitted: lambda plan, _: replace(plan, status="committed"),
+    PlanUpdated: lambda plan, event: replace(plan, steps=event.steps),
+    PlanCompleted: lambda plan, event: replace(plan, status="done") if event.success else plan,
+}
+_STEP: dict[type[Event], Callable[[PlanStep, Any], PlanStep]] = {
+    StepStarted: lambda step, event: replace(step, status="in_progress", begun_by=event.owner),
+    StepBlocked: lambda step, event: replace(step, blocked=event.reason, decision=event.decision),
+    StepResumed: lambda step, _: replace(step, blocked="", decision=""),
+    StepReassigned: lambda step, event: replace(
+        step, owner=event.receiver, handed_by=event.sender, was_handed=True, begun_by=""
+    ),
+    StepAccepted: lambda step, _: replace(step, handed_by=""),
+    StepCompleted: lambda step, event: replace(
+        step,
+        status="done" if event.success else "skipped",
+        note=event.note or step.note,
+        begun_by="",
+        was_handed=False,
+    ),
+    StepReopened: lambda step, _: replace(step, status="in_progress"),
+}
 
 
 def carried_on(plan: Plan, event: Event) -> Plan:
     """The plan after an event; one that concerns another plan changes nothing."""
-    match event:
-        case PlanCommitted(plan=id) if id == plan.id:
-            return replace(plan, status="committed")
-        case PlanUpdated(plan=id, steps=steps) if id == plan.id:
-            return replace(plan, steps=steps)
-        case StepStarted(plan=id, step=step) if id == plan.id:
-            return _marked(plan, step, "in_progress")
-        case StepCompleted(plan=id, step=step, success=success) if id == plan.id:
-            return _marked(plan, step, "done" if success else "skipped")
-        case PlanCompleted(plan=id, success=True) if id == plan.id:
-            return replace(plan, status="done")
-        case _:
-            return plan
-
-
-def _marked(plan: Plan, step: str, status: StepStatus) -> Plan:
-    steps = tuple(replace(each, status=status) if each.id == step else each for each in plan.steps)
-    return replace(plan, steps=steps)
+    if getattr(event, "plan", "") != plan.id:
+        return plan
+    if change := _PLAN.get(type(event)):
+        return change(plan, event)
+    if mark := _STEP.get(type(event)):
+        steps = (mark(step, event) if step.id == getattr(event, "step", "") else step for step in plan.steps)
+        return replace(plan, steps=tuple(steps))
+    return plan

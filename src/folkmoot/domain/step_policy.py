@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Duration
+from folkmoot.domain.message import Access
 from folkmoot.domain.naming import wire_glob
 from folkmoot.domain.value import Value
 
@@ -27,10 +28,18 @@ class StepPolicy(Value, forbid_unknown_fields=True):
     """`auto`: a call that a tool itself would have asked about is made at once. `ask`: each call that does more than
     read asks."""
     budget: StepBudget = StepBudget()
+    acting: tuple[str, ...] | None = None
+    """Of those that do more than read, only what fits one of these: what the plan requested and somebody approved.
+    Absent: no such limit."""
 
-    def names(self, tool: str) -> bool:
-        """Whether a tool, by its name on the wire, is one of those."""
-        return self.tools is None or any(fnmatchcase(tool, wire_glob(each)) for each in self.tools)
+    def names(self, tool: str, access: Access = "read") -> bool:
+        """Whether a tool, by its name on the wire and the most that it does, may be used."""
+        requested = access == "read" or _fits(tool, self.acting)
+        return requested and _fits(tool, self.tools)
+
+
+def _fits(tool: str, patterns: tuple[str, ...] | None) -> bool:
+    return patterns is None or any(fnmatchcase(tool, wire_glob(each)) for each in patterns)
 
 
 class Spent(Value):

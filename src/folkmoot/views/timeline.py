@@ -52,7 +52,7 @@ LINES: Mapping[type[Event], str] = {
     TeamStarted: "{agent} gathers its team",
     TeamBroadcast: "{agent} broadcasts: {event.message}",
     TeamMemberExited: "{agent} leaves the team",
-    PlanRejected: "{agent} must plan again: {event.problems[0]}",
+    PlanRejected: "a plan is sent back: {event.problems[0]}",
     StepStarted: "{agent} begins with step {event.step}",
     ToolStarted: "{agent} calls {event.tool}",
     ToolFailed: "{agent} called {event.tool}: {event.text}",

@@ -1,0 +1,61 @@
+"""The plans of a project: `await moot.plans.change(id, author, steps.start, "s1")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec
+
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.keeping import Keeper
+from folkmoot.coordination.plans import life
+from folkmoot.coordination.plans.actor import Actor, acting
+from folkmoot.coordination.plans.life import Events
+from folkmoot.coordination.plans.record import PLAN
+from folkmoot.coordination.plans.wish import PlanWish, planned
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
+from folkmoot.ports import Clock, Journal
+
+P = ParamSpec("P")
+
+
+class Plans:
+    def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
+        self._kept = Keeper(PLAN, journal, clock)
+        self._graph = graph
+        self.get = self._kept.get
+        self.all = self._kept.all
+
+    async def draft(
+        self, author: Author, wish: PlanWish, *, chance: str = "", submitted: bool = False
+    ) -> Plan:
+        """A new plan; `chance` is for authors that make no call. `submitted`: it waits for a decision at once."""
+        plan = planned(wish, author.new_id(PLAN.prefix, chance), author.name, author.work_session)
+        events: Events = [PlanCreated(plan), *([PlanSubmitted(plan.id)] if submitted else [])]
+        return await self._kept.change(
+            plan.id, author, lambda there: () if there else events, plan.work_session
+        )
+
+    async def revise(self, id: str, author: Author, wish: PlanWish, *, submitted: bool = False) -> Plan:
+        """Another draft of a plan that nobody agreed to yet."""
+        before = await self.get(id)
+        wanted = planned(wish, id, before.author, before.work_session)
+        return await self.change(id, author, life.revise, wanted, submitted=submitted)
+
+    async def change(
+        self,
+        id: str,
+        author: Author,
+        decide: Callable[Concatenate[Plan, Actor, P], Events],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Plan:
+        """What `life` and `steps` decide, on the plan as it is when it is written. Raises `WrongUse` to refuse."""
+        actor, work_session = acting(author, self._graph), (await self.get(id)).work_session
+
+        def decided(plan: Plan | None) -> Events:
+            assert plan is not None, "a plan is never removed"
+            return decide(plan, actor, *args, **kwargs)
+
+        return await self._kept.change(id, author, decided, work_session)
