@@ -59,7 +59,7 @@ async def test_a_decision_goes_from_proposal_to_commit_and_says_so(moot):
     statuses = [(await moot.get(id)).status]
     for change in (
         moot.comment(id, agent("coder"), "it is embedded", ["artifact-1"]),
-        moot.vote(id, agent("coder"), "sqlite", "simple"),
+        moot.vote(id, agent("coder", 2), "sqlite", "simple"),
         moot.vote(id, agent("tester"), "sqlite"),
         moot.commit(id, agent("tester", 2), Choice(rationale="simple wins")),
     ):
@@ -229,7 +229,7 @@ async def test_when_the_window_is_over_without_a_result_the_lead_decides(moot):
     assert await moot.settle_overdue() == []
     await moot.clock.advance(0.1)
 
-    with pytest.raises(WrongUse, match="the time to vote .* is over; the lead decides"):
+    with pytest.raises(WrongUse, match=r"the time to vote .* is over; the lead decides"):
         await moot.vote(id, agent("tester"), "sqlite")
     (escalated,) = await moot.settle_overdue()
     made = await moot.commit(id, agent("boss"), Choice("postgres", "somebody must"))
