@@ -6,6 +6,7 @@ from functools import cached_property
 
 from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.coordination.plans.desk import Plans
+from folkmoot.coordination.decisions.desk import Decisions
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
 
@@ -23,3 +24,5 @@ class Moot:
         return TaskDesk(self._journal, self._clock, self.graph)
     def plans(self) -> Plans:
         return Plans(self._journal, self._clock, self.graph)
+    def decisions(self) -> Decisions:
+        return Decisions(self._journal, self._clock, self.graph)

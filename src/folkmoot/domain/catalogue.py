@@ -5,6 +5,7 @@ from __future__ import annotations
 from folkmoot.domain import (
     call_events,
     chat_events,
+    decision_events,
     events,
     evidence_events,
     fork_events,
@@ -21,6 +22,7 @@ _FILES = (
     events,
     call_events,
     chat_events,
+    decision_events,
     evidence_events,
     fork_events,
     gate_events,

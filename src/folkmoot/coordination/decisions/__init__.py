@@ -1,0 +1,1 @@
+"""Decisions: proposed, deliberated, voted on and committed."""

@@ -1,0 +1,71 @@
+"""What may be put to the vote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from folkmoot.coordination.author import RUNTIME
+from folkmoot.domain.decision import ABSTAIN, Decision, Proposal
+from folkmoot.domain.decision_events import DecisionProposed
+from folkmoot.domain.event import Event
+from folkmoot.errors import WrongUse
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
+
+
+def proposed(record: Decision | None, id: str, proposal: Proposal) -> Sequence[Event]:
+    if record is not None:
+        raise WrongUse(f"there is a decision {id!r} already")
+    _check(proposal)
+    return [DecisionProposed(id, proposal)]
+
+
+def _check(proposal: Proposal) -> None:
+    options = [option.id for option in proposal.options]
+    voters = [voter.name for voter in proposal.participants]
+    if not proposal.topic.strip():
+        raise WrongUse("a decision needs a topic: what is to be decided")
+    if len(options) < 2:
+        raise WrongUse("a decision needs at least two options")
+    if not voters:
+        raise WrongUse("a decision needs participants: name who may vote")
+    for kind, names in (("option", options), ("participant", voters)):
+        if twice := _twice(names):
+            raise WrongUse(f"the {kind} {twice!r} is named twice")
+    _check_names(proposal)
+    _check_rule(proposal)
+
+
+def _check_names(proposal: Proposal) -> None:
+    for option in (option.id for option in proposal.options):
+        if not _ID.fullmatch(option) or option == ABSTAIN:
+            raise WrongUse(
+                f"an option's id is at most 40 letters, digits, `.`, `_` and `-`, and not `{ABSTAIN}`;"
+                f" {option!r} is not; put what it means into its text"
+            )
+    for voter in proposal.participants:
+        if not voter.name.strip() or voter.name == RUNTIME:
+            raise WrongUse(f"{voter.name!r} cannot vote; name agents by their ids, and people")
+        if voter.weight < 1:
+            raise WrongUse(f"the weight of {voter.name!r} is a whole number from 1, not {voter.weight}")
+
+
+def _check_rule(proposal: Proposal) -> None:
+    rule, whole = proposal.rule, sum(voter.weight for voter in proposal.participants)
+    if rule.kind == "quorum":
+        if (rule.votes > 0) == (rule.percent > 0) or rule.percent > 100:
+            raise WrongUse("a quorum is a number of votes, or a part of all from 1% to 100%")
+        if rule.votes > whole:
+            raise WrongUse(f"a quorum of {rule.votes} is never reached: all participants weigh {whole}")
+    if not 0 <= proposal.window < float("inf"):
+        raise WrongUse(f"the window is a number of seconds from 0, not {proposal.window}")
+
+
+def _twice(names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
