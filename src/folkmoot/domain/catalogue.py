@@ -12,6 +12,7 @@ from folkmoot.domain import (
     inbox_events,
     plan_events,
     team_events,
+    work_session_events,
 )
 from folkmoot.domain.event import Event
 
@@ -25,6 +26,7 @@ _FILES = (
     inbox_events,
     plan_events,
     team_events,
+    work_session_events,
 )
 
 EVENTS: dict[str, type[Event]] = {
