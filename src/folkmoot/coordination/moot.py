@@ -7,6 +7,7 @@ from functools import cached_property
 from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
 
@@ -26,3 +27,5 @@ class Moot:
         return Plans(self._journal, self._clock, self.graph)
     def decisions(self) -> Decisions:
         return Decisions(self._journal, self._clock, self.graph)
+    def work_sessions(self) -> WorkSessions:
+        return WorkSessions(self._journal, self._clock, self.graph)

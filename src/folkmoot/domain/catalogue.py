@@ -15,6 +15,7 @@ from folkmoot.domain import (
     task_events,
     team_events,
     watch_events,
+    work_session_events,
 )
 from folkmoot.domain.event import Event
 
@@ -31,6 +32,7 @@ _FILES = (
     task_events,
     team_events,
     watch_events,
+    work_session_events,
 )
 
 EVENTS: dict[str, type[Event]] = {

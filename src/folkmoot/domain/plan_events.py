@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from folkmoot.domain.event import AgentRole, Event
 from folkmoot.domain.plan import Plan, PlanStep, Verdict
+from folkmoot.domain.plan import Plan, PlanStep
+from folkmoot.domain.work_session import SnapshotReason
 
 
 class PlanCreated(Event):
@@ -177,7 +179,7 @@ class StepReopened(Event):
 
 
 class SnapshotCreated(Event):
-    """What a part of a contract did and passed on, kept as an artifact."""
+    """How things stood, kept as an artifact: a milestone of a work session, or what a part of a contract passed on."""
 
     type = "snapshot.created"
     snapshot: str
@@ -186,3 +188,8 @@ class SnapshotCreated(Event):
     plan: str = ""
     artifact_ids: tuple[str, ...] = ()
     """What passed over with it."""
+    reason: SnapshotReason = ""
+    """Empty for a part of a contract."""
+    sequence: int = 0
+    """Within its work session, from 1."""
+    step: str = ""

@@ -1,0 +1,124 @@
+"""The desk for work sessions: opens them, and performs what is decided about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.coordination.author import RUNTIME, Author
+from folkmoot.coordination.keeping import Decide, Keeper
+from folkmoot.coordination.work_sessions import decide
+from folkmoot.coordination.work_sessions.fold import WORK_SESSION
+from folkmoot.coordination.work_sessions.forming import Seat, compose, refusal
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.errand import own_work_session
+from folkmoot.domain.plan_events import SnapshotCreated
+from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import Action, ArtifactKind, Policy, Roster, SnapshotReason, WorkSession
+from folkmoot.domain.work_session_events import (
+    WorkSessionArtifactAdded,
+    WorkSessionOpened,
+    WorkSessionRefused,
+)
+from folkmoot.errors import WrongUse
+from folkmoot.ports import Clock, Journal
+
+
+class Milestone(Value):
+    """What a snapshot is taken for."""
+
+    reason: SnapshotReason
+    plan: str = ""
+    step: str = ""
+    state: Mapping[str, Any] = {}
+    """Whatever else shall be kept with it; a different one is another snapshot."""
+
+
+class WorkSessions:
+    def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
+        self._journal = journal
+        self._graph = graph
+        self._keeper: Keeper[WorkSession] = Keeper(WORK_SESSION, journal, clock)
+
+    async def get(self, id: str) -> WorkSession:
+        """Raises `WrongUse` if there is none of this name, or if it began with a plain run and nobody said anything
+        about it yet."""
+        return await self._keeper.get(id)
+
+    async def find(self, id: str) -> WorkSession | None:
+        return (await self._keeper.all()).get(id)
+
+    async def all(self) -> dict[str, WorkSession]:
+        return await self._keeper.all()
+
+    async def open(
+        self,
+        opening: WorkSessionOpened,
+        author: Author = Author(),
+        *,
+        chance: str = "",
+        team: Roster | None = None,
+    ) -> WorkSession:
+        """`chance` is drawn by whoever makes no call."""
+        if not author.is_agent and not chance:
+            raise WrongUse("a work session that no call opens needs a `chance`, from which its id is made")
+        id = own_work_session(author.new_id("", chance))
+        return await self.change(id, decide.opened(opening, team), author)
+
+    async def change(self, id: str, decided: Decide[WorkSession], author: Author = Author()) -> WorkSession:
+        """`decided` is one of `work_sessions.decide`: `becoming("Planning")`, `paused()`, `completed("…")`, …"""
+        if not id.startswith(WORK_SESSION.prefix):
+            raise WrongUse(f"{id!r} is no id of a work session: they begin with {WORK_SESSION.prefix}")
+        return await self._keeper.change(id, author, decided, work_session=id)
+
+    async def form(
+        self, id: str, wanted: Sequence[Seat], author: Author = Author(), name: str = ""
+    ) -> WorkSession:
+        """Put a team together from the agents of the project. Raises `WrongUse` if nobody fits a seat."""
+        team = compose(wanted, self._graph.agents.values(), name)
+        return await self.change(id, decide.formed(replace(team, id=f"team_{id}")), author)
+
+    async def add_artifact(
+        self, id: str, kind: ArtifactKind, title: str, content: bytes, author: Author = Author()
+    ) -> WorkSession:
+        added = WorkSessionArtifactAdded(self._journal.keep(content), kind, title)
+        return await self.change(id, lambda record: (added,), author)
+
+    async def snapshot(self, id: str, milestone: Milestone) -> WorkSession:
+        """Keep how things stand, for good; the same milestone in the same state counts once."""
+        record = await self.get(id)
+        about = msgspec.to_builtins(milestone)
+        digest = sha256(msgspec.json.encode((id, about), order="deterministic")).hexdigest()[:20]
+        sequence = len(record.snapshots) + 1
+        kept = {
+            **{"snapshotId": f"snap_{digest}", "sequence": sequence, **about},
+            **{"workSessionId": id, "workSession": replace(record, snapshots=())},
+        }
+        taken = SnapshotCreated(
+            f"snap_{digest}",
+            self._journal.keep(msgspec.json.encode(kept)),
+            agent_role="",
+            plan=milestone.plan,
+            reason=milestone.reason,
+            sequence=sequence,
+            step=milestone.step,
+        )
+        return await self.change(id, decide.taken(taken), Author(RUNTIME))
+
+    async def require(self, id: str, agent: str, action: Action, author: Author = Author(RUNTIME)) -> None:
+        """Raises `WrongUse` if the team of this work session does not let an agent do this; that is recorded."""
+        record = await self.find(id)
+        if record and (why := refusal(record, agent, action)):
+            refused = WorkSessionRefused(agent, action, why)
+            await self.change(id, lambda _: (refused,), author)
+            raise WrongUse(why)
+
+    async def policy(self, id: str, agent: str) -> Policy:
+        """What its team lets an agent do in a work session."""
+        record = await self.find(id)
+        member = record.team.member(agent) if record and record.team else None
+        return member.policy if member else Policy()
