@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from folkmoot.coordination.task.desk import TaskDesk
-from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.plans.desk import Plans
+from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
@@ -17,15 +17,21 @@ class Moot:
 
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
         self.graph = graph
-        self._journal = journal
-        self._clock = clock
+        self.journal = journal
+        self.clock = clock
 
     @cached_property
     def tasks(self) -> TaskDesk:
-        return TaskDesk(self._journal, self._clock, self.graph)
+        return TaskDesk(self.journal, self.clock, self.graph)
+
+    @cached_property
     def plans(self) -> Plans:
-        return Plans(self._journal, self._clock, self.graph)
+        return Plans(self.journal, self.clock, self.graph)
+
+    @cached_property
     def decisions(self) -> Decisions:
-        return Decisions(self._journal, self._clock, self.graph)
+        return Decisions(self.journal, self.clock, self.graph)
+
+    @cached_property
     def work_sessions(self) -> WorkSessions:
-        return WorkSessions(self._journal, self._clock, self.graph)
+        return WorkSessions(self.journal, self.clock, self.graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from folkmoot.domain import (
     call_events,
     chat_events,
+    collaboration_events,
     decision_events,
     events,
     evidence_events,
@@ -23,6 +24,7 @@ _FILES = (
     events,
     call_events,
     chat_events,
+    collaboration_events,
     decision_events,
     evidence_events,
     fork_events,

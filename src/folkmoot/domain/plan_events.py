@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from folkmoot.domain.event import AgentRole, Event
 from folkmoot.domain.plan import Plan, PlanStep, Verdict
-from folkmoot.domain.plan import Plan, PlanStep
 from folkmoot.domain.work_session import SnapshotReason
 
 

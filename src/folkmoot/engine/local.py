@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
@@ -59,7 +60,7 @@ class LocalEngine:
         audience: Audience = Audience(),
     ) -> Result:
         while True:
-            identity = self._identify(self._clock)
+            identity = self._named(asked)
             log = self._fresh_log(identity, asked, self._holding.beginning)
             run = self._maker.run(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
@@ -67,7 +68,12 @@ class LocalEngine:
             try:
                 return await self._activate(activation, 1, go_on)
             except Conflict:
-                continue  # the name was taken
+                if asked.errand.run:  # it was begun before
+                    return await go_on()
+
+    def _named(self, asked: Asked) -> Identity:
+        identity = self._identify(self._clock)
+        return replace(identity, run=asked.errand.run) if asked.errand.run else identity
 
     def _fresh_log(self, identity: Identity, asked: Asked, expected: NewRun) -> RunLog:
         together = asked.work_session(identity.run)

@@ -1,0 +1,208 @@
+"""Carries a collaboration on: finds out what comes next, does it, and looks again, until it has ended or waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from folkmoot.coordination.author import RUNTIME, Author
+from folkmoot.coordination.collaboration import moves
+from folkmoot.coordination.collaboration.executing import REASSIGN, RETRY, SKIP, SUGGESTED
+from folkmoot.coordination.collaboration.moves import Ask, Move, Wait
+from folkmoot.coordination.collaboration.next import next_moves
+from folkmoot.coordination.collaboration.scene import Scene, askings_of, chance_of
+from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.plans import life, steps
+from folkmoot.coordination.plans.actor import Actor
+from folkmoot.coordination.plans.life import Events
+from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.work_sessions import decide
+from folkmoot.coordination.work_sessions.desk import Milestone
+from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
+from folkmoot.domain.decision import About, Option, Proposal, Voter
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.value import Value
+from folkmoot.errors import FolkmootError
+from folkmoot.ports import Query
+from folkmoot.views.result import Result
+
+Start = Callable[[str, str, Errand], Awaitable[Result]]
+"""Run an agent with a request; a run whose name exists is gone on with."""
+_RUNTIME = Author(RUNTIME)
+
+
+class Stopped(Value):
+    """Why a collaboration does not go on by itself; empty: it has ended."""
+
+    why: tuple[str, ...] = ()
+
+
+class Collaboration:
+    def __init__(self, moot: Moot, id: str, start: Start, told: Callable[[Move], None]) -> None:
+        """`told` hears of each move before it is made."""
+        self._moot = moot
+        self._id = id
+        self._start = start
+        self._told = told
+
+    async def carry_on(self) -> Stopped:
+        while True:
+            scene = await self.scene()
+            coming = next_moves(scene)
+            waits = tuple(move.why for move in coming if isinstance(move, Wait))
+            if waits or not coming:
+                return Stopped(waits)
+            for move in coming:
+                self._told(move)
+            parked = await asyncio.gather(*(self._perform(scene, move) for move in coming))
+            if why := tuple(each for each in parked if each):
+                return Stopped(why)
+
+    async def scene(self) -> Scene:
+        moot, id = self._moot, self._id
+        events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
+        plans = [plan for plan in (await moot.plans.all()).values() if plan.work_session == id]
+        tasks = await moot.tasks.all()
+        return Scene(
+            work=await moot.work_sessions.get(id),
+            now=moot.clock.now(),
+            askings=askings_of(events),
+            plan=plans[-1] if plans else None,
+            tasks={name: task for name, task in tasks.items() if task.work_session_id == id},
+            decisions=tuple(each for each in await moot.decisions.all() if each.work_session == id),
+        )
+
+    async def _perform(self, scene: Scene, move: Move) -> str:
+        """Why it does not go on; empty if it does."""
+        if isinstance(move, Ask):
+            return await self._ask(scene, move)
+        await (self._on_session(move) or self._on_plan(scene, move) or self._on_records(scene, move))
+        return ""
+
+    async def _ask(self, scene: Scene, ask: Ask) -> str:
+        asking = scene.askings.get(ask.purpose)
+        run = asking.run if asking else _RUNTIME.new_id("", f"{self._id}/{ask.purpose}")
+        if asking is None:
+            asked = WorkSessionAsked(ask.purpose, ask.agent, run)
+            await self._moot.work_sessions.change(self._id, lambda _: [asked], _RUNTIME)
+        errand = replace(ask.errand, work_session=self._id, blocks=ask.blocks, run=run)
+        try:
+            result = await self._start(ask.agent, scene.work.goal, errand)
+        except FolkmootError as error:  # nothing has begun: an agent that cannot run at all
+            return await self._answer(ask.purpose, run, success=False, text=str(error))
+        if result.status == "waiting":
+            return f"{ask.agent} ({ask.purpose}) waits for a person: folkmoot inbox list"
+        report = result.final_report.content if result.final_report else ""
+        return await self._answer(ask.purpose, run, success=result.success, text=report or result.error or "")
+
+    async def _answer(self, purpose: str, run: str, *, success: bool, text: str) -> str:
+        answered = WorkSessionAnswered(purpose, run, success, text)
+        await self._moot.work_sessions.change(self._id, lambda _: [answered], _RUNTIME)
+        return ""
+
+    def _on_session(self, move: Move) -> Awaitable[object] | None:
+        sessions, id = self._moot.work_sessions, self._id
+        match move:
+            case moves.Become(state=state, reason=reason):
+                return sessions.change(id, decide.becoming(state, reason), _RUNTIME)
+            case moves.Snapshot(reason=reason, step=step, attempt=attempt):
+                return sessions.snapshot(id, Milestone(reason, step=step, state={"attempt": attempt}))
+            case moves.Complete(summary=summary):
+                return self._complete(summary)
+        return None
+
+    def _on_plan(self, scene: Scene, move: Move) -> Awaitable[object] | None:
+        if scene.plan is None or not (deed := _DEEDS.get(type(move))):
+            return None
+        purpose = getattr(move, "purpose", "")
+        by = replace(_member(scene, purpose), span=_place(move)) if purpose else _RUNTIME
+        return self._moot.plans.change(scene.plan.id, by, deed(move))
+
+    async def _on_records(self, scene: Scene, move: Move) -> None:
+        moot, plan = self._moot, scene.plan
+        assert plan is not None
+        match move:
+            case moves.OpenTask(step=step, attempt=attempt):
+                owned = steps.step_of(plan, step)
+                desk = moot.tasks.of(owned.owner, replace(_RUNTIME, work_session=self._id))
+                new = NewTask(owned.description, context=f"Done when: {owned.acceptance}")
+                await desk.start(new, chance_of(plan, owned, attempt))
+            case moves.EndTask(task=task, summary=summary, reason=reason):
+                desk = moot.tasks.of(scene.tasks[task].agent_id, _RUNTIME)
+                await (desk.cancel(task, reason) if reason else desk.complete(task, summary, force=True))
+            case moves.Propose() as wanted:
+                await moot.decisions.propose(
+                    replace(_RUNTIME, work_session=self._id),
+                    _proposal(scene, plan, wanted),
+                    chance_of(plan, steps.step_of(plan, wanted.step), wanted.attempt),
+                )
+            case moves.Abstain(decision=decision, voter=voter, reason=reason):
+                await moot.decisions.abstain_for(decision, voter, reason)
+            case moves.SettleDecision(decision=decision):
+                await moot.decisions.settle(decision)
+
+    async def _complete(self, summary: str) -> None:
+        sessions = self._moot.work_sessions
+        taken = [each.id for each in await self._moot.decisions.all() if each.work_session == self._id]
+        await sessions.snapshot(self._id, Milestone("final"))
+        await sessions.change(self._id, decide.completed(summary, tuple(taken)), _RUNTIME)
+
+
+_DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, Actor], Events]]] = {
+    moves.CommitPlan: lambda _: life.commit,
+    moves.ReviewPlan: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
+    moves.StartStep: lambda move: partial(steps.start, id=move.step),
+    moves.AcceptStep: lambda move: partial(steps.accept, id=move.step),
+    moves.BlockStep: lambda move: partial(
+        steps.block, id=move.step, reason=move.reason, decision=move.decision
+    ),
+    moves.ResumeStep: lambda move: partial(steps.resume, id=move.step, reason=move.reason),
+    moves.ReassignStep: lambda move: partial(steps.reassign, id=move.step, to=move.to, reason=move.reason),
+    moves.CompleteStep: lambda move: partial(
+        steps.complete, id=move.step, note=move.note, skipped=move.skipped
+    ),
+    moves.ReviewStep: lambda move: partial(steps.review, id=move.step, verdict=move.verdict, text=move.text),
+}
+"""What a move does to the plan."""
+
+
+def _place(move: Any) -> str:
+    """Where a member said what a move records: one run may say something about several steps."""
+    return f"{move.purpose}/{getattr(move, 'step', '')}".rstrip("/")
+
+
+def _member(scene: Scene, purpose: str) -> Author:
+    """A member that has said something in its run."""
+    asking = scene.askings[purpose]
+    return Author(asking.agent, asking.run, purpose, scene.work.id)
+
+
+def _proposal(scene: Scene, plan: Plan, wanted: moves.Propose) -> Proposal:
+    step = steps.step_of(plan, wanted.step)
+    others = [each for each in scene.who_may("execute") if each not in (step.owner, scene.lead)]
+    options = (
+        *([Option(SUGGESTED, wanted.suggestion)] if wanted.suggestion else ()),
+        Option(RETRY, f"{step.owner} tries again"),
+        *(Option(f"{REASSIGN}{each}"[:40], f"{each} takes the step over") for each in others),
+        Option(SKIP, "the step is left out"),
+    )
+    return Proposal(
+        topic=f"{step.id} ({step.description}) is blocked: {wanted.reason}",
+        options=options,
+        participants=tuple(map(Voter, _voters(scene))),
+        evidence=(step.owner,),
+        lead=scene.lead,
+        about=About(plan.id, step.id),
+        work_session=scene.work.id,
+    )
+
+
+def _voters(scene: Scene) -> Sequence[str]:
+    """All but the lead, who decides where they do not; with fewer than two of them the lead votes too."""
+    voters = [each for each in scene.who_may("vote") if each != scene.lead]
+    return voters if len(voters) > 1 else [*voters, scene.lead]
