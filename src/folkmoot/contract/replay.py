@@ -100,14 +100,15 @@ class Replay:
         return ""
 
     def _compare(self, state: State, event: SessionCompleted | SessionFailed) -> str:
-        self._digest.update(msgspec.json.encode(astuple(state)[1:], order="deterministic"))
+        known = msgspec.to_builtins(astuple(state)[1:], str_keys=True, order="deterministic")
+        self._digest.update(msgspec.json.encode(known))
         if state.turn == 0 and state.brief.session in self._in_parts:
             return ""  # its parts were compared, each for itself
         step = decide(state, Allowance(), evidence=self._evidence.results)
         if not isinstance(step, Finish):
             # It may fail for what the journal does not know; but only through an exit it completes.
-            known = event.outcome.exit in {spec.name for spec in state.brief.exits}
-            lacking = known and isinstance(event, SessionCompleted)
+            through = event.outcome.exit in {spec.name for spec in state.brief.exits}
+            lacking = through and isinstance(event, SessionCompleted)
             return "it completed, and nothing that is recorded before completes it" if lacking else ""
         self.followed += 1
         if step.outcome.failed != event.outcome.failed:

@@ -9,8 +9,11 @@ from msgspec import Meta
 
 from folkmoot.domain.budget import Duration
 from folkmoot.domain.message import Access
-from folkmoot.domain.naming import wire_glob
+from folkmoot.domain.naming import COORDINATION, MESSAGES, QUESTIONS, wire_glob
 from folkmoot.domain.value import Value
+
+_ALWAYS = {*QUESTIONS, *COORDINATION} - {*MESSAGES}
+"""With these an agent says how its step goes; without them nobody would learn of it."""
 
 
 class StepBudget(Value, forbid_unknown_fields=True):
@@ -35,7 +38,7 @@ class StepPolicy(Value, forbid_unknown_fields=True):
     def names(self, tool: str, access: Access = "read") -> bool:
         """Whether a tool, by its name on the wire and the most that it does, may be used."""
         requested = access == "read" or _fits(tool, self.acting)
-        return requested and _fits(tool, self.tools)
+        return tool in _ALWAYS or (requested and _fits(tool, self.tools))
 
 
 def _fits(tool: str, patterns: tuple[str, ...] | None) -> bool:

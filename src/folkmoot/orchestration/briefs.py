@@ -7,6 +7,8 @@ from msgspec.structs import replace
 from folkmoot.domain.event import PARTS, AgentRole
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.gate import Approver, Policy
+from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.policy import policy_for
@@ -25,7 +27,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         agent=inv.agent,
         exits=kit.exits,
         tools=kit.tools,
-        offered=kit.offered,
+        offered=_offered(kit, run.step.policy),
         schema_tokens=kit.schema_tokens,
         run=run.id,
         session=inv.session,
@@ -41,15 +43,23 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
     )
 
 
+def _offered(kit: Kit, step: StepPolicy) -> tuple[ToolSpec, ...]:
+    if step.tools is None and step.acting is None:
+        return kit.offered
+    return (*(spec for spec in kit.tools if step.names(spec.name, spec.access)), *kit.exits)
+
+
 def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
     """Made once for all sessions of a run with the same kit, of which most runs have many."""
     own, taint, above = run.kit(inv), inv.taint, _above(run, inv)
     if kit is not own:
         known = replace(kit, agents=own.agents)  # a part of an agent's work has a kit without them
-        return policy_for(run.graph, inv.agent, known, taint=taint, above=above)
+        return policy_for(run.graph, inv.agent, known, taint=taint, above=above, step=run.step.policy)
     key = (id(own), taint, above)  # a kit lives as long as its project
     if key not in run.policies:
-        run.policies[key] = policy_for(run.graph, inv.agent, own, taint=taint, above=above)
+        run.policies[key] = policy_for(
+            run.graph, inv.agent, own, taint=taint, above=above, step=run.step.policy
+        )
     return run.policies[key]
 
 

@@ -29,6 +29,7 @@ from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
+from folkmoot.orchestration.step_account import StepAccount
 from folkmoot.ports import Clock, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
@@ -61,6 +62,8 @@ class Run:
     chats: Chats = field(default_factory=Chats)
     evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
     secrets: Secrets = NO_SECRETS
+    step: StepAccount = field(default_factory=StepAccount)
+    """Of a plan, if the run carries one out."""
     policies: dict[tuple[int, str, Approver], Policy] = field(default_factory=dict)
     """What the gate goes by, by kit, taint and who is above."""
     under_way: dict[str, Session] = field(default_factory=dict)

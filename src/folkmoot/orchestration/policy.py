@@ -11,6 +11,7 @@ from folkmoot.domain.message import ToolCall
 from folkmoot.domain.naming import QUESTIONS, wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.rules import Caller
+from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.outside import ASKING_AGENTS, outside
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
@@ -19,8 +20,17 @@ from folkmoot.orchestration.references import ARTIFACT_READ
 _OWN = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
 
 
-def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", above: Approver = "human") -> Policy:
-    """`taint` is whose text the session begins with; `above` is the agent that could be asked for a word, if any."""
+def policy_for(
+    graph: Graph,
+    agent: Agent,
+    kit: Kit,
+    *,
+    taint: str = "",
+    above: Approver = "human",
+    step: StepPolicy = StepPolicy(),
+) -> Policy:
+    """`taint` is whose text the session begins with; `above` is the agent that could be asked for a word, if any;
+    `step` is what the step of a plan may do that the run carries out."""
     settings = graph.settings
     return Policy(
         caller=_caller(graph, agent),
@@ -31,6 +41,7 @@ def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", above: 
         own=_OWN | {*kit.agents},
         outside=None if settings.gate.taint == "off" else outside(graph, kit),
         taint=taint,
+        step=step,
     )
 
 

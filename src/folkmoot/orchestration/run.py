@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.approver import decided
 from folkmoot.orchestration.briefs import brief_for, opening
@@ -37,6 +38,9 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
     """The whole run; a failure names the stage it happened in."""
     agent = run.graph.agents[started.agent]
     run.open_budget(ROOT, run.graph.settings.budget, "the run")
+    if started.errand.policy != StepPolicy():
+        run.step.open(started.errand.policy, run.log, run.clock)
+        run.open_budget(ROOT, run.step.budget, f"step {started.errand.step}")
     reach = Reach(strict=is_strict(run.graph, agent))
     inv = Invocation(
         agent=agent,
@@ -124,7 +128,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
 def _around(run: Run, inv: Invocation) -> Around:
     most = run.graph.settings.limits.tool_calls_per_minute
     room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else Room()
-    return Around(granted=run.inbox.grants.granted, pace=room)
+    return Around(run.inbox.grants.granted, room, run.step.spent())
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

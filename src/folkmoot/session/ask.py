@@ -72,7 +72,12 @@ def _tools(state: State, extra: tuple[ToolSpec, ...], *, final: bool) -> tuple[T
     if final:
         return brief.leaving(final)
     if extra or state.gated:
-        tools = (spec for spec in (*brief.tools, *extra) if spec.name not in state.gated)
+        may = brief.policy.step.names
+        tools = (
+            spec
+            for spec in (*brief.tools, *extra)
+            if spec.name not in state.gated and may(spec.name, spec.access)
+        )
         return (*tools, *brief.exits)
     return brief.offered
 

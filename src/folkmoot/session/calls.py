@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from folkmoot.domain.budget import Room
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.draw import draw
+from folkmoot.domain.escalation import written_paths
 from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
@@ -17,6 +20,7 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.step_policy import Spent
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal
 from folkmoot.session.gate import gated, judge
@@ -36,6 +40,8 @@ class Sorted:
     reasons: dict[int, str] = field(default_factory=dict)
     """Why a call is made, by position."""
     leaving: list[tuple[int, ToolCall]] = field(default_factory=list)
+    files: frozenset[str] = frozenset()
+    """What these calls will change, where that is limited."""
 
 
 class Around(Value):
@@ -45,6 +51,8 @@ class Around(Value):
     """Calls that somebody allowed for the whole run, by hash."""
     pace: Room = Room()
     """How many more calls its agent may make now."""
+    spent: Spent = Spent()
+    """By the step of a plan that the run carries out."""
 
 
 NOTHING = Around()
@@ -146,11 +154,14 @@ def _sort(state: State, found: Sorted, around: Around, wanted: tuple[int, ToolCa
         match judge(state.brief.policy, _standing(state, found, around), call, spec):
             case Refuse() as refused:
                 found.refusals.append((position, call, _refusal(refused)))
+                return
             case Ask() as ask:
                 found.unasked.append((position, call, ask))
             case Allow(reason):
                 found.calls.append(wanted)
                 found.reasons[position] = reason
+    if spec.access == "write" and state.brief.policy.step.budget.files_changed is not None:
+        found.files |= written_paths(call.arguments)
 
 
 def _standing(state: State, found: Sorted, around: Around) -> Standing:
@@ -158,7 +169,10 @@ def _standing(state: State, found: Sorted, around: Around) -> Standing:
     pace = around.pace
     if pace.limit:
         pace = Room(pace.left - len(found.reasons) - len(found.unasked), pace.limit)
-    return Standing(gated=state.gated, taint=state.taint, granted=around.granted, pace=pace)
+    spent = around.spent
+    if found.files:
+        spent = replace(spent, files=spent.files | found.files)
+    return Standing(gated=state.gated, taint=state.taint, granted=around.granted, pace=pace, spent=spent)
 
 
 def _refusal(refused: Refuse) -> Refusal:

@@ -13,7 +13,7 @@ from folkmoot.session.claims import judge_claims, refused_for_claims
 from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_report, judge_route
 from folkmoot.session.state import State
-from folkmoot.session.steps import Call, Consult, Finish, Refuse, Step
+from folkmoot.session.steps import Call, Consult, Exceed, Finish, Refuse, Step
 
 NO_EVIDENCE: Evidence = {}
 _RANKS = (ROUTE, FINAL_REPORT, BROADCAST)
@@ -40,14 +40,16 @@ def _next(
 ) -> Step:
     if state.outcome:
         return Finish(state.outcome)
+    if state.exceeded:
+        return Finish(failure(state, "BUDGET_EXCEEDED", f"budget exceeded: {state.exceeded}"))
     if state.calls:
         return _handle_calls(state, evidence, around)
+    if state.overspent:
+        return Exceed(state.overspent)
     if state.broadcast:
         return Finish(outcome(state, exit=BROADCAST, broadcast=state.broadcast))
     if state.report:
         return Finish(outcome(state, report=state.report))
-    if state.exceeded:
-        return Finish(failure(state, "BUDGET_EXCEEDED", f"budget exceeded: {state.exceeded}"))
     if state.last:
         return Finish(no_report(state))
     if state.asking:
@@ -64,6 +66,8 @@ def _handle_calls(state: State, evidence: Evidence, around: Around) -> Step:
         return Consult(tuple(found.unasked), tuple(found.doubts))
     if found.calls:
         return Call(tuple(found.calls), found.reasons)
+    if state.overspent:
+        return Exceed(state.overspent)
     return _leave(state, found.leaving, evidence)
 
 

@@ -44,9 +44,13 @@ def gated(call: ToolCall) -> Refuse:
 
 
 def _step(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
-    if policy.step.names(call.tool):
+    step = policy.step
+    if step.names(call.tool, spec.access):
         return None
-    allowed = ", ".join(policy.step.tools or ()) or "none"
+    if step.names(call.tool):
+        requested = ", ".join(step.acting or ()) or "reading ones only"
+        return Refuse("policy", f"the plan was not granted {call.tool}; what it was granted: {requested}")
+    allowed = ", ".join(step.tools or ()) or "none"
     return Refuse("policy", f"this step of the plan may not use {call.tool}; its tools: {allowed}")
 
 

@@ -125,6 +125,8 @@ class State(Value):
     broke_schema: bool = False
     exceeded: str = ""
     """The limit that stopped this session."""
+    overspent: str = ""
+    """The limit that a call of it would have broken."""
     gated: frozenset[str] = frozenset()
     """Tools that somebody took from this session."""
     heard: str = ""
@@ -247,6 +249,8 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
     heard = state.heard or _whose(state, event)
     state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke, heard=heard)
+    if isinstance(event, ToolFailed) and event.code == "budget":
+        state = replace(state, overspent=event.text.removeprefix("(tool failed: ").removesuffix(")"))
     return state if len(results) < len(state.calls) else _all_answered(state, results)
 
 

@@ -11,7 +11,7 @@ from folkmoot.domain.step_policy import StepPolicy
 
 
 def errand_for(plan: Plan, step: str = "") -> Errand:
-    """`Folkmoot.run(step.owner, text, errand=errand_for(plan, "s1"))`; without a step, for work under the plan at large.
+    """`Folkmoot.run(owner, text, errand=errand_for(plan, "s1"))`; without a step, for work under the plan at large.
 
     Nobody writes, runs or sends anything before the plan is approved, and then only with the tools that it requests.
     """
