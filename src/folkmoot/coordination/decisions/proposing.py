@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterable, Sequence
 
 from folkmoot.coordination.author import RUNTIME
-from folkmoot.domain.decision import ABSTAIN, Decision, Proposal
+from folkmoot.domain.decision import ABSTAIN, Decision, Proposal, Rule, rule_of
 from folkmoot.domain.decision_events import DecisionProposed
 from folkmoot.domain.event import Event
 from folkmoot.errors import WrongUse
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
+
+
+def read_rule(written: str) -> Rule:
+    """Raises `WrongUse` if it is none."""
+    if rule := rule_of(written):
+        return rule
+    raise WrongUse(f"a rule is majority, unanimous, quorum:2 or quorum:50%, not {written!r}")
 
 
 def proposed(record: Decision | None, id: str, proposal: Proposal) -> Sequence[Event]:
