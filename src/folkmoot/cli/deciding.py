@@ -17,7 +17,7 @@ from folkmoot.cli.call import Call
 from folkmoot.cli.output import Cell
 from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.shown import in_one_line, shown
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.desk import Decisions
 from folkmoot.domain.agent import Graph
@@ -64,7 +64,7 @@ async def changed(call: Call, name: str, by: str, change: Change) -> Decision:
     try:
         decisions = Decisions(journal, SystemClock(), graph)
         id = (await named(decisions, name)).id if name else ""
-        return await change(decisions, id, Author(storable(by)))
+        return await change(decisions, id, _person(by))
     finally:
         await journal.close()
 
@@ -128,6 +128,12 @@ def read_risk(written: str) -> Risk:
     if written not in _RISKS:
         raise WrongUse(f"--risk is {', '.join(_RISKS)}, not {written!r}")
     return _RISKS[_RISKS.index(written)]
+
+
+def _person(name: str) -> Author:
+    if name in ("", RUNTIME):
+        raise WrongUse(f"--as takes the name of a person, not {name!r}")
+    return Author(storable(name))
 
 
 def _voter(written: str) -> Voter:

@@ -9,6 +9,7 @@ from folkmoot.coordination.author import RUNTIME
 from folkmoot.domain.decision import ABSTAIN, Decision, Proposal, Rule, rule_of
 from folkmoot.domain.decision_events import DecisionProposed
 from folkmoot.domain.event import Event
+from folkmoot.domain.text import one_line
 from folkmoot.errors import WrongUse
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
@@ -52,7 +53,7 @@ def _check_names(proposal: Proposal) -> None:
                 f" {option!r} is not; put what it means into its text"
             )
     for voter in proposal.participants:
-        if not voter.name.strip() or voter.name == RUNTIME:
+        if voter.name in ("", RUNTIME) or one_line(voter.name) != voter.name:
             raise WrongUse(f"{voter.name!r} cannot vote; name agents by their ids, and people")
         if voter.weight < 1:
             raise WrongUse(f"the weight of {voter.name!r} is a whole number from 1, not {voter.weight}")
