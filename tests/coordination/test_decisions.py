@@ -321,6 +321,7 @@ async def test_votes_at_once_by_several_writers_are_all_kept(moot):
         ({"participants": ()}, "name who may vote"),
         ({"participants": (Voter("a"), Voter("a"))}, "the participant 'a' is named twice"),
         ({"participants": (Voter("folkmoot"),)}, "'folkmoot' cannot vote"),
+        ({"participants": (Voter("a\nbob: yes"),)}, "cannot vote"),
         ({"participants": (Voter("a", 0),)}, "a whole number from 1, not 0"),
         ({"rule": Rule("quorum", votes=4)}, "a quorum of 4 is never reached: all participants weigh 3"),
         ({"rule": Rule("quorum")}, "from 1% to 100%"),

@@ -15,6 +15,7 @@ from folkmoot.cli import (
     agents,
     check,
     config,
+    decisions,
     doctor,
     events,
     explain,
@@ -67,6 +68,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
+app.add_typer(decisions.app, name="decisions")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

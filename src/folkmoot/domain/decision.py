@@ -21,13 +21,13 @@ Failing = Literal["tie", "no_result", "window_over"]
 _RULE = re.compile(r"majority|unanimous|quorum:(?P<votes>[1-9][0-9]{0,8})(?P<percent>%?)", re.ASCII)
 
 
-class Option(Value, forbid_unknown_fields=True):
+class Option(Value, omit_defaults=False, forbid_unknown_fields=True):
     id: str
     """By which it is voted for."""
     text: str = ""
 
 
-class Voter(Value, forbid_unknown_fields=True):
+class Voter(Value, omit_defaults=False, forbid_unknown_fields=True):
     name: str
     """The id of an agent, or the name of a person."""
     weight: int = 1
@@ -60,7 +60,7 @@ def rule_of(written: str) -> Rule | None:
     return Rule("quorum", percent=number) if found["percent"] else Rule("quorum", votes=number)
 
 
-class About(Value):
+class About(Value, omit_defaults=False):
     """What cannot go on before the decision."""
 
     plan: str = ""
@@ -85,14 +85,14 @@ class Proposal(Value):
     work_session: str = ""
 
 
-class Comment(Value):
+class Comment(Value, omit_defaults=False):
     by: str
     text: str
     at: str
     references: tuple[str, ...] = ()
 
 
-class Vote(Value):
+class Vote(Value, omit_defaults=False):
     voter: str
     option: str
     """Or `ABSTAIN`."""

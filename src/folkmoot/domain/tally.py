@@ -8,7 +8,7 @@ from folkmoot.domain.decision import ABSTAIN, Proposal, Rule, Vote
 from folkmoot.domain.value import Value
 
 
-class Tally(Value):
+class Tally(Value, omit_defaults=False):
     counts: dict[str, int]
     """What is for each option, by weight."""
     abstained: tuple[str, ...] = ()

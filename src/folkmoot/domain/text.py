@@ -12,6 +12,11 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def one_line(text: str) -> str:
+    """White space collapsed: what others wrote stays in its place in a document, and begins no section of its own."""
+    return " ".join(text.split())
+
+
 def estimated_tokens(text: str) -> int:
     """An upper guess, before the provider counts: three bytes of UTF-8 a token."""
     return len(text.encode("utf-8", "replace")) // 3 + 1

@@ -6,6 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from folkmoot.domain.call_events import CacheHit, ResultSummarized
 from folkmoot.domain.chat_events import ClarificationRefused, ParentRefused, SessionDestroyed
+from folkmoot.domain.decision_events import (
+    DecisionCommitted,
+    DecisionDeliberated,
+    DecisionEscalated,
+    DecisionProposed,
+    DecisionVoted,
+)
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -67,6 +74,11 @@ LINES: Mapping[type[Event], str] = {
     ApprovalExpired: "{agent} may not make the call: {event.id}: {event.reason}",
     QuestionAsked: "{agent} waits for an answer: {event.id}: {event.question}",
     QuestionAnswered: "{agent} is answered: {event.text}",
+    DecisionProposed: "{agent} puts to the vote: {event.proposal.topic}",
+    DecisionDeliberated: "{agent} says to it: {event.text}",
+    DecisionVoted: "{event.voter} votes {event.option}",
+    DecisionEscalated: "the votes do not decide ({event.reason}): the lead must, or a person",
+    DecisionCommitted: "decided: {event.summary}",
     LlmFailed: "{agent} got no answer from {event.model}: {event.error}",
     CacheHit: "{agent} reads an earlier result again, of {event.session}",
     ResultSummarized: "{agent} is summarised: {event.summary_length} of {event.length} characters",

@@ -83,8 +83,8 @@ def _failing(decision: Decision, count: Tally, now: str) -> Failing | None:
 
 def _by_vote(decision: Decision, author: Author, choice: Choice, count: Tally, *, may_commit: bool) -> Event:
     """The count says it all, so whoever takes part may state it."""
-    concerned = {decision.proposed_by, RUNTIME, *(voter.name for voter in decision.participants)}
-    if not may_commit and author.name not in concerned:
+    concerned = {decision.proposed_by, *(voter.name for voter in decision.participants)}
+    if author.is_agent and not may_commit and author.name not in concerned:
         raise WrongUse(
             f"{author.name!r} takes no part in {decision.id}; its participants or the lead commit it"
         )

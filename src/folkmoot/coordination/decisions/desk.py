@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from folkmoot.coordination.author import RUNTIME, Author
+from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.committing import Choice, committed, due, overdue
 from folkmoot.coordination.decisions.proposing import proposed
 from folkmoot.coordination.decisions.record import DECISION
@@ -32,6 +33,10 @@ class Decisions:
     async def all(self) -> list[Decision]:
         """The oldest first."""
         return list((await self._keeper.all()).values())
+
+    def brief(self, decision: Decision) -> str:
+        """In words, as it stands now."""
+        return brief(decision, self._clock.now())
 
     async def propose(self, author: Author, proposal: Proposal, chance: str) -> Decision:
         """`chance` names a decision that no call of an agent proposes."""

@@ -6,12 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 
 from folkmoot.coordination.author import RUNTIME
-from folkmoot.domain.decision import ABSTAIN, Decision, Proposal
+from folkmoot.domain.decision import ABSTAIN, Decision, Proposal, Rule, rule_of
 from folkmoot.domain.decision_events import DecisionProposed
 from folkmoot.domain.event import Event
+from folkmoot.domain.text import one_line
 from folkmoot.errors import WrongUse
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
+
+
+def read_rule(written: str) -> Rule:
+    """Raises `WrongUse` if it is none."""
+    if rule := rule_of(written):
+        return rule
+    raise WrongUse(f"a rule is majority, unanimous, quorum:2 or quorum:50%, not {written!r}")
 
 
 def proposed(record: Decision | None, id: str, proposal: Proposal) -> Sequence[Event]:
@@ -45,7 +53,7 @@ def _check_names(proposal: Proposal) -> None:
                 f" {option!r} is not; put what it means into its text"
             )
     for voter in proposal.participants:
-        if not voter.name.strip() or voter.name == RUNTIME:
+        if voter.name in ("", RUNTIME) or one_line(voter.name) != voter.name:
             raise WrongUse(f"{voter.name!r} cannot vote; name agents by their ids, and people")
         if voter.weight < 1:
             raise WrongUse(f"the weight of {voter.name!r} is a whole number from 1, not {voter.weight}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from folkmoot.coordination.moot import Moot
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.tools.moot.tasks import task_tools
+from folkmoot.tools.moot.decisions import decision_tools
 
 
 def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
@@ -14,4 +15,4 @@ def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
     """
-    return {**task_tools(moot)}
+    return {**task_tools(moot), **decision_tools(moot)}

@@ -1,0 +1,176 @@
+"""Agents that decide together, in real runs."""
+
+from __future__ import annotations
+
+import asyncio
+
+from folkmoot import Folkmoot, Surroundings
+from folkmoot.coordination.author import Author
+from folkmoot.domain.decision import Option, Proposal, Voter
+from folkmoot.domain.errand import Errand
+from folkmoot.engine.identity import Identity
+from folkmoot.ports import Query
+from tests.desk import Desk
+
+FILES = {
+    "boss": "tools: [decisions]\nrole: lead",
+    "coder": "tools: [decisions]",
+    "tester": "tools: [decision_vote]",
+    "stranger": "tools: [decisions]",
+}
+OPTIONS = (Option("sqlite", "SQLite, embedded"), Option("postgres"))
+PROPOSAL = Proposal("Which database?", OPTIONS, (Voter("coder"), Voter("tester")))
+ID = Author().new_id("decision_", "a chance")
+MADE_BY_CODER = Author("coder", "run-1", "0/turn:1/call:1").new_id("decision_", "")
+
+
+def call(tool, **arguments):
+    return {"calls": [{"tool": f"decision_{tool}", "arguments": arguments}]}
+
+
+def voting(option, **more):
+    return [call("vote", decision=ID, option=option) | more, {"report": "done"}]
+
+
+class Meeting(Desk):
+    """Every run has a name of its own: run-1, run-2, …"""
+
+    def __init__(self, folder, script):
+        super().__init__(folder, FILES, script)
+        self.count = 0
+
+    def named(self, _):
+        self.count += 1
+        return Identity(f"run-{self.count}", "a seed nobody knows")
+
+    def open(self):
+        around = Surroundings(env={}, clock=self.clock, journal=self.journal, identify=self.named)
+        return Folkmoot.open(self.folder, models={"scripted": self.model}, around=around)
+
+    async def heard(self, run):
+        """What its tools gave."""
+        types = ("tool.finished", "tool.failed")
+        return [entry.event.text async for entry in self.journal.read(Query(stream=run, types=types))]
+
+
+async def test_agents_propose_deliberate_vote_and_commit_by_their_tools(tmp_path):
+    """D-5, D-9, D-21, O-44: the voter is the agent of the call; all of it belongs to the run's work session."""
+    options = [{"id": "sqlite", "text": "SQLite, embedded"}, {"id": "postgres"}]
+    participants = [{"name": "coder"}, {"name": "tester", "weight": 2}]
+    proposal = {
+        "topic": "Which database?",
+        "options": options,
+        "participants": participants,
+        "rule": "quorum:50%",
+    }
+    script = {
+        "coder": [
+            call("propose", **proposal, evidence=["bench-1"]),
+            call("comment", decision=MADE_BY_CODER, text="it is simple", references=["artifact-1"]),
+            call("vote", decision=MADE_BY_CODER, option="sqlite", reason="simple"),
+            {"report": "voted"},
+        ],
+        "tester": [call("vote", decision=MADE_BY_CODER, option="postgres"), {"report": "voted"}],
+        "boss": [call("commit", decision=MADE_BY_CODER, rationale="as voted"), {"report": "decided"}],
+    }
+    desk = Meeting(tmp_path, script)
+
+    async with desk.open() as moot:
+        for agent in ("coder", "tester", "boss"):
+            result = await moot.run(agent, "decide", errand=Errand(work_session="ws_1"))
+            assert result.final_report is not None
+        made = await moot.moot.decisions.get(MADE_BY_CODER)
+
+    assert (made.proposed_by, made.evidence, str(made.rule)) == ("coder", ("bench-1",), "quorum:50%")
+    assert [(vote.voter, vote.option) for vote in made.votes] == [("coder", "sqlite"), ("tester", "postgres")]
+    assert (made.committed_option, made.committed_by, made.how) == ("postgres", "boss", "vote")
+    assert made.work_session == "ws_1"
+    assert (await desk.heard("run-2"))[0].endswith("the rule quorum:50% is met: postgres can be committed")
+
+
+async def test_agents_that_vote_at_once_in_two_runs_are_both_counted_and_the_lead_breaks_the_tie(tmp_path):
+    """D-22: 1:1, overlap by a barrier."""
+    together = {"barrier": "voting/2"}
+    decided = [call("commit", decision=ID, option="postgres", rationale="we will grow"), {"report": "done"}]
+    script = {
+        "coder": voting("sqlite", **together),
+        "tester": voting("postgres", **together),
+        "boss": decided,
+    }
+    desk = Meeting(tmp_path, script)
+
+    async with desk.open() as moot:
+        await moot.moot.decisions.propose(Author("ann"), PROPOSAL, "a chance")
+        await asyncio.gather(moot.run("coder", "vote"), moot.run("tester", "vote"))
+        await moot.run("boss", "decide")
+        made = await moot.moot.decisions.get(ID)
+
+    assert {vote.voter: vote.option for vote in made.votes} == {"coder": "sqlite", "tester": "postgres"}
+    assert (made.how, made.tie_break_by, made.rationale) == ("tie_break", "boss", "we will grow")
+
+
+async def test_an_agent_that_may_not_vote_reads_why_and_no_tool_takes_a_voter(tmp_path):
+    """D-21: eligibility is enforced by the runtime."""
+    forged = call("vote", decision=ID, option="sqlite", voter="coder")
+    script = {"stranger": [*voting("sqlite")[:1], forged, {"report": "done"}]}
+    desk = Meeting(tmp_path, script)
+
+    async with desk.open() as moot:
+        await moot.moot.decisions.propose(Author("ann"), PROPOSAL, "a chance")
+        await moot.run("stranger", "vote")
+        untouched = await moot.moot.decisions.get(ID)
+
+    refused, unknown = await desk.heard("run-1")
+    assert "'stranger' may not vote" in refused
+    assert "those who may are coder, tester" in refused
+    assert "voter" in unknown
+    assert untouched.votes == ()
+
+
+async def test_past_the_window_an_agent_s_vote_is_refused_and_the_lead_decides(tmp_path):
+    """D-17, X-D2, by the clock of the house."""
+    decided = [call("commit", decision=ID, option="sqlite"), {"report": "done"}]
+    desk = Meeting(tmp_path, {"coder": voting("sqlite"), "tester": voting("sqlite"), "boss": decided})
+
+    async with desk.open() as moot:
+        await moot.moot.decisions.propose(Author("ann"), PROPOSAL, "a chance")
+        await moot.run("coder", "vote")
+        await desk.clock.advance(120)
+        await moot.run("tester", "vote")
+        (escalated,) = await moot.moot.decisions.settle_overdue()
+        await moot.run("boss", "decide")
+        made = await moot.moot.decisions.get(ID)
+
+    assert "the time to vote" in (await desk.heard("run-2"))[0]
+    assert (escalated.status, made.how, made.committed_by) == ("escalated", "lead", "boss")
+
+
+async def test_a_member_whose_run_fails_abstains_and_the_others_decide(tmp_path):
+    """U-8: what started the run of a voter tells its failure."""
+    refused = {"error": {"message": "no such key", "retryable": False}}
+    desk = Meeting(tmp_path, {"coder": voting("sqlite"), "tester": [refused]})
+
+    async with desk.open() as moot:
+        await moot.moot.decisions.propose(Author("ann"), PROPOSAL, "a chance")
+        await moot.run("coder", "vote")
+        failed = await moot.run("tester", "vote")
+        await moot.moot.decisions.abstain_for(ID, "tester", failed.error or "")
+        (made,) = await moot.moot.decisions.settle_overdue()
+
+    assert failed.status == "failed"
+    assert (made.committed_option, made.votes[-1].option) == ("sqlite", "abstain")
+    assert made.votes[-1].reason == failed.error
+
+
+async def test_an_agent_is_offered_the_tools_that_its_file_names_and_no_others(tmp_path):
+    """O-44."""
+    desk = Desk(tmp_path, FILES, {"coder": [{"report": "x"}], "tester": [{"report": "x"}]})
+
+    assert [name for name in (await desk.run("coder")).offered("coder") if "decision" in name] == [
+        "decision_propose",
+        "decision_comment",
+        "decision_vote",
+        "decision_commit",
+    ]
+    desk.identity = Identity("run-2", "a seed nobody knows")
+    assert "decision_commit" not in (await desk.run("tester")).offered("tester")
