@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S9, MCP]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S10, MCP]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import bare, echo, gate, moot, startup
+from bench import bare, echo, gate, looking, moot, startup
 from bench.measure import Run, Side, compare
 from bench.process import Traffic, model_server, traffic
 from bench.scenes import CROWD, HELPERS
@@ -53,12 +53,12 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S9, MCP; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S10, MCP; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
     unknown = set(options.scenes) - {*SCENES, *OTHERS}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S9 and MCP")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S10 and MCP")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
@@ -163,7 +163,14 @@ def gate_rows(_: Path) -> Iterator[Row]:
     yield Row("S9", "the gate, per tool call without a word", 0, spent, "ms CPU", 0, "< 0.15", spent < 0.15)
 
 
-OTHERS = {"S7": startup_rows, "S9": gate_rows, "MCP": server_rows}
+def looking_rows(folder: Path) -> Iterator[Row]:
+    first, *looks = looking.milliseconds(folder).items()
+    yield Row("S10", f"{looking.EVENTS:,} events: {first[0]}", 0, first[1], "ms", 0, "", ok=True)
+    for name, took in looks:
+        yield Row("S10", f"  by {name}", 0, took, "ms", 0, "< 100", took < 100)
+
+
+OTHERS = {"S7": startup_rows, "S9": gate_rows, "S10": looking_rows, "MCP": server_rows}
 """What is not compared with a bare loop."""
 
 

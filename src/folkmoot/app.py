@@ -31,7 +31,7 @@ from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tool
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
-from folkmoot.ports import Journal, Model, Query
+from folkmoot.ports import Filter, Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.tools.registry import Registry
 from folkmoot.views.gates import Gated, gates
@@ -41,6 +41,7 @@ from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
+    from folkmoot.engine.bus import Bus
     from folkmoot.engine.control import Control
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.worker import Worker
@@ -334,6 +335,22 @@ class Folkmoot:
         if follow:
             return _of_run(run_id, self._journal.follow(after))
         return self._journal.read(Query(stream=run_id, after=after))
+
+    async def find(self, wanted: Filter) -> list[Entry]:
+        """Entries by work session, agent, step, role, type and time; the newest first."""
+        return await self._workshop.index().find(self._journal, wanted)
+
+    @asynccontextmanager
+    async def bus(self) -> AsyncIterator[Bus]:
+        """Hear what happens in this project from now on: `bus.subscribe("task.*", listener)`."""
+        from folkmoot.engine.bus import listening
+
+        async with listening(self._journal, self._workshop.clock, await self.position()) as bus:
+            yield bus
+
+    async def projected(self) -> dict[str, str]:
+        """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
+        return {}
 
     async def position(self) -> int:
         """Where the journal ends now: follow from here to see only what is to come."""

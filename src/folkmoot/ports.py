@@ -147,6 +147,29 @@ class Query(Value):
     """Only entries with a greater `seq`."""
     limit: int = 0
     newest_first: bool = False
+    seqs: tuple[int, ...] = ()
+    """Only the entries at these places, as far as they are still there."""
+
+
+class Filter(Value):
+    """Which entries somebody looks for, newest first. Empty fields do not restrict."""
+
+    work_session: str = ""
+    run: str = ""
+    """Or the name of another stream: a task, a plan, a decision."""
+    session: str = ""
+    agent: str = ""
+    step: str = ""
+    """A step of a plan: what happened to it, and everything in the runs that carried it out."""
+    role: str = ""
+    types: tuple[str, ...] = ()
+    """Names of events, or their beginnings with a `*`: `task.*`."""
+    since: str = ""
+    """UTC, as events have it."""
+    until: str = ""
+    before: int = 0
+    """Only entries with a smaller `seq`: the next page."""
+    limit: int = 100
 
 
 class Stored(Value):

@@ -42,6 +42,6 @@ def test_a_missed_target_is_said_on_its_line():
 
 def test_an_unknown_scene_is_wrong_use(capsys):
     with pytest.raises(SystemExit, match="2"):
-        run.main(["S10"])
+        run.main(["S99"])
 
-    assert "there is no scene S10" in capsys.readouterr().err
+    assert "there is no scene S99" in capsys.readouterr().err

@@ -82,6 +82,14 @@ class JournalContract:
         assert [entry.stream for entry in found] == ["task_1", "task_2", "task_2", "task_1"]
         assert [entry.stream for entry in newest] == ["task_2"]
 
+    async def test_entries_are_read_by_their_places(self, journal):
+        await journal.append("run-1", ME, [draft(), draft(ASKED), draft(ENDED)])
+        first, _, last = await read(journal)
+
+        found = await read(journal, seqs=(last.seq, first.seq, 999), newest_first=True)
+
+        assert found == [last, first]
+
     async def test_the_entries_of_a_stream_are_numbered_from_one_without_gaps_and_chained(self, journal):
         """C2: per run, sequence numbers are dense from 1 and hash-chained."""
         await journal.append("run-1", ME, [draft(), draft(ASKED)])

@@ -16,6 +16,7 @@ from folkmoot.cli import (
     check,
     config,
     doctor,
+    events,
     explain,
     gating,
     graph,
@@ -23,6 +24,7 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    projections,
     replaying,
     run,
     runs,
@@ -68,6 +70,8 @@ app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")
+app.command()(events.events)
+app.command()(projections.projections)
 app.command()(verify.verify)
 app.add_typer(journal.app, name="journal")
 app.command()(explain.explain)

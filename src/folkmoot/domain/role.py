@@ -17,11 +17,15 @@ _DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
 
 def role(draft: Draft) -> Role:
     """One of the four roles of events."""
-    type = draft.event.type
+    return role_of(draft.event.type, draft.span, main=getattr(draft.event, "main", False))
+
+
+def role_of(type: str, span: str, *, main: bool) -> Role:
+    """`main`: between two main agents."""
     if type.startswith("a2a."):
-        return "conversation.main" if getattr(draft.event, "main", False) else "delegation.subagent"
+        return "conversation.main" if main else "delegation.subagent"
     if type.startswith(_TASK):
         return "orchestration.task"
-    if type.startswith(_DELEGATION) or "/" in draft.span:
+    if type.startswith(_DELEGATION) or "/" in span:
         return "delegation.subagent"
     return "system.observability"

@@ -33,6 +33,7 @@ from folkmoot.tools.trust import TrustStore, wishes
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.worker import Worker
+    from folkmoot.journal.index import Index
     from folkmoot.models.choose import ProviderModels
     from folkmoot.tools.mcp.servers import Servers
 
@@ -78,6 +79,7 @@ class Workshop:
         self._engines: list[LocalEngine] = []
         self._started: Servers | None = None
         self._moot: Moot | None = None
+        self._index: Index | None = None
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
 
@@ -143,6 +145,14 @@ class Workshop:
             self._moot = Moot(self._journal, self.clock, graph)
         return self._moot
 
+    def index(self) -> Index:
+        """Of this project's journal; made when somebody looks for something."""
+        from folkmoot.journal.index import Index
+
+        own = self._around.journal is None
+        self._index = self._index or Index.open(self.folder if own else None)
+        return self._index
+
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
         engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place)
@@ -172,6 +182,8 @@ class Workshop:
             await adapters.aclose()
         if self._started:
             await self._started.close()
+        if self._index:
+            self._index.close()
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:

@@ -57,7 +57,7 @@ def broken_link(before: Entry | Head | None, entry: Entry) -> str:
 
 async def linked(stored: AsyncIterator[Stored], query: Query) -> AsyncIterator[Entry]:
     """The entries that a query found. A stream that is read whole must hang together: a gap is damage, no end."""
-    whole = bool(query.stream) and not query.types and not query.newest_first
+    whole = bool(query.stream) and not query.types and not query.newest_first and not query.seqs
     before: Entry | None = None
     async for one in stored:
         entry = to_entry(one)

@@ -85,6 +85,8 @@ class MemoryJournal:
         for entry in reversed(found) if query.newest_first else found:
             if query.stream not in ("", entry.stream) or not entry.stream.startswith(query.prefix):
                 continue
+            if query.seqs and entry.seq not in query.seqs:
+                continue
             if query.types and entry.event.type not in query.types:
                 continue
             yield entry

@@ -153,6 +153,8 @@ def _condition(query: Query) -> tuple[str, list[str]]:
     if query.stream:
         condition += " AND stream = (SELECT number FROM stream WHERE name = ?)"
         values.append(query.stream)
+    if query.seqs:
+        condition += f" AND seq IN ({','.join(map(str, query.seqs))})"
     if query.prefix:
         condition += " AND stream IN (SELECT number FROM stream WHERE name >= ? AND name < ?)"
         values += [query.prefix, query.prefix + "\U0010ffff"]

@@ -81,6 +81,9 @@ class Reader:
         if query.stream:
             condition += " AND stream = %s"
             wanted.append(query.stream.encode())
+        if query.seqs:
+            condition += " AND seq = ANY(%s)"
+            wanted.append(list(query.seqs))
         if query.prefix:
             condition += " AND stream >= %s AND stream < %s"
             wanted += [query.prefix.encode(), query.prefix.encode() + b"\xff"]

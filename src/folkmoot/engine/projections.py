@@ -1,0 +1,60 @@
+"""Files for people and other programs: what the journal says of tasks, plans, decisions and the team.
+
+They are written from the records alone, so that they can be made anew at any time, byte for byte. Nobody reads them
+back: editing one changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from folkmoot.domain.value import Value
+from folkmoot.journal.files import make_durable_folder, write_durably
+
+KEPT = ("tasks", "plans", "decisions", "snapshots")
+"""The folders below `.folkmoot` that hold nothing but projections; what stands there for no reason goes."""
+
+
+class Difference(Value):
+    """What the files are behind the records."""
+
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    """Files of which the records say nothing, or no longer."""
+
+
+def difference(folder: Path, wanted: Mapping[str, str]) -> Difference:
+    """`folder` is `.folkmoot`, `wanted` what should stand there, by path."""
+    there = {
+        path.relative_to(folder).as_posix()
+        for kept in KEPT
+        for path in (folder / kept).rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    }
+    changed = (path for path, text in wanted.items() if _content(folder / path) != text.encode())
+    return Difference(tuple(sorted(changed)), tuple(sorted(there - wanted.keys())))
+
+
+def write(folder: Path, wanted: Mapping[str, str]) -> Difference:
+    """Bring the files up to the records; what was behind. Each is afterwards old or new, never half."""
+    behind = difference(folder, wanted)
+    for path in behind.changed:
+        _make_folders(folder, (folder / path).parent)
+        write_durably(folder / path, wanted[path].encode())
+    for path in behind.gone:
+        (folder / path).unlink(missing_ok=True)
+    return behind
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _make_folders(top: Path, folder: Path) -> None:
+    if folder != top and not folder.is_dir():
+        _make_folders(top, folder.parent)
+        make_durable_folder(folder)
