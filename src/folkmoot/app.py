@@ -22,6 +22,7 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
+from folkmoot.engine.identity import chance
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
@@ -41,6 +42,7 @@ from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.bus import Bus
+    from folkmoot.engine.control import Control
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
@@ -155,6 +157,7 @@ class Folkmoot:
         """
         chosen = self._admit(agent, request)
         await self._workshop.ready(self.graph, chosen)
+        errand = await self._joined(errand, chosen, request)
         audience = _audience(hear, answer, wait=wait)
         return await self._engine.start(self._project, Asked(chosen.file, request, errand), audience)
 
@@ -200,7 +203,17 @@ class Folkmoot:
         if not self._journal.shared:
             raise WrongUse(NOT_SHARED)
         chosen = self._admit(agent, request)
+        errand = await self._joined(errand, chosen, request)
         return await self._engine.submit(self._project, Asked(chosen.file, request, errand))
+
+    async def _joined(self, errand: Errand, agent: Agent, request: str) -> Errand:
+        """For the work session that takes the run; one that is archived is gone on with in another."""
+        if not errand.work_session:
+            return errand
+        from folkmoot.coordination.work_sessions.joining import Joining
+
+        joining = Joining(self.moot.work_sessions, self._journal, self._workshop.clock)
+        return await joining.join(errand, agent.id, self.secrets.text(request), chance())
 
     def worker(self, shift: Shift) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
@@ -348,6 +361,13 @@ class Folkmoot:
     def moot(self) -> Moot:
         """What outlives the runs of this project: tasks, plans, decisions, work sessions."""
         return self._workshop.moot(self.graph)
+
+    @property
+    def control(self) -> Control:
+        """Pause, resume and stop work sessions together with their runs: `await moot.control.pause(id)`."""
+        from folkmoot.engine.control import Control
+
+        return Control(self.moot.work_sessions, self._engine)
 
     def agent(self, name: str) -> Agent:
         """An agent by its file or its id."""

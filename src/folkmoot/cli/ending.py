@@ -69,6 +69,9 @@ def what_it_needs(result: Result) -> Iterator[str]:
         state = "may or may not have done this" if item.kind == "in_doubt" else "waits"
         yield f"{item.agent} {state}: {item.id}: {what(item)}"
         yield f"  {how_to_answer(item)}"
+    for paused in (id for id in result.waiting if id.startswith("ws_")):
+        yield f"its work session is paused: {paused}"
+        yield f"  folkmoot work resume {paused}"
     yield f"to go on: folkmoot runs resume {result.run_id}"
 
 

@@ -24,6 +24,8 @@ class Errand(Value):
 
     work_session: str = ""
     """Empty: one of its own."""
+    label: str = ""
+    """What that work session is called from here on."""
     task: str = ""
     """The task that it works on."""
     plan: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from folkmoot.domain.agent import Graph
@@ -65,14 +66,26 @@ class Project:
 
 
 class Activation:
-    def __init__(self, run: Run, started: RunStarted, *, fresh: bool) -> None:
+    def __init__(
+        self,
+        run: Run,
+        started: RunStarted,
+        *,
+        fresh: bool,
+        paused: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        """`paused` is asked as soon as others can see that the run has begun: they may have paused its work session
+        before."""
         self.run = run
         self._fresh = fresh
         self._started = started
+        self._paused = paused
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
         self._stopping = ""
         self._abandoned = False
         self._leaving = False
+        self._resting = ""
+        """The work session that was paused."""
         self._decided = False
         """Whether it is known how it ends: nothing can be stopped any more."""
         self.parked = False
@@ -90,6 +103,10 @@ class Activation:
         try:
             if self._fresh:
                 self._note(self._started)
+            if self._paused:
+                await self.run.log.settle()
+                if await self._paused():
+                    self.rest(self.run.log.work_session)
             end = await self._end()
             self._task, self._decided = None, True
             self.parked = isinstance(end, RunParked)
@@ -124,6 +141,12 @@ class Activation:
         if at_once:
             self.run.log.close(HandedOver(self.run.id))
 
+    def rest(self, work_session: str) -> None:
+        """Begin nothing new and park: the work session of this run is paused."""
+        if not self._decided and not self._stopping and not self._leaving:
+            self._resting = work_session
+            self.run.inbox.close()
+
     def _abandon(self) -> None:
         """Nothing can be recorded any more, so nothing may go on; who waits for a person would do so for ever."""
         if self._task and not self._stopping:
@@ -142,7 +165,8 @@ class Activation:
             if self._leaving:
                 await self.run.log.settle()
                 raise HandedOver(self.run.id) from None
-            return RunParked(waiting=self.run.inbox.open_ids)
+            resting = (self._resting,) if self._resting else ()
+            return RunParked(waiting=(*resting, *self.run.inbox.open_ids))
         except asyncio.CancelledError:
             if self._abandoned and self._task and self.run.log.lost:
                 self._task.uncancel()

@@ -11,6 +11,7 @@ from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.inbox import ATTEND_EVERY, take_in
 from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.pausing import LOOK, is_paused
 from folkmoot.errors import HandedOver, Held, OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.ports import Claim, Clock, Journal, NewRun, Post
@@ -134,6 +135,10 @@ class Holding:
                 continue  # ended or parked meanwhile; what was said to it is for whoever goes on with it
             if post.kind == "cancel":
                 activation.stop(post.body)
+                await self._journal.take(post)
+            elif post.kind == LOOK:
+                if await is_paused(self._journal, post.body):
+                    activation.rest(post.body)
                 await self._journal.take(post)
             else:
                 with suppress(OperationFailed):  # somebody else owns the run by now, and gets the post

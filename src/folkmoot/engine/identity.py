@@ -18,3 +18,8 @@ def drawn(clock: Clock) -> Identity:
     day, _, rest = clock.now().partition("T")
     time = rest[:8].replace(":", "")
     return Identity(f"{day.replace('-', '')}-{time}-{os.urandom(4).hex()}", os.urandom(16).hex())
+
+
+def chance() -> str:
+    """For the id of what a person creates."""
+    return os.urandom(16).hex()

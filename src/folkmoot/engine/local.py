@@ -27,6 +27,7 @@ from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, withdrawn
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.making import Audience, Maker, Placement
+from folkmoot.engine.pausing import LOOK, is_paused, open_runs, rested
 from folkmoot.engine.pins import bound_to, check_fit, pin_of, repin
 from folkmoot.engine.takeover import bury
 from folkmoot.errors import Conflict, Elsewhere, Held, WrongUse
@@ -64,7 +65,10 @@ class LocalEngine:
             log = self._fresh_log(identity, asked, self._holding.beginning)
             run = self._maker.run(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
-            activation = Activation(run, project.started(asked, identity.seed), fresh=True)
+            started = project.started(asked, identity.seed)
+            joins = asked.errand.work_session
+            paused = partial(is_paused, self._journal, joins) if joins else None
+            activation = Activation(run, started, fresh=True, paused=paused)
             try:
                 return await self._activate(activation, 1, go_on)
             except Conflict:
@@ -108,9 +112,10 @@ class LocalEngine:
             check_fit(past, current.graph)
         async with self._holding.taking_over(run_id) as claim:
             taken = await self._taken_over(claim, project, audience, current)
-        if isinstance(taken, Result):
-            return taken
         go_on = partial(self.resume, run_id, project, audience)
+        if isinstance(taken, Result):
+            # Looked at after the release, as when a run parks.
+            return await go_on() if taken.waiting and await self._journal.posts([run_id]) else taken
         return await self._activate(taken, claim.epoch, go_on)
 
     async def _taken_over(
@@ -147,6 +152,8 @@ class LocalEngine:
                 await self._journal.take(post)  # not before: a process that died in between would lose it
                 return ended
             await self._holding.receive(run, post)
+        if await is_paused(self._journal, log.work_session):
+            return await rested(self._journal, run, claim)
         return Activation(run, started, fresh=False)
 
     def now(self) -> str:
@@ -187,6 +194,21 @@ class LocalEngine:
         except Held:
             await self._journal.post(run_id, "cancel", reason)
             await self._acknowledged(run_id)
+
+    async def open_runs(self, work_session: str) -> list[str]:
+        """The runs of a work session that have not ended."""
+        return await open_runs(self._journal, work_session)
+
+    async def look_at_pause(self, work_session: str) -> list[str]:
+        """Have every run of a work session look whether that is paused or goes on, whoever holds it; the runs."""
+        runs = await self.open_runs(work_session)
+        paused = await is_paused(self._journal, work_session)
+        for run in runs:
+            if paused and (activation := self._holding.activation(run)):
+                activation.rest(work_session)
+            else:
+                await self._journal.post(run, LOOK, work_session, wake=not paused)
+        return runs
 
     async def destroy(self, session_id: str, reason: str) -> None:
         """Return when a kept session cannot be asked any more, whoever holds its run."""

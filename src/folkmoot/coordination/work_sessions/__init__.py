@@ -1,1 +1,1 @@
-"""Work sessions: `fold` says what one is, `decide` what may happen to it, `forming` who takes part, `desk` performs."""
+"""Work sessions: `decide` says what may happen, `forming` who takes part, `joining` which runs; `desk` performs."""

@@ -86,7 +86,7 @@ def completed(summary: str, decisions: tuple[str, ...] = ()) -> Decide[WorkSessi
 def paused(reason: str = "") -> Decide[WorkSession]:
     def decide(record: WorkSession | None) -> Sequence[Event]:
         if record and record.ended:
-            raise _over(record)
+            raise over(record)
         return () if record and record.paused else (WorkSessionPaused(reason),)
 
     return decide
@@ -143,11 +143,11 @@ def _there(record: WorkSession | None) -> WorkSession:
 def _going(record: WorkSession | None) -> WorkSession:
     now = _there(record)
     if now.ended:
-        raise _over(now)
+        raise over(now)
     return now
 
 
-def _over(now: WorkSession) -> WrongUse:
+def over(now: WorkSession) -> WrongUse:
     return WrongUse(
         f"work session {now.id} is {now.state}; open another: folkmoot work open GOAL --previous {now.id}"
     )
@@ -155,6 +155,6 @@ def _over(now: WorkSession) -> WrongUse:
 
 def _illegal(now: WorkSession, wanted: WorkState) -> WrongUse:
     if now.ended:
-        return _over(now)
+        return over(now)
     ways = " or ".join(NEXT[now.state])
     return WrongUse(f"work session {now.id} is {now.state}; it cannot become {wanted} now, only {ways}")

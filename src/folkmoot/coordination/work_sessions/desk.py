@@ -10,9 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.coordination.author import RUNTIME, Author
-from folkmoot.coordination.keeping import Decide, Keeper
+from folkmoot.coordination.keeping import Decide, Keeper, Kind
 from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.fold import WORK_SESSION
 from folkmoot.coordination.work_sessions.forming import Seat, compose, refusal
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import own_work_session
@@ -24,8 +23,11 @@ from folkmoot.domain.work_session_events import (
     WorkSessionOpened,
     WorkSessionRefused,
 )
+from folkmoot.domain.work_session_fold import evolve
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
+
+WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", evolve)
 
 
 class Milestone(Value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import asdict, replace
 
-from folkmoot.coordination.keeping import Kind
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.plan_events import SnapshotCreated
 from folkmoot.domain.work_session import Snapshot, StateChange, WorkArtifact, WorkSession, WorkState
@@ -69,6 +68,3 @@ def _snapshot(taken: SnapshotCreated, at: str) -> Snapshot:
     return Snapshot(
         taken.snapshot, taken.artifact, taken.sequence, taken.reason, at, plan=taken.plan, step=taken.step
     )
-
-
-WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", evolve)

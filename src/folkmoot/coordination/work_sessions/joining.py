@@ -1,0 +1,79 @@
+"""Which work session a new run belongs to: the one that it was started for, or the one that goes on with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from folkmoot.coordination.work_sessions.decide import over
+from folkmoot.coordination.work_sessions.desk import WorkSessions
+from folkmoot.coordination.work_sessions.forming import narrowed
+from folkmoot.domain.activity import ARCHIVED_AFTER, activity, counts
+from folkmoot.domain.duration import seconds_between
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.work_session import WorkSession
+from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.errors import WrongUse
+from folkmoot.ports import Clock, Journal, Query
+
+
+@dataclass(frozen=True)
+class Joining:
+    desk: WorkSessions
+    journal: Journal
+    clock: Clock
+
+    async def join(self, errand: Errand, agent: str, request: str, chance: str) -> Errand:
+        """The errand of a run that is about to start, for the work session that takes it.
+
+        Raises `WrongUse` for one that is paused or over, and if the team does not let the agent do it.
+        """
+        id, desk = errand.work_session, self.desk
+        record = await desk.find(id)
+        if await is_archived(self.journal, id, self.clock.now()):
+            opening = continued(id, record, request)
+            record = await desk.open(opening, chance=chance, team=record.team if record else None)
+        if record is None:
+            return errand
+        _require_going(record)
+        if errand.step or errand.task:
+            await desk.require(record.id, agent, "execute")
+        policy = narrowed(errand.policy, await desk.policy(record.id, agent))
+        return replace(errand, work_session=record.id, policy=policy)
+
+
+def _require_going(record: WorkSession) -> None:
+    if record.ended:
+        raise over(record)
+    if record.paused:
+        why = f" ({record.pause_reason})" if record.pause_reason else ""
+        raise WrongUse(
+            f"work session {record.id} is paused{why}: no run starts in it; folkmoot work resume {record.id}"
+        )
+
+
+def continued(id: str, record: WorkSession | None, goal: str) -> WorkSessionOpened:
+    """The work session that goes on with one that was archived."""
+    if record is None:
+        return WorkSessionOpened(goal, previous=id)
+    return WorkSessionOpened(record.goal or goal, record.label, record.constraints, previous=id)
+
+
+async def is_archived(journal: Journal, id: str, now: str) -> bool:
+    """Reads only what happened within the last day, unless nothing of it did; one that is new is not archived."""
+    async for entry in journal.read(Query(newest_first=True)):
+        draft = entry.draft
+        if draft.work_session_id == id and counts(draft):
+            return activity(draft, now) == "ARCHIVED"
+        if seconds_between(draft.ts, now) > ARCHIVED_AFTER:
+            return await _is_known(journal, id)
+    return False
+
+
+async def _is_known(journal: Journal, id: str) -> bool:
+    for query in (Query(stream=id, limit=1), Query(types=("run.started",))):
+        async for entry in journal.read(query):
+            if entry.draft.work_session_id == id:
+                return True
+    return False
