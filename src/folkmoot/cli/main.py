@@ -14,6 +14,7 @@ from folkmoot import __version__
 from folkmoot.cli import (
     agents,
     check,
+    collaborate,
     config,
     decisions,
     doctor,
@@ -62,6 +63,7 @@ app = typer.Typer(
 app.command()(init.init)
 app.command()(check.check)
 app.command()(run.run)
+app.command()(collaborate.collaborate)
 replaying.add_to(runs.app)
 gating.add_to(sessions.app)
 app.add_typer(runs.app, name="runs")

@@ -35,10 +35,10 @@ class Errand(Value):
     """What that step may do; it holds for every agent of the run."""
     blocks: tuple[Block, ...] = ()
     """What others said, put into the first prompt behind the request."""
-    run: str = ""
-    """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
     hops: int = 0
     """How often the matter was passed on from agent to agent before."""
+    run: str = ""
+    """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
 
 
 def own_work_session(run: str) -> str:

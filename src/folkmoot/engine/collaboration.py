@@ -22,12 +22,15 @@ from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.desk import Milestone
+from folkmoot.coordination.work_sessions.forming import Seat, compose
+from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.value import Value
-from folkmoot.errors import FolkmootError
+from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.ports import Query
 from folkmoot.views.result import Result
 
@@ -206,3 +209,28 @@ def _voters(scene: Scene) -> Sequence[str]:
     """All but the lead, who decides where they do not; with fewer than two of them the lead votes too."""
     voters = [each for each in scene.who_may("vote") if each != scene.lead]
     return voters if len(voters) > 1 else [*voters, scene.lead]
+
+
+_NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit"}
+"""The tool without which a role cannot do its part."""
+
+
+async def gathered(
+    moot: Moot, goal: str, seats: Sequence[Seat], constraints: tuple[str, ...], chance: str
+) -> str:
+    """The id of a new work session with this team. Raises `WrongUse` for a team that could not reach anything."""
+    team = compose(seats, moot.graph.agents.values())
+    agents = {agent.id: agent for agent in moot.graph.agents.values()}
+    if not team.in_role("lead"):
+        raise WrongUse(
+            "the team has no lead: give one agent `role: lead`, or name one with --member AGENT=lead"
+        )
+    for role, tool in _NEEDS.items():
+        for member in team.in_role(role):
+            if not {tool, "plans"} & {*agents[member].tools}:
+                raise WrongUse(f"{member} is the {role} and lacks {tool}: put `plans` into its `tools`")
+    opened = await moot.work_sessions.open(
+        WorkSessionOpened(goal, constraints=constraints), Author(), chance=chance
+    )
+    await moot.work_sessions.form(opened.id, seats)
+    return opened.id

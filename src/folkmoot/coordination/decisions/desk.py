@@ -38,6 +38,16 @@ class Decisions:
         """In words, as it stands now."""
         return brief(decision, self._clock.now())
 
+    async def meant(self, id: str, work_session: str) -> str:
+        """The decision that is named; without a name, the one that is open in a work session."""
+        if id:
+            return id
+        here = (each for each in await self.all() if each.work_session == work_session)
+        undecided = [each.id for each in here if each.status != "committed"]
+        if len(undecided) != 1:
+            raise WrongUse(f"name a decision; open here are {', '.join(undecided) or 'none'}")
+        return undecided[0]
+
     async def propose(self, author: Author, proposal: Proposal, chance: str) -> Decision:
         """`chance` names a decision that no call of an agent proposes."""
         self._check(author)

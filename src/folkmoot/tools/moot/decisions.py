@@ -25,6 +25,9 @@ class DecisionTools:
     async def _told(self, change: Awaitable[Decision]) -> str:
         return self._decisions.brief(await change)
 
+    async def _meant(self, site: Site, decision: str) -> str:
+        return await self._decisions.meant(decision, site.work_session)
+
     async def decision_propose(  # noqa: PLR0913  # because a model gives each as an argument
         self,
         site: Site,
@@ -50,14 +53,23 @@ class DecisionTools:
         """Say something about a decision before it is made; `references` are ids or addresses of what you mean."""
         return await self._told(self._decisions.comment(decision, calling(site), text, references))
 
-    async def decision_vote(self, site: Site, decision: str, option: str, reason: str = "") -> str:
-        """Vote for an option by its id, or `abstain`. You may vote again until it is decided: the last vote counts."""
-        return await self._told(self._decisions.vote(decision, calling(site), option, reason))
+    async def decision_vote(self, site: Site, option: str, decision: str = "", reason: str = "") -> str:
+        """Vote for an option by its id, or `abstain`; without `decision`, on the one that is open here.
 
-    async def decision_commit(self, site: Site, decision: str, option: str = "", rationale: str = "") -> str:
+        You may vote again until it is decided: the last vote counts.
+        """
+        return await self._told(
+            self._decisions.vote(await self._meant(site, decision), calling(site), option, reason)
+        )
+
+    async def decision_commit(
+        self, site: Site, option: str = "", decision: str = "", rationale: str = ""
+    ) -> str:
         """Make a decision that the votes have decided. Where they do not, the lead names the option."""
         choice = Choice(option, rationale)
-        return await self._told(self._decisions.commit(decision, calling(site), choice))
+        return await self._told(
+            self._decisions.commit(await self._meant(site, decision), calling(site), choice)
+        )
 
 
 def decision_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:

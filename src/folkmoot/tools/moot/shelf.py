@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from folkmoot.coordination.moot import Moot
 from folkmoot.tools.functions import FunctionTool
-from folkmoot.tools.moot.tasks import task_tools
 from folkmoot.tools.moot.decisions import decision_tools
+from folkmoot.tools.moot.tasks import task_tools
 
 
 def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
