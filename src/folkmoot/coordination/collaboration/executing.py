@@ -33,6 +33,8 @@ from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.plan import Plan, PlanStep
 from folkmoot.domain.task import Task
 
+ATTEMPTS = 5
+"""At one step; then a person must look."""
 RETRY, SKIP, REASSIGN, SUGGESTED = "retry", "skip", "reassign-", "suggested"
 """The options of a decision on what blocks a step."""
 
@@ -60,6 +62,8 @@ def _step(scene: Scene, plan: Plan, step: PlanStep) -> Sequence[Move]:
     attempt = scene.attempt(step)
     if left := _left_over(scene, plan, step, attempt):
         return left
+    if attempt > ATTEMPTS:
+        return [Wait(f"step {step.id} was tried {ATTEMPTS} times; look at it: folkmoot plans show {plan.id}")]
     if step.blocked:
         return _unblocked(scene, step)
     if step.handed_by:

@@ -14,7 +14,8 @@ from folkmoot.domain.plan import Plan, PlanStep
 ROUNDS = 3
 """Of a review in which something is reopened; then a person must look."""
 _LINE = re.compile(
-    r"^[\s*-]*(?P<step>s\d+)\W+(?P<verdict>accept|reopen)\w*\W*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t*-]*(?P<step>s\d+)[ \t:*-]+(?P<verdict>accept|reopen)\w*[ \t:,.;-]*(?P<text>.*)$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

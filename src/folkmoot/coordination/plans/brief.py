@@ -1,0 +1,45 @@
+"""A plan in words, for agents and for the terminal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from folkmoot.domain.plan import Plan, PlanStep, Review
+
+
+def brief(plan: Plan) -> str:
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield f"{plan.id} ({plan.status}): {plan.title or plan.goal}"
+    if plan.goal != plan.title:
+        yield f"goal: {plan.goal}"
+    yield f"made by {plan.author}; tools beside reading ones: {', '.join(plan.requested) or 'none'}"
+    yield from map(_review, plan.reviews)
+    if plan.reject_reason:
+        yield f"rejected by {plan.decided_by}: {plan.reject_reason}"
+    elif plan.decided_by:
+        yield f"approved by {plan.decided_by}"
+    yield f"{plan.percent} % over:"
+    for step in plan.steps:
+        yield from _step(step)
+
+
+def _step(step: PlanStep) -> Iterator[str]:
+    owner = step.owner or "nobody yet"
+    yield f"- {step.id} {step.status}, {owner}: {step.description or step.action_type}"
+    if step.acceptance:
+        yield f"  accepted when: {step.acceptance}"
+    if step.handed_by:
+        yield f"  passed on by {step.handed_by}; {step.owner} has not accepted it"
+    if step.blocked:
+        yield f"  blocked: {step.blocked}{f' ({step.decision})' if step.decision else ''}"
+    if step.note:
+        yield f"  came of it: {step.note}"
+    yield from (f"  {_review(review)}" for review in step.reviews)
+
+
+def _review(review: Review) -> str:
+    verdict = "wants a change" if review.verdict == "change" else "accepts it"
+    return f"{review.by} {verdict}{f': {review.text}' if review.text else ''}"
