@@ -177,6 +177,18 @@ async def test_an_agent_is_offered_the_tools_that_its_file_names_and_no_others(t
     assert "decision_commit" not in (await desk.run("tester")).offered("tester")
 
 
+async def test_two_calls_of_one_answer_propose_two_decisions(tmp_path):
+    """What an agent makes is named by the call."""
+    people = [{"name": "ann"}]
+    arguments = {"topic": "Which?", "options": [{"id": "a"}, {"id": "b"}], "participants": people}
+    proposals = {"calls": call("propose", **arguments)["calls"] * 2}
+    desk = Meeting(tmp_path, {"coder": [proposals, {"report": "done"}]})
+
+    async with desk.open() as moot:
+        await moot.run("coder", "decide")
+        assert len(await moot.moot.decisions.all()) == 2
+
+
 async def test_a_run_cut_after_any_event_and_continued_proposes_and_votes_once(tmp_path):
     """C3: a call that is made again after a crash finds what it has written, whether that was recorded or not."""
     proposal = {
