@@ -95,6 +95,7 @@ def test_what_is_wrong_is_said_with_its_remedy(moot):
             "'coder' is an agent, and speaks through its own calls",
         ),
         (("vote", "last", "mysql", "--as", "ann"), "there is no option 'mysql'; vote sqlite"),
+        (("list", "--status", "open"), "a decision is proposed, deliberating, .*, committed, not 'open'"),
         (("commit", "last", "--as", "folkmoot"), "--as takes the name of a person, not 'folkmoot'"),
         (("vote", "decision_9", "sqlite"), "there is no decision 'decision_9'; `folkmoot decisions list`"),
         (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from folkmoot import Folkmoot, Surroundings
+from folkmoot import Folkmoot, MemoryJournal, Surroundings
 from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.identity import Identity
-from folkmoot.ports import Query
+from folkmoot.engine.local import encoded
+from folkmoot.ports import NewRun, Query, Version
 from tests.desk import Desk
 
 FILES = {
@@ -174,3 +175,51 @@ async def test_an_agent_is_offered_the_tools_that_its_file_names_and_no_others(t
     ]
     desk.identity = Identity("run-2", "a seed nobody knows")
     assert "decision_commit" not in (await desk.run("tester")).offered("tester")
+
+
+async def test_two_calls_of_one_answer_propose_two_decisions(tmp_path):
+    """What an agent makes is named by the call."""
+    people = [{"name": "ann"}]
+    arguments = {"topic": "Which?", "options": [{"id": "a"}, {"id": "b"}], "participants": people}
+    proposals = {"calls": call("propose", **arguments)["calls"] * 2}
+    desk = Meeting(tmp_path, {"coder": [proposals, {"report": "done"}]})
+
+    async with desk.open() as moot:
+        await moot.run("coder", "decide")
+        assert len(await moot.moot.decisions.all()) == 2
+
+
+async def test_a_run_cut_after_any_event_and_continued_proposes_and_votes_once(tmp_path):
+    """C3: a call that is made again after a crash finds what it has written, whether that was recorded or not."""
+    proposal = {
+        "topic": "Which?",
+        "options": [{"id": "a"}, {"id": "b"}],
+        "participants": [{"name": "coder"}, {"name": "tester"}],
+    }
+    script = {
+        "coder": [
+            call("propose", **proposal),
+            call("vote", decision=MADE_BY_CODER, option="a"),
+            call("vote", decision=MADE_BY_CODER, option="b"),
+            {"report": "done"},
+        ]
+    }
+    whole = Meeting(tmp_path, script)
+    async with whole.open() as moot:
+        await moot.run("coder", "decide")
+        made = await moot.moot.decisions.get(MADE_BY_CODER)
+        graph = encoded(moot.graph)
+    run = [entry.draft async for entry in whole.journal.read(Query(stream="run-1"))]
+    decision = [entry.draft async for entry in whole.journal.read(Query(stream=MADE_BY_CODER))]
+
+    for cut in range(1, len(run)):
+        again = Meeting(tmp_path, script)
+        again.journal = MemoryJournal(again.clock.monotonic)
+        again.journal.keep(graph)
+        await again.journal.append("run-1", NewRun("host/0/0/gone", 0.0), run[:cut])
+        calls = sum(draft.event.type == "tool.started" for draft in run[:cut])
+        if written := decision[: (0, 1, 3, 4)[calls]]:
+            await again.journal.append(MADE_BY_CODER, Version(0), written)
+        async with again.open() as moot:
+            await moot.resume("run-1")
+            assert await moot.moot.decisions.all() == [made], f"cut after event {cut}"

@@ -322,11 +322,14 @@ async def test_votes_at_once_by_several_writers_are_all_kept(moot):
         ({"participants": (Voter("a"), Voter("a"))}, "the participant 'a' is named twice"),
         ({"participants": (Voter("folkmoot"),)}, "'folkmoot' cannot vote"),
         ({"participants": (Voter("a\nbob: yes"),)}, "cannot vote"),
-        ({"participants": (Voter("a", 0),)}, "a whole number from 1, not 0"),
+        ({"participants": (Voter("a", 0),)}, "is from 1 to 1000000, not 0"),
         ({"rule": Rule("quorum", votes=4)}, "a quorum of 4 is never reached: all participants weigh 3"),
         ({"rule": Rule("quorum")}, "from 1% to 100%"),
         ({"rule": Rule("quorum", percent=101)}, "from 1% to 100%"),
-        ({"window": -1.0}, "a number of seconds from 0, not -1.0"),
+        ({"window": 1e300}, "is from 0 to 31622400 seconds"),
+        ({"window": float("nan")}, "is from 0 to 31622400 seconds"),
+        ({"participants": (Voter("a", 10**30),)}, "is from 1 to 1000000"),
+        ({"window": -1.0}, "is from 0 to 31622400 seconds, not -1.0"),
     ],
 )
 async def test_what_cannot_be_decided_is_not_proposed(moot, changed, said):

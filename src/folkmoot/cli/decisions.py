@@ -38,8 +38,12 @@ def list_decisions(
     """
     from folkmoot.cli.deciding import all_decisions, row
     from folkmoot.cli.output import say, write_json, write_table
+    from folkmoot.domain.decision import STATUSES
+    from folkmoot.errors import WrongUse
     from folkmoot.views.decisions import document
 
+    if status not in ("", *STATUSES):
+        raise WrongUse(f"a decision is {', '.join(STATUSES)}, not {status!r}")
     found = [
         decision
         for decision in finished(all_decisions(call_of(context).folder))

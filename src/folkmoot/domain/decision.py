@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from folkmoot.domain.duration import later
 from folkmoot.domain.value import Value
@@ -14,6 +14,7 @@ ABSTAIN = "abstain"
 """What is voted instead of an option."""
 
 DecisionStatus = Literal["proposed", "deliberating", "voting", "escalated", "committed"]
+STATUSES: tuple[DecisionStatus, ...] = get_args(DecisionStatus)
 How = Literal["vote", "tie_break", "lead"]
 """What made a decision: the votes by the rule; whoever broke a tie; whoever decided because the votes did not."""
 Failing = Literal["tie", "no_result", "window_over"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from folkmoot.coordination.author import RUNTIME
 from folkmoot.domain.decision import ABSTAIN, Decision, Proposal, Rule, rule_of
@@ -12,6 +13,9 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.text import one_line
 from folkmoot.errors import WrongUse
 
+HEAVIEST = 1_000_000
+LONGEST = 366 * 86_400
+"""Seconds: no calendar must be able to end before a window does."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 
 
@@ -39,8 +43,8 @@ def _check(proposal: Proposal) -> None:
     if not voters:
         raise WrongUse("a decision needs participants: name who may vote")
     for kind, names in (("option", options), ("participant", voters)):
-        if twice := _twice(names):
-            raise WrongUse(f"the {kind} {twice!r} is named twice")
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise WrongUse(f"the {kind} {twice[0]!r} is named twice")
     _check_names(proposal)
     _check_rule(proposal)
 
@@ -55,8 +59,8 @@ def _check_names(proposal: Proposal) -> None:
     for voter in proposal.participants:
         if voter.name in ("", RUNTIME) or one_line(voter.name) != voter.name:
             raise WrongUse(f"{voter.name!r} cannot vote; name agents by their ids, and people")
-        if voter.weight < 1:
-            raise WrongUse(f"the weight of {voter.name!r} is a whole number from 1, not {voter.weight}")
+        if not 1 <= voter.weight <= HEAVIEST:
+            raise WrongUse(f"the weight of {voter.name!r} is from 1 to {HEAVIEST}, not {voter.weight}")
 
 
 def _check_rule(proposal: Proposal) -> None:
@@ -66,14 +70,5 @@ def _check_rule(proposal: Proposal) -> None:
             raise WrongUse("a quorum is a number of votes, or a part of all from 1% to 100%")
         if rule.votes > whole:
             raise WrongUse(f"a quorum of {rule.votes} is never reached: all participants weigh {whole}")
-    if not 0 <= proposal.window < float("inf"):
-        raise WrongUse(f"the window is a number of seconds from 0, not {proposal.window}")
-
-
-def _twice(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return ""
+    if not 0 <= proposal.window <= LONGEST:
+        raise WrongUse(f"the window is from 0 to {LONGEST} seconds, not {proposal.window}")
