@@ -204,11 +204,13 @@ def test_steps_are_set_added_started_and_put_in_order(tasks):
 
 def test_changes_are_followed_line_by_line_in_a_pipe(tasks, folkmoot):
     id = made(tasks("start", "Mend it", "--agent", "coder", "--json"))["id"]
-    following = folkmoot.started("tasks", "list", "--follow")
+    following = folkmoot.started("tasks", "list", "--follow", "--agent", "coder")
     wait_for(following.stdout, f"{id} in_progress (coder): Mend it")
 
+    tasks("start", "Another's", "--agent", "tester")
     tasks("complete", id)
-    wait_for(following.stdout, f"{id} completed (coder): Mend it")
+    seen = wait_for(following.stdout, f"{id} completed (coder): Mend it")
+    assert "Another's" not in seen
 
     done = interrupted(following)
     assert (done.code, done.err) == (0, "")

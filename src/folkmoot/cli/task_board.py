@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,10 +116,10 @@ async def draw(journal: Journal, wanted: Wanted, target: Console) -> None:
 
 async def _tell(journal: Journal, wanted: Wanted, as_json: bool) -> None:
     """One line for each task as it is, and for each change."""
+    any_end = replace(wanted, everything=True)
     async for tasks, changed in _changes(journal):
-        for task in wanted.of(tasks) if changed is None else [changed]:
-            if changed is None or wanted.includes(task) or task.has_ended:
-                write_json(document(task)) if as_json else write(line(task))
+        for task in wanted.of(tasks) if changed is None else filter(any_end.includes, [changed]):
+            write_json(document(task)) if as_json else write(line(task))
         sys.stdout.flush()
 
 
