@@ -32,6 +32,8 @@ from folkmoot.cli import (
     runs,
     sessions,
     streams,
+    task_changes,
+    tasks,
     trust,
     verify,
     worker,
@@ -66,8 +68,10 @@ app.command()(run.run)
 app.command()(collaborate.collaborate)
 replaying.add_to(runs.app)
 gating.add_to(sessions.app)
+task_changes.add_to(tasks.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(tasks.app, name="tasks")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(decisions.app, name="decisions")

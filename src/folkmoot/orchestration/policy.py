@@ -19,6 +19,9 @@ from folkmoot.orchestration.references import ARTIFACT_READ
 
 _OWN = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
 
+_BEGINNING = ("task_start", "task_pick_backlog")
+"""Whoever has none of these could never do as the task enforcer says."""
+
 
 def policy_for(
     graph: Graph,
@@ -42,6 +45,7 @@ def policy_for(
         outside=None if settings.gate.taint == "off" else outside(graph, kit),
         taint=taint,
         step=step,
+        needs_task=settings.tasks.enforce and any(spec.name in _BEGINNING for spec in kit.tools),
     )
 
 

@@ -53,6 +53,8 @@ class Around(Value):
     """How many more calls its agent may make now."""
     spent: Spent = Spent()
     """By the step of a plan that the run carries out."""
+    has_task: bool = False
+    """Whether the run is about a task."""
 
 
 NOTHING = Around()
@@ -172,7 +174,8 @@ def _standing(state: State, found: Sorted, around: Around) -> Standing:
     spent = around.spent
     if found.files:
         spent = replace(spent, files=spent.files | found.files)
-    return Standing(gated=state.gated, taint=state.taint, granted=around.granted, pace=pace, spent=spent)
+    has_task = around.has_task or bool(state.task)
+    return Standing(state.gated, state.taint, around.granted, pace, spent=spent, has_task=has_task)
 
 
 def _refusal(refused: Refuse) -> Refusal:
