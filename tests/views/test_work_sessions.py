@@ -35,7 +35,6 @@ def entry(event: Event, at: str = "2026-01-01T10:00", **more: str) -> Entry:
     return Entry(next(_SEQ), 1, "", "", stream, draft)
 
 
-
 def started(request: str, label: str = "", **more: str) -> Entry:
     return entry(RunStarted("ann.ai", request, "", "", errand=Errand(label=label)), **more)
 

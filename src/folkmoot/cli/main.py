@@ -32,6 +32,7 @@ from folkmoot.cli import (
     streams,
     trust,
     verify,
+    work,
     worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
@@ -65,6 +66,8 @@ replaying.add_to(runs.app)
 gating.add_to(sessions.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
+sessions.app.command("work")(work.list_work)
+app.add_typer(work.app, name="work")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(agents.app, name="agents")
