@@ -22,7 +22,6 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
-from folkmoot.engine.identity import chance
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
@@ -207,8 +206,7 @@ class Folkmoot:
     async def _asked(self, agent: Agent, request: str, errand: Errand) -> Asked:
         """For the work session that takes the run, which may refuse it."""
         if errand.work_session:
-            said = self.secrets.text(request)
-            errand = await self.moot.work_sessions.join(errand, agent.id, said, chance())
+            errand = await self.moot.work_sessions.join(errand, agent.id, self.secrets.text(request))
         return Asked(agent.file, request, errand)
 
     def worker(self, shift: Shift) -> Worker:

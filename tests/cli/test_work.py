@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -13,6 +15,29 @@ AGENTS = {
     "rex": "role: reviewer",
 }
 SCRIPT = {name: [{"report": "fine"}] * 5 for name in AGENTS}
+
+DOOMED = """
+import asyncio, os, signal
+from folkmoot import Folkmoot
+from folkmoot.coordination.work_sessions.decide import becoming
+from folkmoot.coordination.work_sessions.desk import Milestone
+from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.domain.work_session_events import WorkSessionOpened
+
+async def main():
+    async with Folkmoot.open(".") as moot:
+        desk = moot.moot.work_sessions
+        work = (await desk.open(WorkSessionOpened("Ship it"), chance="a die")).id
+        await desk.form(work, [Seat("lead"), Seat("worker")])
+        await desk.add_artifact(work, "log", "log", b"line")
+        await desk.change(work, becoming("Planning"))
+        await desk.snapshot(work, Milestone("plan_committed", "plan_1"))
+        await desk.snapshot(work, Milestone("step_completed", "plan_1", "s1"))
+        print(work, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
 
 
 @pytest.fixture
@@ -203,6 +228,39 @@ def test_a_work_session_that_does_not_exist_is_named(at):
     for command in (["work", "show", "ws_nope"], ["run", "bob", "hello", "--work-session", "ws_nope"]):
         refused = at(*command)
         assert (refused.code, "there is no work session 'ws_nope'" in refused.err) == (2, True)
+
+
+def test_what_came_of_the_work_is_kept_with_it_and_printed(at):
+    """D-6, D-20: artifacts by kind, their content too; an unknown kind is refused."""
+    work = opened(at)
+    at("work", "add", work, "code_diff", "-", "--title", "The parser", stdin=b"+ parse()\n")
+    (at.folder / "report.txt").write_text("12 passed")
+    at("work", "add", work, "test_result", "report.txt")
+
+    kept = at("work", "show", work, "--json").json["artifacts"]
+
+    assert [(each["kind"], each["title"]) for each in kept] == [
+        ("code_diff", "The parser"),
+        ("test_result", "report.txt"),
+    ]
+    assert at("work", "artifact", work, "The parser").out == "+ parse()\n"
+    assert at("work", "artifact", work, kept[1]["artifact"][:8]).out == "12 passed"
+    for wrong in (["add", work, "poem", "-"], ["add", work, "doc", "gone.txt"], ["artifact", work, "gone"]):
+        assert at("work", *wrong).code == 2
+
+
+def test_everything_of_a_work_session_survives_a_killed_process(at):
+    """D-27, D-13: team, artifacts and snapshots are there after SIGKILL."""
+    (at.folder / "doomed.py").write_text(DOOMED)
+    killed = subprocess.run([sys.executable, "doomed.py"], cwd=at.folder, stdout=subprocess.PIPE, text=True)
+
+    shown = at("work", "show", killed.stdout.strip(), "--json").json
+
+    assert killed.returncode == -signal.SIGKILL
+    assert [member["agent"] for member in shown["team"]["members"]] == ["ann", "bob"]
+    assert [each["reason"] for each in shown["snapshots"]] == ["plan_committed", "step_completed"]
+    assert [each["title"] for each in shown["artifacts"]] == ["log"]
+    assert shown["state"] == "Planning"
 
 
 def test_the_timeline_is_told_in_lines_and_as_json(at):

@@ -132,7 +132,7 @@ async def test_a_work_session_that_is_given_up_stops_its_runs(desk):
 
 
 async def test_a_run_in_an_archived_work_session_starts_a_new_one_that_names_it(desk):
-    """E-9, D-13: a new id with previousWorkSessionId; goal and team go along."""
+    """E-9, D-13: a new id with previousWorkSessionId; goal and team go along; it stays the one."""
     at = desk({"a": ""}, {"a": ["fine", "fine", "fine"]})
     async with at.open() as moot:
         work = await opened(moot)
@@ -145,11 +145,15 @@ async def test_a_run_in_an_archived_work_session_starts_a_new_one_that_names_it(
         await moot.run("a", "and now?", errand=Errand(work))
         records = await moot.moot.work_sessions.all()
 
+    at.identity = type(at.identity)("run-3", "a third seed")
+    async with at.open() as moot:
+        await moot.run("a", "and then?", errand=Errand(work))
+
     assert (await at.played(same)).drafts[0].work_session_id == work
     (first, second) = records.values()
     assert (second.goal, second.previous, second.team) == ("Ship it", first.id, first.team)
-    (begun,) = [e async for e in at.journal.read(Query(stream="run-2", types=("run.started",)))]
-    assert begun.draft.work_session_id == second.id
+    begun = [e.draft.work_session_id async for e in at.journal.read(Query(types=("run.started",)))]
+    assert begun == [first.id, second.id, second.id]
 
 
 async def test_a_run_of_a_member_may_use_only_what_its_team_lets_it_use(desk):

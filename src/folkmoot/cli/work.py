@@ -257,6 +257,54 @@ def label(
 
 
 @app.command()
+def add(
+    context: typer.Context,
+    work: Work,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="code_diff, doc, log or test_result.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Its content; `-`: what comes on stdin.")],
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="What it is called; absent: the file's name.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Keep something that came of the work: a change, a document, a log, the result of tests.
+
+    \b
+    Examples:
+      git diff | folkmoot work add last code_diff - --title "The parser"
+    """
+    from typing import get_args
+
+    from folkmoot.cli import working
+    from folkmoot.cli.working_shown import file_content, one_of, report
+    from folkmoot.domain.work_session import ArtifactKind
+
+    one_of("kind of artifact", kind, kinds := get_args(ArtifactKind))
+    chosen = kinds[kinds.index(kind)]
+    name, content = title or file, file_content(file)
+    added = finished(working.add(call_of(context).folder, work, chosen, name, content))
+    report(added, f"has a {kind} more: {name}", as_json=as_json)
+
+
+@app.command()
+def artifact(
+    context: typer.Context,
+    work: Work,
+    name: Annotated[str, typer.Argument(metavar="ARTIFACT", help="Its title, or the beginning of its hash.")],
+) -> None:
+    """Print the content of an artifact of a work session.
+
+    \b
+    Examples:
+      folkmoot work artifact last "The parser" | git apply
+    """
+    from folkmoot.cli.working import content
+    from folkmoot.cli.working_shown import write_content
+
+    write_content(finished(content(call_of(context).folder, work, name)))
+
+
+@app.command()
 def timeline(context: typer.Context, work: Work, live: Live = False, as_json: AsJson = False) -> None:
     """Tell what happened in a work session, in order of time, one line each.
 

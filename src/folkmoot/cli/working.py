@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from folkmoot.coordination.keeping import Decide
 from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.work_session import WorkSession
+from folkmoot.domain.work_session import ArtifactKind, WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.control import Control
@@ -28,6 +29,9 @@ from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
 from folkmoot.views.work_sessions import WorkList, WorkRow
 from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_timeline
+
+_BEAT = 0.1
+"""Seconds between two looks of a live list."""
 
 
 def me() -> Author:
@@ -94,6 +98,22 @@ async def form(folder: Path, name: str, graph: Graph, wanted: Sequence[Seat], te
         return await control.desk.form(id, wanted, me(), team)
 
 
+async def add(folder: Path, name: str, kind: ArtifactKind, title: str, content: bytes) -> WorkSession:
+    async with at_desk(folder, name) as (control, id):
+        return await control.desk.add_artifact(id, kind, title, content, me())
+
+
+async def content(folder: Path, name: str, artifact: str) -> bytes:
+    """Of an artifact of a work session, by its hash, the beginning of that, or its title."""
+    async with opened(folder) as journal:
+        row = chosen(await read_rows(journal), name)
+        record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
+        for each in record.artifacts if record else ():
+            if artifact and (each.title == artifact or each.artifact.startswith(artifact)):
+                return await journal.artifact(each.artifact)
+        raise WrongUse(f"{row.id} has no artifact {artifact!r}; `folkmoot work show {row.id}` lists them")
+
+
 async def read_timeline(folder: Path, name: str) -> list[TimelineEntry]:
     async with opened(folder) as journal:
         row = chosen(await read_rows(journal), name)
@@ -130,11 +150,25 @@ async def follow_timeline(folder: Path, name: str) -> AsyncIterator[TimelineEntr
 
 
 async def follow_rows(folder: Path) -> AsyncIterator[list[WorkRow]]:
-    """The list as it is, then again whenever something has happened, without end."""
+    """The list as it is, then again soon after something has happened, without end."""
     async with opened(folder) as journal:
-        rows, clock = WorkList(), SystemClock()
+        rows, news = WorkList(), asyncio.Event()
         newest = [entry.seq async for entry in journal.read(Query(newest_first=True, limit=1))]
-        async for entry in journal.follow():
-            rows.take(entry)
-            if not newest or entry.seq >= newest[0]:
-                yield rows.rows(clock.now())
+
+        async def take() -> None:
+            async for entry in journal.follow():
+                rows.take(entry)
+                if not newest or entry.seq >= newest[0]:
+                    news.set()
+
+        taking = asyncio.create_task(take())
+        taking.add_done_callback(lambda _: news.set())
+        try:
+            while not taking.done():
+                await news.wait()
+                news.clear()
+                yield rows.rows(SystemClock().now())
+                await asyncio.sleep(_BEAT)
+            taking.result()
+        finally:
+            taking.cancel()

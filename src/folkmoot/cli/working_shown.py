@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,8 +42,8 @@ class Wanted:
     @classmethod
     def read(cls, status: str, category: str, role: str) -> Wanted:
         """Raises `WrongUse` for what there is not."""
-        _one_of("status", status.upper(), get_args(Activity))
-        _one_of("role", role, get_args(Role))
+        one_of("status", status.upper(), get_args(Activity))
+        one_of("role", role, get_args(Role))
         return cls(status.upper(), known_category(category) if category else "", role)
 
     def fits(self, row: WorkRow) -> bool:
@@ -173,7 +174,7 @@ def read_seats(seats: Sequence[str], may: Sequence[str], tools: Sequence[str]) -
     for written in may:
         name, words = _pair("--may", written)
         for word in words:
-            _one_of("action", word, get_args(Action))
+            one_of("action", word, get_args(Action))
         wanted = _given(wanted, name, {"actions": words})
     for written in tools:
         name, words = _pair("--tools", written)
@@ -184,7 +185,7 @@ def read_seats(seats: Sequence[str], may: Sequence[str], tools: Sequence[str]) -
 def _seat(written: str) -> Seat:
     named, _, agent = written.partition("=")
     role, _, able = named.partition(":")
-    _one_of("role", role, get_args(MemberRole))
+    one_of("role", role, get_args(MemberRole))
     capabilities = tuple(word.strip() for word in able.split(",") if word.strip())
     return msgspec.convert(
         {"role": role or None, "capabilities": capabilities, "agent": agent.removesuffix(".ai")}, Seat
@@ -209,7 +210,25 @@ def _given(seats: Sequence[Seat], name: str, limits: Mapping[str, Any]) -> list[
     ]
 
 
-def _one_of(what: str, given: str, known: Sequence[str]) -> None:
+def file_content(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise WrongUse(f"cannot read {file!r}: {error.strerror}") from None
+
+
+def write_content(content: bytes) -> None:
+    """As it is, unless a terminal would obey it."""
+    if sys.stdout.isatty():
+        write(content.decode(errors="replace"))
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def one_of(what: str, given: str, known: Sequence[str]) -> None:
+    """Raises `WrongUse` for what there is not; empty means any."""
     if given and given not in known:
         raise WrongUse(f"there is no {what} {given!r}; there are {', '.join(known)}")
 

@@ -39,6 +39,10 @@ class Milestone(Value):
     step: str = ""
     state: Mapping[str, Any] = {}
     """Whatever else shall be kept with it; a different one is another snapshot."""
+    runs: tuple[str, ...] = ()
+    """Those that led to it; their op trees are in the journal."""
+    validation: str = ""
+    """What a check of it said."""
 
 
 class WorkSessions:
@@ -96,19 +100,19 @@ class WorkSessions:
         """Keep how things stand, for good; the same milestone in the same state counts once."""
         record = await self.get(id)
         about = msgspec.to_builtins(milestone)
-        digest = sha256(msgspec.json.encode((id, about), order="deterministic")).hexdigest()[:20]
-        sequence = len(record.snapshots) + 1
+        name = "snap_" + sha256(msgspec.json.encode((id, about), order="deterministic")).hexdigest()[:20]
         kept = {
-            **{"snapshotId": f"snap_{digest}", "sequence": sequence, **about},
-            **{"workSessionId": id, "workSession": replace(record, snapshots=())},
+            "snapshotId": name,
+            "workSessionId": id,
+            **about,
+            "workSession": replace(record, snapshots=()),
         }
         taken = SnapshotCreated(
-            f"snap_{digest}",
+            name,
             self._journal.keep(msgspec.json.encode(kept)),
             agent_role="",
             plan=milestone.plan,
             reason=milestone.reason,
-            sequence=sequence,
             step=milestone.step,
         )
         return await self.change(id, decide.taken(taken), Author(RUNTIME))
@@ -121,17 +125,18 @@ class WorkSessions:
             await self.change(id, lambda _: (refused,), author)
             raise WrongUse(why)
 
-    async def join(self, errand: Errand, agent: str, request: str, chance: str) -> Errand:
+    async def join(self, errand: Errand, agent: str, request: str) -> Errand:
         """The errand of a run that is about to start, for the work session that takes it: one that is archived is gone
-        on with in another.
+        on with in another, always the same.
 
         Raises `WrongUse` for one that is paused or over, and if the team does not let the agent do it.
         """
         id = errand.work_session
         record = await self.find(id)
-        if await is_archived(self._journal, id, self._clock.now()):
+        while await is_archived(self._journal, id, self._clock.now()):
             team = record.team if record else None
-            record = await self.open(continued(id, record, request), chance=chance, team=team)
+            record = await self.open(continued(id, record, request), chance=f"after {id}", team=team)
+            id = record.id
         if record is None:
             return errand
         require_going(record)
