@@ -22,7 +22,6 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request
 from folkmoot.engine.fork import Fork, begun, changed
-from folkmoot.engine.identity import chance
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
@@ -157,9 +156,8 @@ class Folkmoot:
         """
         chosen = self._admit(agent, request)
         await self._workshop.ready(self.graph, chosen)
-        errand = await self._joined(errand, chosen, request)
         audience = _audience(hear, answer, wait=wait)
-        return await self._engine.start(self._project, Asked(chosen.file, request, errand), audience)
+        return await self._engine.start(self._project, await self._asked(chosen, request, errand), audience)
 
     def _admit(self, name: str, request: str) -> Agent:
         """Refuse what cannot run; see that what a run is pinned to is kept."""
@@ -203,17 +201,13 @@ class Folkmoot:
         if not self._journal.shared:
             raise WrongUse(NOT_SHARED)
         chosen = self._admit(agent, request)
-        errand = await self._joined(errand, chosen, request)
-        return await self._engine.submit(self._project, Asked(chosen.file, request, errand))
+        return await self._engine.submit(self._project, await self._asked(chosen, request, errand))
 
-    async def _joined(self, errand: Errand, agent: Agent, request: str) -> Errand:
-        """For the work session that takes the run; one that is archived is gone on with in another."""
-        if not errand.work_session:
-            return errand
-        from folkmoot.coordination.work_sessions.joining import Joining
-
-        joining = Joining(self.moot.work_sessions, self._journal, self._workshop.clock)
-        return await joining.join(errand, agent.id, self.secrets.text(request), chance())
+    async def _asked(self, agent: Agent, request: str, errand: Errand) -> Asked:
+        """For the work session that takes the run, which may refuse it."""
+        if errand.work_session:
+            errand = await self.moot.work_sessions.join(errand, agent.id, self.secrets.text(request))
+        return Asked(agent.file, request, errand)
 
     def worker(self, shift: Shift) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""

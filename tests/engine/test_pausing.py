@@ -21,17 +21,17 @@ CALL = {"calls": [{"tool": "work"}]}
 class Bench:
     """A tool that takes as long as the test wants."""
 
-    def __init__(self):
+    def __init__(self, name="work"):
         self.go_on = asyncio.Event()
         self.busy = asyncio.Event()
 
-        @tool(effect="pure", access="read")
         async def work() -> str:
             self.busy.set()
             await self.go_on.wait()
             return "done"
 
-        self.tool = work
+        work.__name__ = name
+        self.tool = tool(effect="pure", access="read")(work)
 
 
 async def opened(moot, goal="Ship it"):
@@ -79,7 +79,9 @@ async def test_a_run_under_way_asks_no_model_once_its_work_session_is_paused(des
         asked = len(at.model.heard)
         await moot.control.resume(work)
         ended = await at.played(await moot.resume("run-1"))
+        replayed = await moot.replay("run-1")
 
+    assert (replayed.equal, replayed.divergence) == (True, "")
     assert (rested.status, rested.waiting, again.waiting, asked) == ("waiting", [work], [work], 1)
     assert ended.report == "fine"
     assert ended.types.count("run.parked") == 1
@@ -94,8 +96,61 @@ async def test_a_run_that_began_just_after_the_pause_asks_no_model(desk):
         asked = Asked("a.ai", "hello", Errand(work))  # admitted before
 
         result = await moot._engine.start(moot._project, asked)
+        replayed = await moot.replay("run-1")
 
+    assert replayed.equal
     assert (result.status, result.waiting, at.model.heard) == ("waiting", [work], [])
+
+
+async def test_a_run_that_waits_for_a_word_does_not_go_on_while_its_work_session_is_paused(desk):
+    """D-10: an answer is taken in, but no model is asked; afterwards it happens again from its journal."""
+    question = {"calls": [{"tool": "ask_user", "arguments": {"question": "why?"}}]}
+    at = desk({"a": "tools: [ask_user]"}, {"a": [question, "fine"]})
+    async with at.open() as moot:
+        work = await opened(moot)
+        (item,) = (await moot.run("a", "hello", errand=Errand(work))).inbox
+        await moot.control.pause(work)
+        rested = await moot.resume("run-1")
+        await moot.reply(item.answer("because"))
+        again = await moot.resume("run-1")
+        await moot.control.resume(work)
+        ended = await at.played(await moot.resume("run-1"))
+        replayed = await moot.replay("run-1")
+
+    assert (rested.waiting, again.waiting) == ([work, item.id], [work])
+    assert (ended.report, ended.types.count("run.parked")) == ("fine", 3)
+    assert (replayed.equal, replayed.divergence) == (True, "")
+
+
+async def test_branches_end_what_is_under_way_and_the_pause_can_be_replayed(desk):
+    """D-10: parallel calls end in their own time; none of them leads to another request."""
+    benches = {name: Bench(name) for name in ("b", "c")}
+    mission = {"prompt": "do it", "reason": "it must be done"}
+    both = {"calls": [{"tool": f"agent__{name}", "arguments": mission} for name in ("left", "right")]}
+    script = {
+        "a": [both, "fine"],
+        "left": [{"calls": [{"tool": "b"}]}, "left"],
+        "right": [{"calls": [{"tool": "c"}]}, "right"],
+    }
+    files = {"a": "agents: [left.ai, right.ai]", "left": "tools: [b]", "right": "tools: [c]"}
+    at = desk(files, script, tools=[bench.tool for bench in benches.values()])
+    async with at.open() as moot:
+        work = await opened(moot)
+        running = asyncio.ensure_future(moot.run("a", "hello", errand=Errand(work)))
+        for bench in benches.values():
+            await asyncio.wait_for(bench.busy.wait(), 5)
+        await moot.control.pause(work)
+        for bench in benches.values():
+            bench.go_on.set()
+            await at.clock.advance(0)
+        rested = await running
+        asked = len(at.model.heard)
+        await moot.control.resume(work)
+        ended = await at.played(await moot.resume("run-1"))
+        replayed = await moot.replay("run-1")
+
+    assert (rested.waiting, asked, ended.report) == ([work], 3, "fine")
+    assert (replayed.equal, replayed.divergence) == (True, "")
 
 
 async def test_the_work_session_of_a_plain_run_can_be_paused_too(desk):
@@ -132,7 +187,7 @@ async def test_a_work_session_that_is_given_up_stops_its_runs(desk):
 
 
 async def test_a_run_in_an_archived_work_session_starts_a_new_one_that_names_it(desk):
-    """E-9, D-13: a new id with previousWorkSessionId; goal and team go along."""
+    """E-9, D-13: a new id with previousWorkSessionId; goal and team go along; it stays the one."""
     at = desk({"a": ""}, {"a": ["fine", "fine", "fine"]})
     async with at.open() as moot:
         work = await opened(moot)
@@ -145,11 +200,15 @@ async def test_a_run_in_an_archived_work_session_starts_a_new_one_that_names_it(
         await moot.run("a", "and now?", errand=Errand(work))
         records = await moot.moot.work_sessions.all()
 
+    at.identity = type(at.identity)("run-3", "a third seed")
+    async with at.open() as moot:
+        await moot.run("a", "and then?", errand=Errand(work))
+
     assert (await at.played(same)).drafts[0].work_session_id == work
     (first, second) = records.values()
     assert (second.goal, second.previous, second.team) == ("Ship it", first.id, first.team)
-    (begun,) = [e async for e in at.journal.read(Query(stream="run-2", types=("run.started",)))]
-    assert begun.draft.work_session_id == second.id
+    begun = [e.draft.work_session_id async for e in at.journal.read(Query(types=("run.started",)))]
+    assert begun == [first.id, second.id, second.id]
 
 
 async def test_a_run_of_a_member_may_use_only_what_its_team_lets_it_use(desk):

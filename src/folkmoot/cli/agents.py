@@ -106,6 +106,9 @@ def _status(graph: Graph, agent: Agent) -> str:
 def _summary(graph: Graph, agent: Agent) -> dict[str, Any]:
     return {
         "id": agent.id,
+        "type": agent.role,
+        "capabilities": list(agent.capabilities),
+        "tools": list(agent.tools),
         "status": _status(graph, agent),
         "file": agent.file,
         "description": agent.description,
@@ -128,7 +131,6 @@ def _document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any]) -> dic
         "referredToBy": sorted(
             other.file for other in graph.agents.values() if agent.file in (to for _, to in other.edges)
         ),
-        "tools": list(agent.tools),
         "models": [choice.ref for choice in agent.models],
         "input": plain(agent.input),
         "output": plain(agent.output),

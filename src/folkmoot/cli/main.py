@@ -36,6 +36,7 @@ from folkmoot.cli import (
     tasks,
     trust,
     verify,
+    work,
     worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
@@ -72,6 +73,8 @@ task_changes.add_to(tasks.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(tasks.app, name="tasks")
+sessions.app.command("work")(work.list_work)
+app.add_typer(work.app, name="work")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(decisions.app, name="decisions")

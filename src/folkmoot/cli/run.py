@@ -12,9 +12,12 @@ import typer
 
 from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of
 from folkmoot.cli.complete import agent_files
+from folkmoot.domain.errand import Errand
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from folkmoot.app import Folkmoot
     from folkmoot.cli.perform import Begin
     from folkmoot.orchestration.inbox import Answerer
@@ -42,6 +45,10 @@ def run(  # noqa: PLR0913  # because every option is a parameter
             help="Leave it to a worker and print its id; with --wait or --json, follow it to its end.",
         ),
     ] = False,
+    work_session: Annotated[
+        str, typer.Option(metavar="WS", help="The work session that it belongs to; otherwise one of its own.")
+    ] = "",
+    label: Annotated[str, typer.Option(metavar="TEXT", help="What that work session is called.")] = "",
 ) -> int:
     """Run an agent and print its final report.
 
@@ -56,6 +63,7 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       git diff | folkmoot run review.ai > review.md
       folkmoot run front-desk.ai "Where is my order?" --json --set maxTurns=3
       folkmoot run front-desk.ai "I was charged twice." --queue
+      folkmoot run coder.ai "Write it." --work-session last --label "The new parser"
     """
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
@@ -65,9 +73,11 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     request = _request(text, agent)
     began = time.monotonic()
     _refuse_early(call, target, request)
+    errand = Errand(_named(target.folder, work_session), label=label)
     if queue and not wait and not as_json:
-        return _leave_to_workers(call, target, request)
-    begin = (_following if queue else _beginning)(target.agent, request, quiet=quiet, wait=wait)
+        return _leave_to_workers(call, target, request, errand)
+    start = _following if queue else _beginning
+    begin = start(target.agent, request, errand, quiet=quiet, wait=wait)
     result = perform(call, target, begin, quiet=quiet)
     return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
@@ -86,7 +96,18 @@ def _refuse_early(call: Call, target: Target, request: str) -> None:
         admit(graph, agent, ProviderModels(graph.settings.providers, os.environ, target.folder).missing_key)
 
 
-def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
+def _named(folder: Path, work_session: str) -> str:
+    """The id that is meant; people know its beginning, or that it is the last."""
+    from folkmoot.cli.call import finished
+
+    if not work_session:
+        return ""
+    from folkmoot.cli.working import all_rows, chosen
+
+    return chosen(finished(all_rows(folder)), work_session).id
+
+
+def _beginning(agent: str, request: str, errand: Errand, *, quiet: bool, wait: bool) -> Begin:
     """Warnings about agents that this run cannot reach are left to `check`."""
     from folkmoot.cli.output import STYLES, say
     from folkmoot.engine.admission import reachable
@@ -98,19 +119,19 @@ def _beginning(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
         for warning in moot.warnings:
             if not quiet and warning.file not in beside:
                 say(str(warning), STYLES["warning"])
-        return moot.run(agent, request, hear=hear, answer=answer, wait=wait)
+        return moot.run(agent, request, hear=hear, answer=answer, wait=wait, errand=errand)
 
     return begin
 
 
-def _following(agent: str, request: str, *, quiet: bool, wait: bool) -> Begin:
+def _following(agent: str, request: str, errand: Errand, *, quiet: bool, wait: bool) -> Begin:
     async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
-        return await moot.followed(await moot.submit(agent, request), wait=wait)
+        return await moot.followed(await moot.submit(agent, request, errand), wait=wait)
 
     return begin
 
 
-def _leave_to_workers(call: Call, target: Target, request: str) -> int:
+def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand) -> int:
     from folkmoot.app import Folkmoot
     from folkmoot.cli.call import finished
     from folkmoot.cli.output import say, write
@@ -118,7 +139,7 @@ def _leave_to_workers(call: Call, target: Target, request: str) -> int:
     async def submitted() -> str:
         only = target.agent if target.alone else None
         async with Folkmoot.open(target.folder, overrides=call.overrides, only=only) as moot:
-            return await moot.submit(target.agent, request)
+            return await moot.submit(target.agent, request, errand)
 
     run_id = finished(submitted())
     write(run_id)

@@ -188,7 +188,7 @@ class SnapshotCreated(Event):
     artifact_ids: tuple[str, ...] = ()
     """What passed over with it."""
     reason: SnapshotReason = ""
-    """Empty for a part of a contract."""
+    """Empty in old journals."""
     sequence: int = 0
     """Within its work session, from 1."""
     step: str = ""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.events import RUN_ENDS, RunParked
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RUN_ENDS, LlmRequest, RunParked, ToolStarted
 from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place
@@ -42,3 +46,23 @@ async def open_runs(journal: Journal, work_session: str) -> list[str]:
         elif entry.draft.work_session_id == work_session:
             runs[entry.stream] = None
     return list(runs)
+
+
+class Rest(NamedTuple):
+    """Where in the record of a run its work session was paused: it began nothing between two entries."""
+
+    began: int
+    """The last entry with which something began, or before which the run was parked."""
+    parked: int
+    work_session: str
+
+
+def rests(drafts: Sequence[Draft]) -> Iterator[Rest]:
+    began = -1
+    for place, draft in enumerate(drafts):
+        match draft.event:
+            case RunParked(waiting=(str(id), *_)) if id.startswith("ws_"):
+                yield Rest(began, place, id)
+                began = place
+            case LlmRequest() | ToolStarted() | RunParked():
+                began = place

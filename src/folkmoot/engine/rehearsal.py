@@ -32,6 +32,7 @@ from folkmoot.domain.item import Item
 from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.kept import destroy_kept, is_kept
+from folkmoot.engine.pausing import rests
 from folkmoot.engine.record import Record, buried_from
 from folkmoot.engine.stage import Script, Stage
 from folkmoot.engine.takeover import bury
@@ -52,7 +53,10 @@ _WORDS = (
 )
 _BETWEEN = (*_WORDS, GateChanged, SessionDestroyed, RunRepinned, SystemError)
 """What can happen to a run from outside while none of its agents works."""
-_PAIRS = ((SessionDestroyed, RunParked), (GateChanged, RunParked), (SystemError, RunFailed))
+_PAIRS = (
+    *((SessionDestroyed, RunParked), (GateChanged, RunParked), (RunParked, RunParked)),
+    (SystemError, RunFailed),
+)
 _OWN_REASONS = (" has ended", " was destroyed", "the run was cancelled")
 """Why a run itself lets go of a kept child; for every other reason it was a person."""
 
@@ -62,6 +66,7 @@ class Rehearsal:
         self._record = record
         self._stage = Stage(run_id, record, script, self._turn)
         self._buried = buried_from(record.drafts)
+        self._rests = list(rests(record.drafts))
         self._waiting: dict[int, asyncio.Future[None]] = {}
         """Who waits for which entry."""
         self._cued = -1
@@ -87,8 +92,9 @@ class Rehearsal:
     async def _activate(self) -> None:
         log = self._watched()
         run = self._stage.run(log)
-        log.watchers.append(lambda span, event: self._happened(run))
         activation = Activation(run, self._stage.started, fresh=not self._record.past)
+        log.watchers.append(lambda span, event: self._happened(run, activation))
+        self._rest(activation)
         task = asyncio.ensure_future(activation.to_its_end())
         try:
             await asyncio.sleep(0)
@@ -146,8 +152,15 @@ class Rehearsal:
                 return
         self._cued = place
 
-    def _happened(self, run: Run) -> None:
+    def _rest(self, activation: Activation) -> None:
+        """If its work session was paused by now."""
+        for rest in self._rests:
+            if rest.began < self._record.at <= rest.parked:
+                activation.rest(rest.work_session)
+
+    def _happened(self, run: Run, activation: Activation) -> None:
         """What came from outside before anything else was decided: it must come before that again."""
+        self._rest(activation)
         draft = self._record.next
         if draft is None or self._record.at == self._cued:
             return

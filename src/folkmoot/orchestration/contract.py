@@ -15,6 +15,7 @@ from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import PlanCommitted, PlanCompleted, SnapshotCreated
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotReason
 from folkmoot.orchestration.briefs import brief_for, brief_with
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
@@ -125,4 +126,5 @@ def _snapshot(
         "validation": validation,
     }
     artifact = keep(run, at, "snapshot", state)
-    run.log.once(at.place, SnapshotCreated(id, artifact, role, plan, artifacts))
+    reason: SnapshotReason = "final" if role == "EXECUTOR" else "handoff"
+    run.log.once(at.place, SnapshotCreated(id, artifact, role, plan, artifacts, reason))

@@ -128,9 +128,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
 def _around(run: Run, inv: Invocation) -> Around:
     most = run.graph.settings.limits.tool_calls_per_minute
     room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else Room()
-    return Around(
-        run.inbox.grants.granted, room, run.step.spent(), has_task=bool(run.errand.task)
-    )
+    return Around(run.inbox.grants.granted, room, run.step.spent(), has_task=bool(run.errand.task))
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

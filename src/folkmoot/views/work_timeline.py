@@ -53,9 +53,9 @@ _LINES: Mapping[str, str] = {
     "handoff.rejected": "{event.receiver} does not take it: {event.error}",
     "snapshot.created": "a snapshot is kept: {event.reason}",
     "work_session.opened": "{agent} opens the work session: {event.goal}",
-    "work_session.changed": "{agent}: the work session is {event.state} now {event.reason}",
+    "work_session.changed": "{agent}: the work session is {event.state} now{because}",
     "work_session.completed": "{agent} completes the work session: {event.summary}",
-    "work_session.paused": "{agent} pauses the work session {event.reason}",
+    "work_session.paused": "{agent} pauses the work session{because}",
     "work_session.resumed": "{agent} lets the work session go on",
     "work_session.labelled": "{agent} calls it {event.label}",
     "work_session.categorised": "{agent} says it is {event.category}",
@@ -102,7 +102,8 @@ def _line(draft: Draft) -> str:
         members = ", ".join(f"{member.agent} ({member.role})" for member in event.team.members)
         return f"{draft.agent_id} forms the team: {members}"
     if form := _LINES.get(event.type):
-        return form.format(agent=draft.agent_id, event=event)
+        reason = getattr(event, "reason", "")
+        return form.format(agent=draft.agent_id, event=event, because=f": {reason}" if reason else "")
     return line_of(draft) or _plainly(draft.agent_id, event)
 
 

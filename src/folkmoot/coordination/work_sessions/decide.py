@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from msgspec.structs import replace
+
 from folkmoot.coordination.keeping import Decide
 from folkmoot.domain.category import CATEGORIES, CategoryId
 from folkmoot.domain.event import Event
@@ -125,11 +127,13 @@ def summarised(summary: str) -> Decide[WorkSession]:
 
 
 def taken(snapshot: SnapshotCreated) -> Decide[WorkSession]:
-    """A snapshot; the same one counts once."""
+    """A snapshot, numbered here; the same one counts once."""
 
     def decide(record: WorkSession | None) -> Sequence[Event]:
-        now = _there(record)
-        return () if any(each.id == snapshot.snapshot for each in now.snapshots) else (snapshot,)
+        before = _there(record).snapshots
+        if any(each.id == snapshot.snapshot for each in before):
+            return ()
+        return (replace(snapshot, sequence=len(before) + 1),)
 
     return decide
 

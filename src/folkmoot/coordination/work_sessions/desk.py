@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.keeping import Decide, Keeper, Kind
 from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.forming import Seat, compose, refusal
+from folkmoot.coordination.work_sessions.forming import Seat, compose, narrowed, refusal
+from folkmoot.coordination.work_sessions.joining import continued, is_archived, require_going
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.errand import own_work_session
+from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.domain.plan_events import SnapshotCreated
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import Action, ArtifactKind, Policy, Roster, SnapshotReason, WorkSession
@@ -38,11 +39,16 @@ class Milestone(Value):
     step: str = ""
     state: Mapping[str, Any] = {}
     """Whatever else shall be kept with it; a different one is another snapshot."""
+    runs: tuple[str, ...] = ()
+    """Those that led to it; their op trees are in the journal."""
+    validation: str = ""
+    """What a check of it said."""
 
 
 class WorkSessions:
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
         self._journal = journal
+        self._clock = clock
         self._graph = graph
         self._keeper: Keeper[WorkSession] = Keeper(WORK_SESSION, journal, clock)
 
@@ -94,19 +100,19 @@ class WorkSessions:
         """Keep how things stand, for good; the same milestone in the same state counts once."""
         record = await self.get(id)
         about = msgspec.to_builtins(milestone)
-        digest = sha256(msgspec.json.encode((id, about), order="deterministic")).hexdigest()[:20]
-        sequence = len(record.snapshots) + 1
+        name = "snap_" + sha256(msgspec.json.encode((id, about), order="deterministic")).hexdigest()[:20]
         kept = {
-            **{"snapshotId": f"snap_{digest}", "sequence": sequence, **about},
-            **{"workSessionId": id, "workSession": replace(record, snapshots=())},
+            "snapshotId": name,
+            "workSessionId": id,
+            **about,
+            "workSession": replace(record, snapshots=()),
         }
         taken = SnapshotCreated(
-            f"snap_{digest}",
+            name,
             self._journal.keep(msgspec.json.encode(kept)),
             agent_role="",
             plan=milestone.plan,
             reason=milestone.reason,
-            sequence=sequence,
             step=milestone.step,
         )
         return await self.change(id, decide.taken(taken), Author(RUNTIME))
@@ -118,6 +124,26 @@ class WorkSessions:
             refused = WorkSessionRefused(agent, action, why)
             await self.change(id, lambda _: (refused,), author)
             raise WrongUse(why)
+
+    async def join(self, errand: Errand, agent: str, request: str) -> Errand:
+        """The errand of a run that is about to start, for the work session that takes it: one that is archived is gone
+        on with in another, always the same.
+
+        Raises `WrongUse` for one that is paused or over, and if the team does not let the agent do it.
+        """
+        id = errand.work_session
+        record = await self.find(id)
+        while await is_archived(self._journal, id, self._clock.now()):
+            team = record.team if record else None
+            record = await self.open(continued(id, record, request), chance=f"after {id}", team=team)
+            id = record.id
+        if record is None:
+            return errand
+        require_going(record)
+        if errand.step or errand.task:
+            await self.require(record.id, agent, "execute")
+        policy = narrowed(errand.policy, await self.policy(record.id, agent))
+        return replace(errand, work_session=record.id, policy=policy)
 
     async def policy(self, id: str, agent: str) -> Policy:
         """What its team lets an agent do in a work session."""

@@ -83,7 +83,7 @@ def _fits(seat: Seat, agent: Agent) -> bool:
 
 def _seat(number: int, able: Sequence[Sequence[str]], seated: dict[str, int], tried: set[str]) -> bool:
     """Find an agent for a seat, if need be by moving others who can sit elsewhere."""
-    for id in able[number]:
+    for id in sorted(able[number], key=lambda id: id in seated):  # nobody is moved without need
         if id in tried:
             continue
         tried.add(id)

@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from msgspec.structs import replace
-
 from folkmoot.coordination.work_sessions.decide import over
-from folkmoot.coordination.work_sessions.desk import WorkSessions
-from folkmoot.coordination.work_sessions.forming import narrowed
 from folkmoot.domain.activity import ARCHIVED_AFTER, activity, counts
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.errors import WrongUse
-from folkmoot.ports import Clock, Journal, Query
+from folkmoot.ports import Journal, Query
 
 
-@dataclass(frozen=True)
-class Joining:
-    desk: WorkSessions
-    journal: Journal
-    clock: Clock
-
-    async def join(self, errand: Errand, agent: str, request: str, chance: str) -> Errand:
-        """The errand of a run that is about to start, for the work session that takes it.
-
-        Raises `WrongUse` for one that is paused or over, and if the team does not let the agent do it.
-        """
-        id, desk = errand.work_session, self.desk
-        record = await desk.find(id)
-        if await is_archived(self.journal, id, self.clock.now()):
-            opening = continued(id, record, request)
-            record = await desk.open(opening, chance=chance, team=record.team if record else None)
-        if record is None:
-            return errand
-        _require_going(record)
-        if errand.step or errand.task:
-            await desk.require(record.id, agent, "execute")
-        policy = narrowed(errand.policy, await desk.policy(record.id, agent))
-        return replace(errand, work_session=record.id, policy=policy)
-
-
-def _require_going(record: WorkSession) -> None:
+def require_going(record: WorkSession) -> None:
+    """Raises `WrongUse` for one that is paused or over."""
     if record.ended:
         raise over(record)
     if record.paused:

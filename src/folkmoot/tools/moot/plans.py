@@ -50,12 +50,16 @@ class PlanTools:
 
     async def plan_approve(self, site: Site, plan_id: str = "", text: str = "", commit: bool = False) -> str:
         """Approve a submitted plan, if you are a lead; with `commit` it may be carried out at once."""
-        approved = self._plans.change(await self._meant(site, plan_id), calling(site), life.approve, text, committed=commit)
+        approved = self._plans.change(
+            await self._meant(site, plan_id), calling(site), life.approve, text, committed=commit
+        )
         return brief(await approved)
 
     async def plan_reject(self, site: Site, reason: str, plan_id: str = "") -> str:
         """Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version."""
-        return brief(await self._plans.change(await self._meant(site, plan_id), calling(site), life.reject, reason))
+        return brief(
+            await self._plans.change(await self._meant(site, plan_id), calling(site), life.reject, reason)
+        )
 
     async def plan_status(self, plan_id: str = "") -> str:
         """Where a plan stands: its decision and the reason, its steps and their owners. Without an id: all plans."""
