@@ -62,10 +62,15 @@ def _step(scene: Scene, plan: Plan, step: PlanStep) -> Sequence[Move]:
     attempt = scene.attempt(step)
     if left := _left_over(scene, plan, step, attempt):
         return left
-    if attempt > ATTEMPTS:
-        return [Wait(f"step {step.id} was tried {ATTEMPTS} times; look at it: folkmoot plans show {plan.id}")]
     if step.blocked:
         return _unblocked(scene, step)
+    if attempt > ATTEMPTS:
+        return [Wait(f"step {step.id} was tried {ATTEMPTS} times; look at it: folkmoot plans show {plan.id}")]
+    return _begun(scene, plan, step, attempt)
+
+
+def _begun(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Sequence[Move]:
+    """Accepted by its owner, a task of its own, and under way."""
     if step.handed_by:
         return _accepted(scene, plan, step, attempt)
     task = scene.tasks.get(name_of("task_", plan, step, attempt))
