@@ -337,7 +337,9 @@ class Folkmoot:
 
     async def projected(self) -> dict[str, str]:
         """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
-        return {}
+        from folkmoot.views import plan_json
+
+        return {**plan_json.projected(await self.moot.plans.all())}
 
     async def position(self) -> int:
         """Where the journal ends now: follow from here to see only what is to come."""

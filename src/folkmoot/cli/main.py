@@ -24,6 +24,8 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    plan_steps,
+    plans,
     projections,
     replaying,
     run,
@@ -67,6 +69,8 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
+plan_steps.add_to(plans.app)
+app.add_typer(plans.app, name="plans")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

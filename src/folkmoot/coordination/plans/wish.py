@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
@@ -15,8 +17,8 @@ from folkmoot.errors import WrongUse
 class BudgetWish(Value, rename=None, forbid_unknown_fields=True):
     time: str = ""
     """Such as `10m`."""
-    tokens: int | None = None
-    files_changed: int | None = None
+    tokens: Annotated[int, Meta(gt=0)] | None = None
+    files_changed: Annotated[int, Meta(ge=0)] | None = None
 
 
 class PolicyWish(Value, rename=None, forbid_unknown_fields=True):

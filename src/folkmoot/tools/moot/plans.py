@@ -1,0 +1,71 @@
+"""The tools with which agents have a plan agreed on. Who submits or decides is the agent of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from folkmoot.coordination.author import calling
+from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.plans import life
+from folkmoot.coordination.plans.brief import brief
+from folkmoot.coordination.plans.desk import Plans
+from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.ports import Site
+from folkmoot.tools.functions import FunctionTool
+
+
+class PlanTools:
+    def __init__(self, moot: Callable[[], Moot]) -> None:
+        self._moot = moot
+
+    @property
+    def _plans(self) -> Plans:
+        return self._moot().plans
+
+    async def plan_submit(  # noqa: PLR0913  # because a model gives each as an argument
+        self,
+        site: Site,
+        title: str,
+        steps: tuple[StepWish | str, ...],
+        goal: str = "",
+        tools_requested: tuple[str, ...] = (),
+        plan_id: str = "",
+        task_id: str = "",
+    ) -> str:
+        """Submit a plan for approval, or, with `plan_id`, another version of one that was not approved.
+
+        A step is a sentence, or an object with who owns it, when it is accepted and what it may do; before the plan
+        can be carried out each needs an owner (an agent's id) and an acceptance. `tools_requested` are the tools
+        beyond reading that you need, such as files.write. End your work then: a lead or a person decides, and
+        plan_status tells what they said.
+        """
+        author = calling(site)
+        wish = PlanWish(title, steps, goal, tools_requested, task_id)
+        if plan_id:
+            return brief(await self._plans.revise(plan_id, author, wish, submitted=True))
+        return brief(await self._plans.draft(author, wish, submitted=True))
+
+    async def plan_approve(self, site: Site, plan_id: str, text: str = "", commit: bool = False) -> str:
+        """Approve a submitted plan, if you are a lead; with `commit` it may be carried out at once."""
+        approved = self._plans.change(plan_id, calling(site), life.approve, text, committed=commit)
+        return brief(await approved)
+
+    async def plan_reject(self, site: Site, plan_id: str, reason: str) -> str:
+        """Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version."""
+        return brief(await self._plans.change(plan_id, calling(site), life.reject, reason))
+
+    async def plan_status(self, plan_id: str = "") -> str:
+        """Where a plan stands: its decision and the reason, its steps and their owners. Without an id: all plans."""
+        if plan_id:
+            return brief(await self._plans.get(plan_id))
+        lines = [f"{plan.id} ({plan.status}): {plan.title}" for plan in (await self._plans.all()).values()]
+        return "\n".join(lines) or "there are no plans"
+
+
+def plan_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
+    tools = PlanTools(moot)
+    changing = (tools.plan_submit, tools.plan_approve, tools.plan_reject)
+    return {
+        **{function.__name__: FunctionTool(function, "keyed", "read") for function in changing},
+        "plan_status": FunctionTool(tools.plan_status, "pure", "read"),
+    }
