@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +39,7 @@ def projected(plans: Mapping[str, Plan]) -> dict[str, str]:
 
 
 def _text(plan: Plan) -> str:
-    return json.dumps(document(plan), ensure_ascii=False, indent=2) + "\n"
+    return msgspec.json.format(msgspec.json.encode(document(plan)).decode(), indent=2) + "\n"
 
 
 def _step(step: PlanStep) -> dict[str, Any]:
