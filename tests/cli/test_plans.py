@@ -142,6 +142,54 @@ def test_wrong_input_is_named(moot):
         assert re.search(said, done.err), done.err
 
 
+CODER = [
+    {"calls": [{"tool": "files.write", "arguments": {"path": "a.py", "content": "x"}}]},
+    {"report": "See a.py."},
+]
+
+
+def carrying_out(moot, policy):
+    moot.write({"coder": "tools: [files.write]", "tester": ""}, {"coder": CODER})
+    (moot.folder / "plan.yaml").write_text(
+        "title: Add export\ntools_requested: [files.*]\n"
+        f"steps: [{{description: Write it, owner: coder, acceptance: It runs., tool_policy: {policy}}}]"
+    )
+    committed(moot)
+    return moot("plans", "run", "last", "s1", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "written"),
+    [
+        ("{approval: auto}", 0, True),
+        ("{approval: ask}", 6, False),
+        ("{approval: auto, tools: [files.read]}", 0, False),
+        ("{approval: auto, budget: {files_changed: 0}}", 1, False),
+    ],
+)
+def test_a_step_is_carried_out_within_its_policy_at_the_terminal(moot, policy, code, written):
+    """D-15, D-23, D-24, D-25: the same agent and call, other steps."""
+    done = carrying_out(moot, policy)
+    (step,) = moot("plans", "show", "last", "--json").json["steps"]
+
+    assert done.code == code
+    assert (moot.folder / "a.py").exists() == written
+    assert (step["status"], step["note"]) == (("done", "See a.py.") if code == 0 else ("in_progress", None))
+    if "files_changed" in policy:
+        assert "the step may change 0 files, and this would be file 1" in done.err
+
+
+def test_a_step_is_not_carried_out_before_its_plan_is_committed(moot):
+    """D-14."""
+    moot("plans", "draft", "--file", "plan.yaml")
+    done = moot("plans", "run", "last", "s1", "--quiet")
+
+    assert done.code == 2
+    assert (
+        "is draft: it must be submitted first; only a plan that is committed can be carried out" in done.err
+    )
+
+
 def test_plans_are_listed_and_filtered(moot):
     assert "there is no plan" in moot("plans", "list").err
     id = committed(moot)["id"]

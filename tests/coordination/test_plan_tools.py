@@ -8,6 +8,7 @@ from folkmoot import MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import life, steps
 from folkmoot.coordination.plans.errand import errand_for
+from folkmoot.domain.errand import Errand
 from folkmoot.engine.identity import Identity
 from folkmoot.ports import NewRun, Query, Version
 from tests.test_inbox_resume import by_span
@@ -81,6 +82,18 @@ async def test_a_worker_submits_a_lead_rejects_with_a_reason_and_the_worker_adju
         "plan.created", "plan.submitted", "plan.rejected", "plan.revised", "plan.submitted", "plan.approved",
         "plan.committed", "plan.progress",
     ]  # fmt: skip
+
+
+async def test_a_lead_need_not_name_the_plan_that_waits_in_its_work_session(desk):
+    """E-74: as long as there is one, and no other."""
+    at = desk(FILES, {})
+    here = Errand(work_session="ws_1")
+    await played_by(at, "coder", 1, submit(), errand=here)
+    elsewhere = await played_by(at, "boss", 2, call("plan_approve"), errand=Errand(work_session="ws_2"))
+    await played_by(at, "boss", 3, call("plan_approve"), errand=here)
+
+    assert "name a plan; waiting here for a decision are none" in read(elsewhere)
+    assert [plan.status for plan in await plans_of(at)] == ["approved"]
 
 
 async def test_an_agent_that_is_no_lead_decides_nothing_and_reads_why(desk):

@@ -24,6 +24,7 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    plan_run,
     plan_steps,
     plans,
     projections,
@@ -70,6 +71,7 @@ app.add_typer(sessions.app, name="sessions")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 plan_steps.add_to(plans.app)
+plans.app.command()(plan_run.run)
 app.add_typer(plans.app, name="plans")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")

@@ -18,7 +18,7 @@ from folkmoot.cli.call import Call
 from folkmoot.cli.output import Cell
 from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.shown import in_one_line, shown
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.plans.brief import brief
 from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.plans.wish import PlanWish
@@ -62,7 +62,7 @@ async def changed(call: Call, name: str, by: str, change: Change) -> Plan:
     """
     graph = load_project(call.folder, overrides=call.overrides).graph
     author = Author(storable(by or this_user()))
-    if by and by in (agent.id for agent in graph.agents.values()):
+    if by and by in (RUNTIME, *(agent.id for agent in graph.agents.values())):
         raise WrongUse(f"{by!r} is an agent, and speaks through its own calls; use another name")
     journal = open_journal(call.folder)
     try:

@@ -15,6 +15,7 @@ from folkmoot.coordination.plans.wish import PlanWish, planned
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
+from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
 
 P = ParamSpec("P")
@@ -26,6 +27,16 @@ class Plans:
         self._graph = graph
         self.get = self._kept.get
         self.all = self._kept.all
+
+    async def meant(self, id: str, work_session: str) -> str:
+        """The plan that is named; without a name, the one that waits for a decision in a work session."""
+        if id:
+            return id
+        here = (plan for plan in (await self.all()).values() if plan.work_session == work_session)
+        waiting = [plan.id for plan in here if plan.status == "submitted"]
+        if len(waiting) != 1:
+            raise WrongUse(f"name a plan; waiting here for a decision are {', '.join(waiting) or 'none'}")
+        return waiting[0]
 
     async def draft(
         self, author: Author, wish: PlanWish, *, chance: str = "", submitted: bool = False

@@ -17,4 +17,5 @@ def errand_for(plan: Plan, step: str = "") -> Errand:
     """
     policy = step_of(plan, step).tool_policy if step else StepPolicy()
     granted = plan.requested if plan.is_agreed else ()
-    return Errand(plan.work_session, plan.task, plan.id, step, replace(policy, acting=granted))
+    policy = replace(policy, acting=granted)
+    return Errand(plan.work_session, task=plan.task, plan=plan.id, step=step, policy=policy)
