@@ -26,6 +26,7 @@ from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
 from folkmoot.engine.pins import pin_of
+from folkmoot.engine.projections import projected
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
@@ -344,7 +345,7 @@ class Folkmoot:
 
     async def projected(self) -> dict[str, str]:
         """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
-        return {}
+        return await projected(self.moot)
 
     async def position(self) -> int:
         """Where the journal ends now: follow from here to see only what is to come."""

@@ -238,6 +238,15 @@ async def test_a_reviewer_reopens_a_step_and_the_plan_goes_on(desk, journal):
     assert (await happened(journal, plan)).count("step.reopened") == 1
 
 
+async def test_what_is_drafted_again_with_the_same_chance_is_the_same_plan(desk):
+    """C3: for the runtime, which draws names from what is recorded."""
+    first = await desk.draft(ANNA, WISH, chance="1")
+    await desk.change(first.id, ANNA, life.submit)
+
+    assert (await desk.draft(ANNA, WISH, chance="1")).status == "submitted"
+    assert len(await desk.all()) == 1
+
+
 async def test_a_plan_that_cannot_be_kept_is_refused_with_everything_that_is_wrong(desk):
     wish = PlanWish(
         title=" ",

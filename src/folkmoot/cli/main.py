@@ -26,6 +26,9 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    plan_run,
+    plan_steps,
+    plans,
     projections,
     replaying,
     run,
@@ -78,6 +81,9 @@ app.add_typer(work.app, name="work")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(decisions.app, name="decisions")
+plan_steps.add_to(plans.app)
+plans.app.command()(plan_run.run)
+app.add_typer(plans.app, name="plans")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from folkmoot.domain.value import Value
 from folkmoot.journal.files import make_durable_folder, write_durably
+from folkmoot.views import plan_json
+
+if TYPE_CHECKING:
+    from folkmoot.coordination.moot import Moot
 
 KEPT = ("tasks", "plans", "decisions", "snapshots")
 """The folders below `.folkmoot` that hold nothing but projections; what stands there for no reason goes."""
+
+
+async def projected(moot: Moot) -> dict[str, str]:
+    """What should stand in them, by path."""
+    return {**plan_json.projected(await moot.plans.all())}
 
 
 class Difference(Value):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from folkmoot.domain.duration import written
 from folkmoot.domain.plan import Plan, PlanStep, Review
+from folkmoot.domain.step_policy import StepPolicy
 
 
 def brief(plan: Plan) -> str:
@@ -31,6 +33,8 @@ def _step(step: PlanStep) -> Iterator[str]:
     yield f"- {step.id} {step.status}, {owner}: {step.description or step.action_type}"
     if step.acceptance:
         yield f"  accepted when: {step.acceptance}"
+    if may := _policy(step.tool_policy):
+        yield f"  may: {may}"
     if step.handed_by:
         yield f"  passed on by {step.handed_by}; {step.owner} has not accepted it"
     if step.blocked:
@@ -38,6 +42,20 @@ def _step(step: PlanStep) -> Iterator[str]:
     if step.note:
         yield f"  came of it: {step.note}"
     yield from (f"  {_review(review)}" for review in step.reviews)
+
+
+def _policy(policy: StepPolicy) -> str:
+    budget = policy.budget
+    words = (
+        f"use {', '.join(policy.tools) or 'no tools'}" if policy.tools is not None else "",
+        {"usual": "", "auto": "make calls without a word", "ask": "make calls that were approved"}[
+            policy.approval
+        ],
+        f"take {written(budget.time)}" if budget.time else "",
+        f"spend {budget.tokens} tokens" if budget.tokens else "",
+        f"change {budget.files_changed} files" if budget.files_changed is not None else "",
+    )
+    return ", ".join(filter(None, words))
 
 
 def _review(review: Review) -> str:

@@ -42,7 +42,7 @@ def revise(plan: Plan, by: Actor, wanted: Plan, *, submitted: bool = False) -> E
 def review(plan: Plan, by: Actor, verdict: Verdict, text: str = "") -> Events:
     must_be(plan, "reviewed", "draft", "submitted")
     if by.name == plan.author:
-        raise WrongUse(f"{by.name} made plan {plan.id}; somebody else must review it")
+        raise WrongUse(f"{by.name} made {plan.id}; somebody else must review it")
     if verdict == "change" and not text.strip():
         raise WrongUse("say in the review what should change")
     return [PlanReviewed(plan.id, verdict, text)]
@@ -80,7 +80,7 @@ def commit(plan: Plan, by: Actor) -> Events:
         if (missing := [field for field in ("owner", "acceptance") if not getattr(step, field).strip()])
     ]
     if lacking:
-        raise WrongUse(f"plan {plan.id} cannot be committed: step {'; step '.join(lacking)}")
+        raise WrongUse(f"{plan.id} cannot be committed: step {'; step '.join(lacking)}")
     for step in plan.steps:
         by.must_know(step.owner)
     return [PlanCommitted(plan.id), PlanProgress(plan.id, plan.percent)]
@@ -90,11 +90,9 @@ def must_be(plan: Plan, deed: str, *states: PlanStatus) -> None:
     if plan.status not in states:
         wanted = " or ".join(states)
         remedy = _REMEDIES[plan.status]
-        raise WrongUse(
-            f"plan {plan.id} is {plan.status}: {remedy}; only a plan that is {wanted} can be {deed}"
-        )
+        raise WrongUse(f"{plan.id} is {plan.status}: {remedy}; only a plan that is {wanted} can be {deed}")
 
 
 def _must_be_author(plan: Plan, by: Actor) -> None:
     if by.role and by.name != plan.author:
-        raise WrongUse(f"plan {plan.id} is {plan.author}'s; {by.name} may review it, or make another")
+        raise WrongUse(f"{plan.id} is {plan.author}'s; {by.name} may review it, or make another")

@@ -30,7 +30,7 @@ def step_of(plan: Plan, id: str) -> PlanStep:
     for step in plan.steps:
         if step.id == id:
             return step
-    raise WrongUse(f"plan {plan.id} has no step {id!r}; it has {', '.join(step.id for step in plan.steps)}")
+    raise WrongUse(f"{plan.id} has no step {id!r}; it has {', '.join(step.id for step in plan.steps)}")
 
 
 def start(plan: Plan, by: Actor, id: str) -> Events:

@@ -22,9 +22,6 @@ class PlanTools:
     def _plans(self) -> Plans:
         return self._moot().plans
 
-    async def _meant(self, site: Site, id: str) -> str:
-        return await self._plans.meant(id, site.work_session)
-
     async def plan_submit(  # noqa: PLR0913  # because a model gives each as an argument
         self,
         site: Site,
@@ -49,17 +46,18 @@ class PlanTools:
         return brief(await self._plans.draft(author, wish, submitted=True))
 
     async def plan_approve(self, site: Site, plan_id: str = "", text: str = "", commit: bool = False) -> str:
-        """Approve a submitted plan, if you are a lead; with `commit` it may be carried out at once."""
-        approved = self._plans.change(
-            await self._meant(site, plan_id), calling(site), life.approve, text, committed=commit
-        )
+        """Approve a submitted plan, if you are a lead; with `commit` it may be carried out at once.
+
+        Without an id it is the one that waits here.
+        """
+        id = await self._plans.meant(plan_id, site.work_session)
+        approved = self._plans.change(id, calling(site), life.approve, text, committed=commit)
         return brief(await approved)
 
     async def plan_reject(self, site: Site, reason: str, plan_id: str = "") -> str:
         """Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version."""
-        return brief(
-            await self._plans.change(await self._meant(site, plan_id), calling(site), life.reject, reason)
-        )
+        id = await self._plans.meant(plan_id, site.work_session)
+        return brief(await self._plans.change(id, calling(site), life.reject, reason))
 
     async def plan_status(self, plan_id: str = "") -> str:
         """Where a plan stands: its decision and the reason, its steps and their owners. Without an id: all plans."""

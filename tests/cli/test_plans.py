@@ -1,0 +1,249 @@
+"""`folkmoot plans`, as people meet it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from folkmoot import FakeClock, MemoryJournal
+from folkmoot.cli.planning import follow
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.plans import life, steps
+from folkmoot.coordination.plans.desk import Plans
+from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.domain.agent import Graph
+
+PLAN = """
+title: Add export
+goal: Users can take their data with them.
+tools_requested: [files.write]
+steps:
+  - description: Write it
+    owner: coder
+    acceptance: The tests pass.
+    tool_policy: {tools: [files.write], approval: ask, budget: {time: 10m, tokens: 500, files_changed: 3}}
+  - {description: Test it, owner: tester, acceptance: A report.}
+"""
+
+
+@pytest.fixture
+def moot(folkmoot):
+    folkmoot.write({"coder": "", "tester": ""}, {"coder": [{"report": "fine"}]})
+    (folkmoot.folder / "plan.yaml").write_text(PLAN)
+    return folkmoot
+
+
+def committed(moot):
+    moot("plans", "draft", "--file", "plan.yaml")
+    moot("plans", "submit", "last")
+    return moot("plans", "approve", "last", "--commit", "--json").json
+
+
+def test_people_draft_review_submit_decide_and_commit_a_plan(moot):
+    """U-2, D-4, D-14, E-74: the fields of a plan, and who decided."""
+    drafted = moot("plans", "draft", "--file", "plan.yaml", "--as", "ann", "--json").json
+    reviewed = moot("plans", "review", "last", "change", "--text", "Which format?", "--as", "bob")
+    moot("plans", "submit", "last")
+    rejected = moot("plans", "reject", drafted["id"], "--reason", "Too little.", "--as", "eve", "--json").json
+    moot("plans", "revise", "last", "--file", "plan.yaml")
+    moot("plans", "submit", "last")
+    moot("plans", "approve", "last", "--as", "eve")
+    made = moot("plans", "commit", "last", "--json").json
+
+    assert (drafted["status"], drafted["author"], drafted["percent"]) == ("draft", "ann", 0)
+    assert "bob wants a change: Which format?" in reviewed.out
+    assert "may: use files.write, make calls that were approved, take 10m, spend 500 tokens" in reviewed.out
+    assert (rejected["status"], rejected["rejectReason"], rejected["decidedBy"]) == (
+        "rejected", "Too little.", "eve",
+    )  # fmt: skip
+    assert (made["id"], made["status"], made["decidedBy"], made["rejectReason"]) == (
+        drafted["id"], "committed", "eve", None,
+    )  # fmt: skip
+    step = made["steps"][0]
+    assert {"id", "owner", "description", "acceptance", "toolPolicy", "status"} <= step.keys()
+    assert step["toolPolicy"]["budget"] == {"time": 600.0, "tokens": 500, "filesChanged": 3}
+
+
+def test_steps_are_carried_out_passed_on_and_reopened_at_the_terminal(moot):
+    """D-15, D-18, D-19, D-37, D-41."""
+    committed(moot)
+    moot("plans", "start", "last", "s1")
+    passed = moot("plans", "reassign", "last", "s1", "tester", "--reason", "Knows the format.")
+    moot("plans", "accept", "last", "s1")
+    moot("plans", "start", "last", "s1")
+    moot("plans", "block", "last", "s1", "--reason", "Which format?", "--decision", "decision_1")
+    moot("plans", "resume", "last", "s1")
+    half = moot("plans", "complete", "last", "s1", "--note", "See a.py.", "--json").json
+    done = moot("plans", "complete", "last", "s2", "--skip", "--json").json
+    again = moot("plans", "reopen", "last", "s1", "--reason", "No tests.", "--json").json
+
+    assert "passed on by coder; tester has not accepted it" in passed.out
+    assert (half["percent"], half["steps"][0]["owner"], half["steps"][0]["note"]) == (
+        50,
+        "tester",
+        "See a.py.",
+    )
+    assert (done["status"], done["percent"], done["steps"][1]["status"]) == ("done", 100, "skipped")
+    assert (again["status"], again["steps"][0]["status"]) == ("committed", "in_progress")
+    exported = [json.loads(line) for line in moot("log", "export").out.splitlines()]
+    assert [line["data"]["percent"] for line in exported if line["type"] == "plan.progress"] == [
+        0,
+        50,
+        100,
+        50,
+    ]
+    assert {line["role"] for line in exported if line["type"].startswith(("plan.", "step."))} == {
+        "orchestration.task"
+    }
+
+
+def test_a_plan_without_owners_is_committed_only_when_they_are_there(moot):
+    """D-4, D-14: the steps are named; nothing is carried out before."""
+    moot("plans", "draft", "Add export", "--step", "Write it", "--step", "Test it")
+    moot("plans", "submit", "last")
+    refused = moot("plans", "approve", "last", "--commit")
+    early = moot("plans", "start", "last", "s1")
+
+    assert refused.code == early.code == 2
+    assert "step s1 has no owner and no acceptance; step s2 has no owner and no acceptance" in refused.err
+    assert "is submitted: it waits for a decision" in early.err
+
+
+def test_wrong_input_is_named(moot):
+    (moot.folder / "bad.yaml").write_text("titel: x\n")
+    (moot.folder / "broken.yaml").write_text("title: [\n")
+    committed(moot)
+    for arguments, said in (
+        (("draft",), "a TITLE with --step, or --file"),
+        (("draft", "x", "--file", "plan.yaml"), "either --file, or a TITLE"),
+        (("draft", "x"), "it has 0 steps"),
+        (("draft", "--file", "none.yaml"), "cannot be read"),
+        (("draft", "--file", "bad.yaml"), "bad.yaml is no plan: .*titel"),
+        (("draft", "--file", "broken.yaml"), "broken.yaml:2:1: this is not YAML"),
+        (("show", "plan_none"), "there is no plan 'plan_none'; `folkmoot plans list`"),
+        (("approve", "last"), "is committed: .*only a plan that is submitted can be approved"),
+        (("approve", "last", "--as", "coder"), "'coder' is an agent"),
+        (("review", "last", "maybe"), "accept or change, not 'maybe'"),
+        (("start", "last", "s9"), "has no step 's9'; it has s1, s2"),
+        (("complete", "last", "s1"), "s1 .* is not under way; start it first"),
+        (("reassign", "last", "s1", "nobody", "--reason", "x"), "no agent 'nobody'.*coder, tester, user"),
+        (("reassign", "last", "s1", "tester"), "say why another shall own the step"),
+        (("accept", "last", "s1"), "nothing to accept"),
+        (("resume", "last", "s1"), "is not blocked"),
+        (("reopen", "last", "s1", "--reason", "x"), "s1 .* is pending; only one that is over"),
+    ):
+        done = moot("plans", *arguments)
+        assert done.code == (4 if "broken" in said else 2)
+        assert re.search(said, done.err), done.err
+
+
+CODER = [
+    {"calls": [{"tool": "files.write", "arguments": {"path": "a.py", "content": "x"}}]},
+    {"report": "See a.py."},
+]
+
+
+def carrying_out(moot, policy):
+    moot.write({"coder": "tools: [files.write]", "tester": ""}, {"coder": CODER})
+    (moot.folder / "plan.yaml").write_text(
+        "title: Add export\ntools_requested: [files.*]\n"
+        f"steps: [{{description: Write it, owner: coder, acceptance: It runs., tool_policy: {policy}}}]"
+    )
+    committed(moot)
+    return moot("plans", "run", "last", "s1", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "written"),
+    [
+        ("{approval: auto}", 0, True),
+        ("{approval: ask}", 6, False),
+        ("{approval: auto, tools: [files.read]}", 0, False),
+        ("{approval: auto, budget: {files_changed: 0}}", 1, False),
+    ],
+)
+def test_a_step_is_carried_out_within_its_policy_at_the_terminal(moot, policy, code, written):
+    """D-15, D-23, D-24, D-25: the same agent and call, other steps."""
+    done = carrying_out(moot, policy)
+    (step,) = moot("plans", "show", "last", "--json").json["steps"]
+
+    assert done.code == code
+    assert (moot.folder / "a.py").exists() == written
+    assert (step["status"], step["note"]) == (("done", "See a.py.") if code == 0 else ("in_progress", None))
+    if "files_changed" in policy:
+        assert "the step may change 0 files, and this would be file 1" in done.err
+
+
+def test_a_step_is_not_carried_out_before_its_plan_is_committed(moot):
+    """D-14."""
+    moot("plans", "draft", "--file", "plan.yaml")
+    done = moot("plans", "run", "last", "s1", "--quiet")
+
+    assert done.code == 2
+    assert (
+        "is draft: it must be submitted first; only a plan that is committed can be carried out" in done.err
+    )
+
+
+def test_plans_are_listed_and_filtered(moot):
+    assert "there is no plan" in moot("plans", "list").err
+    id = committed(moot)["id"]
+    moot("plans", "draft", "Another", "--step", "x")
+
+    assert [plan["title"] for plan in moot("plans", "list", "--json").json] == ["Add export", "Another"]
+    assert [plan["id"] for plan in moot("plans", "list", "--status", "committed", "--json").json] == [id]
+    assert re.search(rf"{id} +committed +0/2 ", moot("plans", "list").out)
+
+
+def test_plans_survive_as_files_that_follow_from_the_journal(moot):
+    """E-75, O-10: written anew from the records, whatever somebody wrote into them."""
+    plan = committed(moot)
+    moot("projections")
+    file = moot.folder / ".folkmoot" / "plans" / f"{plan['id']}.json"
+    written = file.read_bytes()
+    file.write_text("{}")
+    checked = moot("projections", "--check")
+    moot("projections")
+
+    assert json.loads(written) == plan
+    assert checked.code == 1
+    assert file.read_bytes() == written
+
+
+async def test_the_live_view_follows_a_plan_until_it_is_done():
+    clock, screen = FakeClock(), io.StringIO()
+    plans, ann = Plans(MemoryJournal(), clock, Graph({})), Author("ann")
+    wish = PlanWish("Add export", (StepWish("Write it", "user", "The tests pass."),))
+    id = (await plans.draft(ann, wish, chance="1", submitted=True)).id
+    await plans.change(id, ann, life.approve, committed=True)
+    console = Console(file=screen, force_terminal=True, width=100)
+
+    following = asyncio.ensure_future(follow(plans, "last", console, clock))
+    await clock.advance(1)
+    before = screen.getvalue()
+    await plans.change(id, ann, steps.start, "s1")
+    await clock.advance(1)
+    begun = screen.getvalue()
+    await plans.change(id, ann, steps.complete, "s1")
+    await clock.advance(1)
+
+    assert (await following).status == "done"
+    assert "s1 pending, user: Write it" in before
+    assert "s1 in_progress, user" in begun.removeprefix(before)
+    assert "100 % over" in screen.getvalue().removeprefix(begun)
+
+
+def test_the_live_view_of_what_is_over_ends_at_once(moot):
+    committed(moot)
+    for step in ("s1", "s2"):
+        moot("plans", "complete", "last", step, "--skip")
+
+    code, screen = moot.on_a_terminal("plans", "show", "last", "--live")
+
+    assert code == 0
+    assert "100 % over" in screen
