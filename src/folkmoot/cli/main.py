@@ -27,6 +27,7 @@ from folkmoot.cli import (
     run,
     runs,
     sessions,
+    sinks,
     streams,
     trust,
     verify,
@@ -74,6 +75,7 @@ app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(worker.worker)
+app.add_typer(sinks.app, name="sinks")
 app.command()(doctor.doctor)
 
 

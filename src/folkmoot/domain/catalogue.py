@@ -11,6 +11,7 @@ from folkmoot.domain import (
     gate_events,
     inbox_events,
     plan_events,
+    sink_events,
     team_events,
 )
 from folkmoot.domain.event import Event
@@ -24,6 +25,7 @@ _FILES = (
     gate_events,
     inbox_events,
     plan_events,
+    sink_events,
     team_events,
 )
 

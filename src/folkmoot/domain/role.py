@@ -8,11 +8,12 @@ from folkmoot.domain.entry import Draft
 
 Role = Literal["conversation.main", "delegation.subagent", "orchestration.task", "system.observability"]
 
-_TASK = (
+TASK_EVENTS = (
     "task.", "continuation.", "plan.", "step.", "unblock.", "resume_reminder.", "zombie.", "backlog.",
     "decision.", "work_session.", "snapshot.", "roster.",
 )  # fmt: skip
-_DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
+DELEGATION_EVENTS = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
+"""What the types of these begin with."""
 
 
 def role(draft: Draft) -> Role:
@@ -20,8 +21,8 @@ def role(draft: Draft) -> Role:
     type = draft.event.type
     if type.startswith("a2a."):
         return "conversation.main" if getattr(draft.event, "main", False) else "delegation.subagent"
-    if type.startswith(_TASK):
+    if type.startswith(TASK_EVENTS):
         return "orchestration.task"
-    if type.startswith(_DELEGATION) or "/" in draft.span:
+    if type.startswith(DELEGATION_EVENTS) or "/" in draft.span:
         return "delegation.subagent"
     return "system.observability"

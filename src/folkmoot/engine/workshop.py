@@ -22,13 +22,13 @@ from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.engine.owner import is_gone, this_host, this_process
-from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
+from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module, meant
-from folkmoot.tools.trust import TrustStore, wishes
+from folkmoot.tools.trust import TrustStore, require
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -232,10 +232,7 @@ def _registry(
     servers: Callable[[], Servers],
     moot: Callable[[], Moot],
 ) -> Registry:
-    wanted = wishes(folder, graph.settings)
-    if missing := TrustStore(env).missing(folder, wanted):
-        listed = "".join(f"\n  - {wish.text}" for wish in missing)
-        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
+    require(folder, graph.settings, env)
     registry = Registry(given, folder)
     for name, source in graph.settings.tools.items():
         if source.module:
