@@ -54,6 +54,7 @@ class NdjsonSink:
                 left = left[self._fill(left) :]
                 if left:
                     self._path.rename(self._aside())
+                    self._path.touch(0o600)
             self._left = _mark(self._path.stat())
             os.fsync(folder)
 

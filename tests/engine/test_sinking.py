@@ -1,0 +1,204 @@
+"""Feeding sinks: from where each stands, in batches, beside everything else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from folkmoot import FakeClock, MemoryJournal
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import SystemError
+from folkmoot.domain.role import role
+from folkmoot.domain.sinks import SinkSettings
+from folkmoot.engine.feeding import Outlet, pause_after
+from folkmoot.engine.sinking import Sinking
+from folkmoot.engine.standing import lag, move, standing
+from folkmoot.errors import SinkFailed
+from folkmoot.ports import Query
+from tests.desk import Desk
+from tests.sinks.receiver import feeding, happen, noted, steps
+
+EVERYTHING = SinkSettings("ndjson", events=("*",), batch=2)
+
+
+class Taking:
+    """A sink that keeps what it takes, after as many failures as it was told."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.batches: list[list[Entry]] = []
+        self.failures = list(failures)
+        self.kept: list[str] = []
+
+    async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.batches.append(list(entries))
+        self.kept.append(kept)
+        return f"{len(self.batches)} batches"
+
+    async def close(self) -> None:
+        pass
+
+    @property
+    def seqs(self) -> list[list[int]]:
+        return [[entry.seq for entry in batch] for batch in self.batches]
+
+
+@pytest.fixture
+def journal():
+    return MemoryJournal()
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+async def of_sink(journal, name="chat"):
+    return [entry.event async for entry in journal.read(Query(stream=f"sink_{name}"))]
+
+
+async def test_a_sink_goes_on_where_it_stood_and_its_position_is_recorded_once_per_batch(journal, clock):
+    """E-48, E-64: over a restart nothing is lost and nothing comes twice."""
+    sink = Taking()
+    await happen(journal, *steps(1, 3))
+    assert await feeding(journal, clock, sink, EVERYTHING).once()
+    first = await of_sink(journal)
+
+    await happen(journal, *steps(4, 4))
+    assert await feeding(journal, clock, sink, EVERYTHING).once()
+
+    assert sink.seqs == [[1, 2], [3], [6]]
+    assert [moved.seq for moved in first] == [2, 3]
+    assert [moved.seq for moved in await of_sink(journal)] == [2, 3, 6]
+
+
+async def test_what_a_sink_wants_kept_is_given_back_to_it_after_a_restart(journal, clock):
+    first, second = Taking(), Taking()
+    await happen(journal, *steps(1, 2))
+    await feeding(journal, clock, first, EVERYTHING).once()
+    await happen(journal, *steps(3, 3))
+
+    await feeding(journal, clock, second, EVERYTHING).once()
+
+    assert (first.kept, second.kept) == ([""], ["1 batches"])
+
+
+async def test_nothing_is_written_for_a_sink_to_which_nothing_happens(journal, clock):
+    """Its own entries, and those of other sinks, are never sent on."""
+    one, other = Taking(), Taking()
+    await happen(journal, *steps(1, 2))
+    outlets = [Outlet("one", EVERYTHING, one), Outlet("other", EVERYTHING, other)]
+
+    for _ in range(3):
+        await Sinking(journal, clock, outlets).once()
+
+    assert one.seqs == other.seqs == [[1, 2]]
+    assert len([entry async for entry in journal.read(Query(prefix="sink_"))]) == 2
+
+
+async def test_of_two_processes_that_feed_a_sink_one_gives_way(journal, clock):
+    told: list[str] = []
+    first, second = Taking(), Taking()
+    settings = SinkSettings("ndjson", events=("*",), window=5.0)
+    async with feeding(journal, clock, first, settings), feeding(journal, clock, second, settings) as other:
+        other.say = told.append
+        await happen(journal, *steps(1, 1))
+        await clock.advance(5)
+        await noted(journal, "sink.moved")
+        await happen(journal, *steps(2, 2))
+        await clock.advance(5)
+        await noted(journal, "sink.moved", 2)
+
+    assert [moved.seq for moved in await of_sink(journal)] == [1, 3]
+    assert sorted((first.seqs, second.seqs), key=len) == [[[1]], [[1], [3]]]
+
+
+async def test_a_failing_sink_touches_neither_a_run_nor_another_sink(tmp_path):
+    """U-8, E-66: a sink failure never breaks a run."""
+    script = {"a": [{"report": "Done."}], "b": [{"report": "Checked."}]}
+    desk = Desk(tmp_path, {"a": "handoff: b.ai", "b": "description: checks"}, script)
+    alone = await desk.run("a.ai")
+    desk = Desk(tmp_path, {"a": "handoff: b.ai", "b": "description: checks"}, script)
+    broken = Taking(*[SinkFailed("127.0.0.1 answered 400", status=400)] * 100)
+    wrong = Taking(*[ZeroDivisionError("a bug")] * 100)
+    sound = Taking()
+    settings = SinkSettings("ndjson", events=("*",), window=0.0)
+    outlets = [
+        Outlet("broken", settings, broken),
+        Outlet("wrong", settings, wrong),
+        Outlet("sound", settings, sound),
+    ]
+
+    async with Sinking(desk.journal, desk.clock, outlets):
+        played = await desk.run("a.ai")
+        failed = await noted(desk.journal, "milestone.sync_failed")
+
+    assert played.report == alone.report == "Checked."
+    assert played.types == alone.types
+    assert [failure.sink for failure in failed] == ["broken"]
+    assert [entry.event.type for batch in sound.batches for entry in batch] == played.types
+    assert (await standing(desk.journal, "broken")).seq == 0
+
+
+async def test_that_a_sink_fails_is_an_event_for_operators_and_for_no_other_view(journal, clock):
+    """E-5: milestone.sync_failed is system.observability; recorded once until the sink is back."""
+    await happen(journal, *steps(1, 1))
+    refused = SinkFailed("127.0.0.1 answered 404", status=404)
+
+    for _ in range(3):
+        assert not await feeding(journal, clock, Taking(refused), EVERYTHING).once()
+    failed = [entry async for entry in journal.read(Query(types=("milestone.sync_failed",)))]
+
+    assert [(entry.event.sink, entry.event.error, entry.event.seq) for entry in failed] == [
+        ("chat", "127.0.0.1 answered 404", 0)
+    ]
+    assert role(failed[0].draft) == "system.observability"
+    assert (await standing(journal, "chat")).failed == "127.0.0.1 answered 404"
+    assert await feeding(journal, clock, Taking(), EVERYTHING).once()
+    assert (await standing(journal, "chat")).failed == ""
+
+
+async def test_a_bug_in_a_sink_is_a_failure_like_any_other(journal, clock):
+    """U-8: swallowed, and a system event."""
+    await happen(journal, *steps(1, 1))
+    sinking = feeding(journal, clock, Taking(*[ZeroDivisionError("a bug")] * 5), EVERYTHING)
+    trying = asyncio.ensure_future(sinking.once())
+    await clock.advance(1 + 2 + 4 + 8)
+
+    assert await trying is False
+    assert [event.error for event in await of_sink(journal)] == ["ZeroDivisionError('a bug')"]
+
+
+async def test_a_sink_can_be_moved_back_to_get_everything_again(journal, clock):
+    """O-10: what is projected can be made again."""
+    sink = Taking()
+    await happen(journal, *steps(1, 2), SystemError("broken"))
+    settings = SinkSettings("ndjson")
+    await feeding(journal, clock, sink, settings).once()
+    assert await lag(journal, settings, await standing(journal, "chat")) == 0
+
+    await move(journal, clock, "chat", 0)
+
+    assert await lag(journal, settings, await standing(journal, "chat")) == 2
+    await feeding(journal, clock, sink, settings).once()
+    assert sink.seqs == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "failure", "seconds"),
+    [
+        (1, SinkFailed("down"), 1.0),
+        (4, SinkFailed("down"), 8.0),
+        (99, SinkFailed("down"), 60.0),
+        (1, SinkFailed("gone", status=404), 60.0),
+        (3, SinkFailed("too often", status=429, wait=7.5), 7.5),
+        (1, SinkFailed("too often", status=429, wait=0.0), 0.001),
+        (1, SinkFailed("too often", status=429, wait=1e9), 3_600.0),
+    ],
+)
+def test_the_next_try_comes_later_each_time_or_when_the_sink_says(attempt, failure, seconds):
+    """E-66: retry-after is honoured; otherwise the pauses grow."""
+    assert pause_after(attempt, failure) == seconds
