@@ -41,6 +41,7 @@ from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.replay import Replayed
+    from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
@@ -204,6 +205,10 @@ class Folkmoot:
     def worker(self, shift: Shift) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
+
+    def sinking(self) -> Sinking:
+        """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
+        return self._workshop.sinking(self.graph)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -17,7 +19,7 @@ from folkmoot.engine.sinking import Sinking
 from folkmoot.engine.standing import lag, move, standing
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query
-from tests.desk import Desk
+from tests.desk import SETTINGS, Desk
 from tests.sinks.receiver import feeding, happen, noted, steps
 
 EVERYTHING = SinkSettings("ndjson", events=("*",), batch=2)
@@ -143,6 +145,23 @@ async def test_a_failing_sink_touches_neither_a_run_nor_another_sink(tmp_path):
     assert (await standing(desk.journal, "broken")).seq == 0
 
 
+async def test_a_program_feeds_the_sinks_of_its_project_beside_its_runs(tmp_path):
+    """E-48: through Python; whoever leaves the block has everything written."""
+    script = {"a": [{"report": "Done."}], "b": [{"report": "Checked."}]}
+    settings = f"{SETTINGS}sinks: {{log: {{kind: ndjson, path: logs/moot.ndjson}}}}\n"
+    desk = Desk(tmp_path, {"a": "handoff: b.ai", "b": "description: checks"}, script, settings=settings)
+
+    async with desk.open() as moot, moot.sinking():
+        await moot.run("a.ai", "hello")
+
+    lines = (tmp_path / "logs" / "moot.ndjson").read_text().splitlines()
+    assert [json.loads(line)["type"] for line in lines] == [
+        "handoff.requested",
+        "handoff.accepted",
+        "handoff.completed",
+    ]
+
+
 async def test_that_a_sink_fails_is_an_event_for_operators_and_for_no_other_view(journal, clock):
     """E-5: milestone.sync_failed is system.observability; recorded once until the sink is back."""
     await happen(journal, *steps(1, 1))
@@ -196,7 +215,8 @@ async def test_a_sink_can_be_moved_back_to_get_everything_again(journal, clock):
         (1, SinkFailed("gone", status=404), 60.0),
         (3, SinkFailed("too often", status=429, wait=7.5), 7.5),
         (1, SinkFailed("too often", status=429, wait=0.0), 0.001),
-        (1, SinkFailed("too often", status=429, wait=1e9), 3_600.0),
+        (1, SinkFailed("too often", status=429, wait=math.inf), 3_600.0),
+        (1, SinkFailed("too often", status=429, wait=math.nan), 0.001),
     ],
 )
 def test_the_next_try_comes_later_each_time_or_when_the_sink_says(attempt, failure, seconds):

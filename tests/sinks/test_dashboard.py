@@ -16,7 +16,7 @@ from folkmoot.sinks.dashboard import DashboardSink, board
 from folkmoot.sinks.roster import Row
 from tests.sinks.receiver import Answer, Receiver, feeding, noted
 
-DASHBOARD = SinkSettings("dashboard", events=("session.*",), url_env="HOOK")
+DASHBOARD = SinkSettings("dashboard", url_env="HOOK")
 POSTED = Answer(200, '{"id": "4711"}')
 
 

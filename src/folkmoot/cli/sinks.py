@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from folkmoot.engine.sinking import Sinking
 
 app = typer.Typer(help="Where events are sent on to: files, Discord, webhooks.", no_args_is_help=True)
+_NONE = "this project has no sinks; name them under `sinks` in folkmoot.yaml"
 
 
 @app.command("list")
@@ -30,7 +31,7 @@ def list_sinks(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         write_json(rows)
     elif not rows:
-        say("this project has no sinks; name them under `sinks` in folkmoot.yaml")
+        say(_NONE)
     else:
         head = ("name", "kind", "position", "lag", "error")
         write_table(
@@ -100,25 +101,16 @@ async def _rows(call: Call) -> list[dict[str, Any]]:
 
 
 async def _run(call: Call, *, once: bool) -> int:
-    import os
-
+    from folkmoot.app import Folkmoot
     from folkmoot.cli.output import say
-    from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.outlets import outlets
-    from folkmoot.engine.sinking import Sinking
-    from folkmoot.engine.workshop import open_journal
     from folkmoot.errors import WrongUse
 
-    settings, clock = _settings(call), SystemClock()
-    if not settings.sinks:
-        raise WrongUse("this project has no sinks; name them under `sinks` in folkmoot.yaml")
-    journal = open_journal(call.folder)
-    try:
-        sinking = Sinking(journal, clock, outlets(call.folder, settings, os.environ, journal, clock))
+    async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
+        if not moot.graph.settings.sinks:
+            raise WrongUse(_NONE)
+        sinking = moot.sinking()
         sinking.say = say
         return int(not await sinking.once()) if once else await _until_stopped(sinking)
-    finally:
-        await journal.close()
 
 
 async def _until_stopped(sinking: Sinking) -> int:

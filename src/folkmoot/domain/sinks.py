@@ -26,7 +26,8 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     """`ndjson`: a file; `discord`: embeds in a channel; `dashboard`: one message there that is edited; `webhook`:
     signed JSON."""
     events: tuple[str, ...] = ()
-    """Patterns of event types, such as `task.*`; `*` means all. Absent: how agents work together."""
+    """Patterns of event types, such as `task.*`; `*` means all. Absent: how agents work together, and
+    all with `dashboard`."""
     agents: tuple[str, ...] = ()
     """Only events of these agents, by their ids; absent: of all."""
     roles: tuple[Role, ...] = ()
@@ -64,7 +65,8 @@ class SinkSettings(Value, forbid_unknown_fields=True):
 
     def wants(self, type: str) -> bool:
         """Whether it may want events of this type; whose they are is not known yet."""
-        return any(fnmatchcase(type, pattern) for pattern in self.events or COORDINATION)
+        usual = ("*",) if self.kind == "dashboard" else COORDINATION
+        return any(fnmatchcase(type, pattern) for pattern in self.events or usual)
 
     def fits(self, draft: Draft) -> bool:
         return (

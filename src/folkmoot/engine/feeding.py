@@ -157,7 +157,7 @@ class Feed:
 def pause_after(attempt: int, failure: SinkFailed) -> float:
     """Seconds: what the sink asked for, otherwise longer each time."""
     if failure.wait is not None:
-        return min(max(failure.wait, 0.001), LONGEST_WAIT)
+        return min(max(0.001, failure.wait), LONGEST_WAIT)
     if failure.lasting:
         return LONGEST_PAUSE
     return float(min(FIRST_PAUSE * 2 ** min(attempt - 1, 10), LONGEST_PAUSE))

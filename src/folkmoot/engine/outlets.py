@@ -13,7 +13,7 @@ from folkmoot.engine.feeding import Outlet
 from folkmoot.errors import WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Clock, Journal, Query, Sink
-from folkmoot.tools.trust import LOOPBACK, require
+from folkmoot.tools.trust import LOOPBACK
 
 if TYPE_CHECKING:
     from folkmoot.sinks.roster import Row, Rows
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def outlets(
     folder: Path, settings: Settings, env: Mapping[str, str], journal: Journal, clock: Clock
 ) -> list[Outlet]:
-    """Raises `Untrusted` for an address that nobody allowed, and `WrongUse` for a variable that is not set."""
-    require(folder, settings, env)
+    """Raises `WrongUse` for a variable that is not set."""
     maker = _Maker(folder, env, journal, clock)
     return [Outlet(name, sink, maker.sink(name, sink)) for name, sink in settings.sinks.items()]
 

@@ -22,16 +22,17 @@ from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.engine.owner import is_gone, this_host, this_process
-from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
+from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module, meant
-from folkmoot.tools.trust import TrustStore, require
+from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
+    from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.worker import Worker
     from folkmoot.models.choose import ProviderModels
     from folkmoot.tools.mcp.servers import Servers
@@ -165,6 +166,15 @@ class Workshop:
             engine, pinned, self._journal, Queue(storage, shift.place.label), self._around.clock, shift
         )
 
+    def sinking(self, graph: Graph) -> Sinking:
+        """Raises `WrongUse` for a sink whose variable is not set."""
+        from folkmoot.engine.outlets import outlets
+        from folkmoot.engine.sinking import Sinking
+
+        assert self._journal is not None
+        sinks = outlets(self.folder, graph.settings, self._around.env, self._journal, self.clock)
+        return Sinking(self._journal, self.clock, sinks)
+
     async def _close(self) -> None:
         for engine in self._engines:
             await engine.close()
@@ -232,7 +242,10 @@ def _registry(
     servers: Callable[[], Servers],
     moot: Callable[[], Moot],
 ) -> Registry:
-    require(folder, graph.settings, env)
+    wanted = wishes(folder, graph.settings)
+    if missing := TrustStore(env).missing(folder, wanted):
+        listed = "".join(f"\n  - {wish.text}" for wish in missing)
+        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
     registry = Registry(given, folder)
     for name, source in graph.settings.tools.items():
         if source.module:

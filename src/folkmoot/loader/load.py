@@ -63,7 +63,7 @@ def load(
     check_orchestration(project, drafts if entry is None else None, models, findings)
     names = {name for draft in drafts.values() for name in (draft.id, draft.file)}
     check_rules(project, names if entry is None else None, findings)
-    check_sinks(project, names if entry is None else None, findings)
+    check_sinks(project, {draft.id for draft in drafts.values()} if entry is None else None, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)

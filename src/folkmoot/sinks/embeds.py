@@ -24,6 +24,8 @@ _COLOURS = {
 """By family: what stands before the dot."""
 _TROUBLE = 0xE74C3C
 _OTHER = 0x95A5A6
+_DULL = ("seed", "graph", "tools")
+"""Data that say nothing to people."""
 _WRONG = ("failed", "rejected", "denied", "error", "blocked", "exceeded", "abandoned", "refused")
 
 
@@ -43,9 +45,11 @@ def embed(entry: Entry) -> dict[str, Any]:
         "fields": [],
     }
     data: dict[str, Any] = msgspec.to_builtins(draft.event)
-    told = {"agent": draft.agent_id, "in": entry.stream, "workSession": draft.work_session_id, **data}
+    told = {"agentId": draft.agent_id, "runId": entry.stream, "workSessionId": draft.work_session_id, **data}
     left = _CARD - len(card["title"]) - len(card["footer"]["text"])
     for name, value in told.items():
+        if name in _DULL:
+            continue
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         each = field(name, text)
         left -= len(each["name"]) + len(each["value"])

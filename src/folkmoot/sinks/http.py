@@ -5,6 +5,7 @@ An address may itself be a secret, so only its host is ever told. Nothing is fol
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -40,7 +41,7 @@ class Way:
         except TimeoutError:
             raise SinkFailed(f"{self.url.host} did not answer within {PATIENCE:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise SinkFailed(f"{self.url.host} could not be reached ({type(error).__name__})") from None
+            raise SinkFailed(f"{self.url.host} could not be reached ({_reason(error)})") from None
 
     async def _sent(
         self, session: aiohttp.ClientSession, method: str, url: URL, body: bytes, headers: Mapping[str, str]
@@ -56,6 +57,12 @@ class Way:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+
+def _reason(error: Exception) -> str:
+    """`Connection refused` rather than the address once more."""
+    number = getattr(getattr(error, "os_error", error), "errno", None)
+    return os.strerror(number) if number and number > 0 else type(error).__name__
 
 
 class _Limited(msgspec.Struct):

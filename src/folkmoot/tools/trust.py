@@ -16,7 +16,6 @@ from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
 from folkmoot.domain.settings import Provider, Settings, ToolSource
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
-from folkmoot.errors import Untrusted
 from folkmoot.tools.mcp.listing import Listings, mark_of
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -39,13 +38,6 @@ def wishes(folder: Path, settings: Settings) -> list[Wish]:
     servers = [_server(name, tool) for name, tool in settings.tools.items() if tool.kind == "mcp"]
     sinks = [_sink(name, sink) for name, sink in settings.sinks.items() if _goes_out(sink)]
     return modules + servers + addresses + sinks + _beyond(settings.builtins) + _elsewhere(folder, settings)
-
-
-def require(folder: Path, settings: Settings, env: Mapping[str, str]) -> None:
-    """Raises `Untrusted` with everything that nobody has allowed yet."""
-    if missing := TrustStore(env).missing(folder, wishes(folder, settings)):
-        listed = "".join(f"\n  - {wish.text}" for wish in missing)
-        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
 
 
 class TrustStore:
