@@ -17,7 +17,7 @@ from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.feeding import Outlet, pause_after
 from folkmoot.engine.sinking import Sinking
 from folkmoot.engine.standing import lag, move, standing
-from folkmoot.errors import SinkFailed
+from folkmoot.errors import OperationFailed, SinkFailed
 from folkmoot.ports import Query
 from tests.desk import SETTINGS, Desk
 from tests.sinks.receiver import feeding, happen, noted, steps
@@ -102,11 +102,9 @@ async def test_nothing_is_written_for_a_sink_to_which_nothing_happens(journal, c
 
 
 async def test_of_two_processes_that_feed_a_sink_one_gives_way(journal, clock):
-    told: list[str] = []
     first, second = Taking(), Taking()
     settings = SinkSettings("ndjson", events=("*",), window=5.0)
-    async with feeding(journal, clock, first, settings), feeding(journal, clock, second, settings) as other:
-        other.say = told.append
+    async with feeding(journal, clock, first, settings), feeding(journal, clock, second, settings):
         await happen(journal, *steps(1, 1))
         await clock.advance(5)
         await noted(journal, "sink.moved")
@@ -116,6 +114,59 @@ async def test_of_two_processes_that_feed_a_sink_one_gives_way(journal, clock):
 
     assert [moved.seq for moved in await of_sink(journal)] == [1, 3]
     assert sorted((first.seqs, second.seqs), key=len) == [[[1]], [[1], [3]]]
+
+
+async def test_of_two_that_catch_up_at_once_one_gives_way(journal, clock):
+    told: list[str] = []
+    await happen(journal, *steps(1, 2))
+    barrier = asyncio.Barrier(2)
+    both = [feeding(journal, clock, Meeting(barrier), EVERYTHING) for _ in range(2)]
+    for sinking in both:
+        sinking.say = told.append
+
+    assert await asyncio.gather(*(sinking.once() for sinking in both)) == [True, True]
+
+    assert told == ["sink chat: another process feeds it; this one gives way"]
+    assert [moved.seq for moved in await of_sink(journal)] == [2]
+
+
+class Meeting(Taking):
+    """Takes a batch when the other one is about to, too."""
+
+    def __init__(self, barrier: asyncio.Barrier) -> None:
+        super().__init__()
+        self._barrier = barrier
+
+    async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
+        await self._barrier.wait()
+        return await super().deliver(entries, kept)
+
+
+class Shaky(MemoryJournal):
+    """Cannot be read once."""
+
+    failing = True
+
+    def read(self, query: Query):
+        if self.failing and query.stream:
+            self.failing = False
+            raise OperationFailed("the journal is not there")
+        return super().read(query)
+
+
+async def test_a_journal_that_is_away_for_a_while_is_read_when_it_is_back(clock):
+    journal, sink, told = Shaky(), Taking(), []
+    journal.failing = False
+    await happen(journal, *steps(1, 2))
+    journal.failing = True
+    sinking = feeding(journal, clock, sink, EVERYTHING)
+    sinking.say = told.append
+    async with sinking:
+        await clock.advance(60)
+        await noted(journal, "sink.moved")
+
+    assert told == ["sink chat: the journal is not there"]
+    assert sink.seqs == [[1, 2]]
 
 
 async def test_a_failing_sink_touches_neither_a_run_nor_another_sink(tmp_path):

@@ -11,6 +11,7 @@ from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.outlets import rows_of
 from folkmoot.engine.standing import standing
+from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
 from folkmoot.sinks.dashboard import DashboardSink, board
 from folkmoot.sinks.roster import Row
@@ -99,6 +100,24 @@ async def test_a_message_that_somebody_deleted_is_made_again(journal, clock):
         ("POST", "/hook/token?wait=true"),
         ("PATCH", "/hook/token/messages/4712"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept", "words"),
+    [
+        (Answer(500), "4711", "127.0.0.1 answered 500"),
+        (Answer(200, "{}"), "", "127.0.0.1 did not say what the message is called"),
+    ],
+)
+async def test_a_page_that_could_not_be_shown_is_no_page(clock, answer, kept, words):
+    async def rows():
+        return [Row("coder")]
+
+    async with Receiver(answer) as receiver:
+        sink = DashboardSink(receiver.url, clock, rows)
+        with pytest.raises(SinkFailed, match=words):
+            await sink.deliver([], kept)
+        await sink.close()
 
 
 async def test_what_did_not_change_is_not_sent_again(journal, clock):

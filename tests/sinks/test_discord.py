@@ -7,12 +7,14 @@ import asyncio
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.domain.events import HandoffRequested, SystemError
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.events import HandoffRequested, RunStarted, SystemError, ToolStarted
 from folkmoot.domain.plan_events import PlanRejected, StepCompleted
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.standing import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.sinks.discord import DiscordSink
+from folkmoot.sinks.embeds import embed
 from tests.sinks.receiver import Answer, Receiver, feeding, happen, noted, steps
 
 DISCORD = SinkSettings("discord", url_env="HOOK")
@@ -63,6 +65,20 @@ async def test_an_event_names_its_agent_its_data_and_its_id(journal, clock):
     assert fields == {"agentId": "coder", "runId": "plan_1", "plan": "plan_1", "step": "s1"}
     assert embed["footer"]["text"] == f"{entry.seq} · {entry.id}"
     assert embed["timestamp"] == entry.draft.ts
+
+
+def test_a_card_has_no_more_than_discord_takes_and_never_the_seed_of_a_run():
+    """5.1: at most 25 fields; the seed is what the randomness of a run comes from."""
+    many = ToolStarted(1, 1, "t", {}, "once", "exec", "key", "allowed")
+    started = RunStarted("a.ai", "Help me.", "c0ffee", "a seed nobody knows")
+
+    for event in (many, started):
+        fields = embed(Entry(1, 1, "0" * 64, "0" * 64, "run-1", Draft("2026-01-01T00:00:00.000Z", event)))[
+            "fields"
+        ]
+        assert len(fields) <= 25
+        assert all(field["value"] for field in fields)
+        assert not {"seed", "graph", "tools"} & {field["name"] for field in fields}
 
 
 async def test_nobody_is_called_by_what_an_agent_wrote(journal, clock):
