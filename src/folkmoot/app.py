@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from folkmoot.engine.bus import Bus
     from folkmoot.engine.control import Control
     from folkmoot.engine.replay import Replayed
+    from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
@@ -213,6 +214,10 @@ class Folkmoot:
     def worker(self, shift: Shift) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
+
+    def sinking(self) -> Sinking:
+        """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
+        return self._workshop.sinking(self.graph)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""

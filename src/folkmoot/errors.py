@@ -6,6 +6,7 @@ FolkmootError
 ├── WrongUse              unknown agent, unknown run, bad argument       the caller     exit 2
 └── OperationFailed       the world did not do its part                  the operator   exit 1
     ├── ModelFailed       one attempt at a model did not give an answer
+    ├── SinkFailed        a sink did not take what was sent on to it
     ├── StaleOwner        somebody else owns this run by now
     ├── ServerFailed      a tool server did not start                                   exit 3
     ├── Held              a run is in the hands of another live process
@@ -79,6 +80,20 @@ class ModelFailed(OperationFailed):
         self.retryable = retryable
         self.retry_after = retry_after
         super().__init__(message)
+
+
+class SinkFailed(OperationFailed):
+    """A sink did not take a batch. Whoever feeds it tries again, after `wait` seconds if the sink said so."""
+
+    def __init__(self, message: str, *, status: int = 0, wait: float | None = None) -> None:
+        self.status = status
+        self.wait = wait
+        super().__init__(message)
+
+    @property
+    def lasting(self) -> bool:
+        """Trying again soon will not help."""
+        return 300 <= self.status < 500 and self.status not in (408, 429)
 
 
 class ServerFailed(OperationFailed):

@@ -1,6 +1,7 @@
 """Every place where the house touches the world, on one page.
 
-The rooms of the core ask for these; the adapters (`models`, `tools`, `journal`) answer them; only `app` knows both.
+The rooms of the core ask for these; the adapters (`models`, `tools`, `journal`, `sinks`) answer them; only `app` knows
+both.
 """
 
 from __future__ import annotations
@@ -94,6 +95,18 @@ class Clock(Protocol):
 
     async def within(self, seconds: float, work: Awaitable[T]) -> T:
         """Raise TimeoutError when `work` takes longer; 0 means without end."""
+
+
+class Sink(Protocol):
+    """A place outside that events are sent on to."""
+
+    async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
+        """Pass these on together. Raises `SinkFailed`; then the same ones come again.
+
+        What it returns is recorded with its position and given to the next call, as `kept`, over restarts too.
+        """
+
+    async def close(self) -> None: ...
 
 
 class NewRun(Value):

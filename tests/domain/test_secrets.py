@@ -5,6 +5,7 @@ import pytest
 from folkmoot.domain.events import ToolFinished, ToolStarted
 from folkmoot.domain.secrets import Secrets, secrets_of
 from folkmoot.domain.settings import Provider, Settings
+from folkmoot.domain.sinks import SinkSettings
 
 TOKEN = 'tok"en\\with\nlines'
 SECRETS = Secrets(
@@ -52,3 +53,13 @@ def test_keys_of_providers_and_listed_variables_are_secret():
     )
     with pytest.raises(KeyError, match="P_KEY"):
         secrets.resolved({"a": "{{secret:P_KEY}}"})
+
+
+def test_the_address_of_a_channel_and_the_key_of_a_webhook_are_secrets():
+    """E-59: they stand in the environment, and nowhere else."""
+    sinks = {"a": SinkSettings("discord", url_env="CHAT"), "b": SinkSettings("webhook", secret_env="KEY")}
+    env = {"CHAT": "https://chat.example/token", "KEY": "a long key", "OTHER": "something else"}
+
+    secrets = secrets_of(Settings(sinks=sinks), env)
+
+    assert secrets.text(" ".join(env.values())) == "{{secret:CHAT}} {{secret:KEY}} something else"

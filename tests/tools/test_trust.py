@@ -4,6 +4,7 @@ import pytest
 
 from folkmoot.domain.builtins import Builtins, ProcessLimits, WebLimits
 from folkmoot.domain.settings import Orchestration, Provider, Settings, ToolSource
+from folkmoot.domain.sinks import SinkSettings
 from folkmoot.tools.trust import TrustStore, wishes
 
 
@@ -92,3 +93,18 @@ def test_called_agents_work_outside_of_the_project_only_after_trust(tmp_path):
 
     assert wanted("/etc") == ["let agents that are called work in /etc"]
     assert wanted("work") == wanted(str(tmp_path / "work")) == []
+
+
+def test_events_leave_the_machine_only_after_trust(project, store):
+    """E-59: an address outside must have been allowed, and so must the variables that hold one or a key."""
+    sinks = {
+        "file": SinkSettings("ndjson"),
+        "here": SinkSettings("webhook", url="http://127.0.0.1:8080/hook"),
+        "chat": SinkSettings("discord", url_env="CHAT"),
+        "out": SinkSettings("webhook", url="https://hooks.example/1", secret_env="KEY"),
+    }
+
+    assert [wish.text for wish in wishes(project, Settings(sinks=sinks))] == [
+        "send what happens here on to the address in $CHAT, as the sink 'chat'",
+        "send what happens here on to https://hooks.example/1 signed with $KEY, as the sink 'out'",
+    ]

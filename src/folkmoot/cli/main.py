@@ -34,6 +34,7 @@ from folkmoot.cli import (
     run,
     runs,
     sessions,
+    sinks,
     streams,
     task_changes,
     tasks,
@@ -95,6 +96,7 @@ app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(worker.worker)
+app.add_typer(sinks.app, name="sinks")
 app.command()(doctor.doctor)
 
 

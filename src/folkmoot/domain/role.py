@@ -8,11 +8,12 @@ from folkmoot.domain.entry import Draft
 
 Role = Literal["conversation.main", "delegation.subagent", "orchestration.task", "system.observability"]
 
-_TASK = (
+TASK_EVENTS = (
     "task.", "continuation.", "plan.", "step.", "unblock.", "resume_reminder.", "zombie.", "backlog.",
     "decision.", "work_session.", "snapshot.", "roster.",
 )  # fmt: skip
-_DELEGATION = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
+DELEGATION_EVENTS = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
+"""What the types of these begin with."""
 
 
 def role(draft: Draft) -> Role:
@@ -24,8 +25,8 @@ def role_of(type: str, span: str, *, main: bool) -> Role:
     """`main`: between two main agents."""
     if type.startswith("a2a."):
         return "conversation.main" if main else "delegation.subagent"
-    if type.startswith(_TASK):
+    if type.startswith(TASK_EVENTS):
         return "orchestration.task"
-    if type.startswith(_DELEGATION) or "/" in span:
+    if type.startswith(DELEGATION_EVENTS) or "/" in span:
         return "delegation.subagent"
     return "system.observability"

@@ -68,11 +68,12 @@ class Secrets:
 
 
 def secrets_of(settings: Settings, env: Mapping[str, str]) -> Secrets:
-    """The variables that hold keys of providers, that tools get, and that `secrets` lists."""
+    """The variables that hold keys of providers, that tools and sinks get, and that `secrets` lists."""
     keys = {provider.api_key_env for provider in (*BUILT_IN.values(), *settings.providers.values())}
     given = {name for source in settings.tools.values() for name in (*source.env, *_in_headers(source))}
+    sinks = {name for sink in settings.sinks.values() for name in (sink.url_env, sink.secret_env)}
     programs = {*settings.builtins.shell.env, *settings.builtins.python.env}
-    wanted = {*filter(None, keys), *given, *programs, *settings.secrets}
+    wanted = {*filter(None, keys | sinks), *given, *programs, *settings.secrets}
     return Secrets({name: env[name] for name in sorted(wanted) if name in env}, settings.secrets)
 
 

@@ -13,6 +13,7 @@ from folkmoot.domain.gate import HUMAN, Approver, GateSettings
 from folkmoot.domain.message import Access, Effect
 from folkmoot.domain.options import Contract, Options
 from folkmoot.domain.rules import Rule
+from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
 
 Free = Literal["free"]
@@ -170,6 +171,8 @@ class Settings(Value, forbid_unknown_fields=True):
     """Which calls are allowed, asked about or denied; the first rule that fits decides."""
     secrets: tuple[str, ...] = ()
     """Environment variables whose values appear nowhere; a tool gets one where an argument says `{{secret:NAME}}`."""
+    sinks: dict[str, SinkSettings] = {}
+    """Where events are sent on to, by name."""
     storage: Storage = Storage()
     contract: Contract = "open"
     """With `strict`, nothing passes between agents but plans under contract (`split`)."""

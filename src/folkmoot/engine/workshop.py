@@ -32,6 +32,7 @@ from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
+    from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.worker import Worker
     from folkmoot.journal.index import Index
     from folkmoot.models.choose import ProviderModels
@@ -174,6 +175,15 @@ class Workshop:
         return Worker(
             engine, pinned, self._journal, Queue(storage, shift.place.label), self._around.clock, shift
         )
+
+    def sinking(self, graph: Graph) -> Sinking:
+        """Raises `WrongUse` for a sink whose variable is not set."""
+        from folkmoot.engine.outlets import outlets
+        from folkmoot.engine.sinking import Sinking
+
+        assert self._journal is not None
+        sinks = outlets(self.folder, graph.settings, self._around.env, self._journal, self.clock)
+        return Sinking(self._journal, self.clock, sinks)
 
     async def _close(self) -> None:
         for engine in self._engines:

@@ -23,6 +23,7 @@ from folkmoot.loader.options import Project, Setting
 from folkmoot.loader.orchestration import check_orchestration
 from folkmoot.loader.rules import check_rules
 from folkmoot.loader.schemas import settled
+from folkmoot.loader.sinks import check_sinks
 from folkmoot.loader.sources import check_sources
 from folkmoot.loader.tools import check_tools
 from folkmoot.loader.unfinished import warn_of_unfinished
@@ -62,6 +63,7 @@ def load(
     check_orchestration(project, drafts if entry is None else None, models, findings)
     names = {name for draft in drafts.values() for name in (draft.id, draft.file)}
     check_rules(project, names if entry is None else None, findings)
+    check_sinks(project, {draft.id for draft in drafts.values()} if entry is None else None, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)

@@ -87,7 +87,7 @@ def _check_provider(name: str, provider: Provider, root: Path, node: Node, findi
     place = place_of(node, ("providers", name))
     if not _PROVIDER.fullmatch(name):
         findings.error(place, f"a provider cannot be called {short(name)}; use A-Z a-z 0-9 . _ -")
-    if fault := _fault_of_url(provider.base_url, ("http", "https")):
+    if fault := fault_of_url(provider.base_url, ("http", "https")):
         findings.error(place_of(node, ("providers", name, "baseUrl")), f"`baseUrl` {fault}")
     if provider.api_key_env is not None and not _VARIABLE.fullmatch(provider.api_key_env):
         findings.error(
@@ -128,7 +128,7 @@ def _check_server(name: str, source: ToolSource, node: Node, findings: Findings)
 
     if bool(source.command) == bool(source.url):
         wrong(f"{short(name)} needs either `command`, a list of words, or `url`")
-    if fault := _fault_of_url(source.url, ("http", "https")):
+    if fault := fault_of_url(source.url, ("http", "https")):
         wrong(f"`url` {fault}", "url")
     for key, other in (("env", "command"), ("cwd", "command"), ("headers", "url")):
         if getattr(source, key) and not getattr(source, other):
@@ -161,7 +161,7 @@ def _check_file(
         findings.error(place_of(node, (*above, key)), f"the {key} {short(path)} {error}")
 
 
-def _fault_of_url(url: str | None, schemes: tuple[str, ...]) -> str:
+def fault_of_url(url: str | None, schemes: tuple[str, ...]) -> str:
     """What is wrong, without the address itself: it may hold a secret."""
     try:
         parts = urlsplit(url or "http://absent")

@@ -14,10 +14,11 @@ from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
 from folkmoot.domain.settings import Provider, Settings, ToolSource
+from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.tools.mcp.listing import Listings, mark_of
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Wish(Value):
@@ -35,7 +36,8 @@ def wishes(folder: Path, settings: Settings) -> list[Wish]:
         _address(name, provider) for name, provider in settings.providers.items() if _foreign(provider)
     ]
     servers = [_server(name, tool) for name, tool in settings.tools.items() if tool.kind == "mcp"]
-    return modules + servers + addresses + _beyond(settings.builtins) + _elsewhere(folder, settings)
+    sinks = [_sink(name, sink) for name, sink in settings.sinks.items() if _goes_out(sink)]
+    return modules + servers + addresses + sinks + _beyond(settings.builtins) + _elsewhere(folder, settings)
 
 
 class TrustStore:
@@ -110,6 +112,17 @@ def _server(name: str, source: ToolSource) -> Wish:
     return Wish(f"{does}{where}{f' with{told}' if told else ''}", mark_of(source))
 
 
+def _goes_out(sink: SinkSettings) -> bool:
+    return bool(sink.url_env) or (sink.url is not None and urlsplit(sink.url).hostname not in LOOPBACK)
+
+
+def _sink(name: str, sink: SinkSettings) -> Wish:
+    to = f"the address in ${sink.url_env}" if sink.url_env else sink.url
+    key = f" signed with ${sink.secret_env}" if sink.secret_env else ""
+    text = f"send what happens here on to {to}{key}, as the sink {name!r}"
+    return Wish(text, f"sink {sink.kind} {sink.url or ''} {sink.url_env or ''} {sink.secret_env or ''}")
+
+
 def _address(name: str, provider: Provider) -> Wish:
     key = f" with the key in ${provider.api_key_env}" if provider.api_key_env else ""
     text = f"send requests of provider {name!r} to {_base(provider)}{key}"
@@ -118,7 +131,7 @@ def _address(name: str, provider: Provider) -> Wish:
 
 def _foreign(provider: Provider) -> bool:
     base = _base(provider)
-    if not base or urlsplit(base).hostname in _LOOPBACK:
+    if not base or urlsplit(base).hostname in LOOPBACK:
         return False
     known = {(_base(other), other.api_key_env) for other in BUILT_IN.values()}
     return (base, provider.api_key_env) not in known and (provider.base_url, provider.api_key_env) != (

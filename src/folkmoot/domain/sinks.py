@@ -1,0 +1,76 @@
+"""Where events are sent on to, as `folkmoot.yaml` says it: which of them, how many at once, and to what place."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from folkmoot.domain.budget import Duration
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.role import DELEGATION_EVENTS, TASK_EVENTS, Role, role
+from folkmoot.domain.value import Value
+
+SinkKind = Literal["ndjson", "discord", "dashboard", "webhook"]
+COORDINATION = tuple(f"{prefix}*" for prefix in (*TASK_EVENTS, *DELEGATION_EVENTS))
+"""How agents work together: what a sink gets that does not say what it wants."""
+_BATCH: dict[SinkKind, int] = {"ndjson": 1_000, "discord": 10, "dashboard": 1_000, "webhook": 100}
+"""Discord takes no more than 10 embeds at once."""
+
+
+class SinkSettings(Value, forbid_unknown_fields=True):
+    """A place that events are sent on to by `folkmoot sinks run`."""
+
+    kind: SinkKind
+    """`ndjson`: a file; `discord`: embeds in a channel; `dashboard`: one message there that is edited; `webhook`:
+    signed JSON."""
+    events: tuple[str, ...] = ()
+    """Patterns of event types, such as `task.*`; `*` means all. Absent: how agents work together, and
+    all with `dashboard`."""
+    agents: tuple[str, ...] = ()
+    """Only events of these agents, by their ids; absent: of all."""
+    roles: tuple[Role, ...] = ()
+    """Only events of these roles; absent: of all."""
+    window: Duration = 5.0
+    """How long further events are waited for, to be sent together with the first."""
+    batch: Annotated[int, Meta(ge=1, le=1_000)] | None = None
+    """The most events at once; absent: 10 with `discord`, 100 with `webhook`, otherwise 1000."""
+    path: str | None = None
+    """With `ndjson`: the file, relative to the project; absent: `.folkmoot/coordination-events.ndjson`."""
+    max_bytes: Annotated[int, Meta(ge=1)] = 10 * 1024 * 1024
+    """With `ndjson`: a file that would grow larger is put aside, as it is at the end of each month."""
+    url: str | None = None
+    """With `webhook`: its address."""
+    url_env: str | None = None
+    """The environment variable that holds the address: with `discord` and `dashboard`, whose addresses are secrets."""
+    secret_env: str | None = None
+    """With `webhook`: the environment variable that holds the key of its signatures."""
+    refresh: Duration = 30.0
+    """With `dashboard`: how often its message is edited at most."""
+
+    @property
+    def most(self) -> int:
+        """Events at once."""
+        return self.batch or _BATCH[self.kind]
+
+    @property
+    def pause(self) -> float:
+        """Seconds to wait for more after the first event."""
+        return self.refresh if self.kind == "dashboard" else self.window
+
+    @property
+    def file(self) -> str:
+        return self.path or ".folkmoot/coordination-events.ndjson"
+
+    def wants(self, type: str) -> bool:
+        """Whether it may want events of this type; whose they are is not known yet."""
+        usual = ("*",) if self.kind == "dashboard" else COORDINATION
+        return any(fnmatchcase(type, pattern) for pattern in self.events or usual)
+
+    def fits(self, draft: Draft) -> bool:
+        return (
+            self.wants(draft.event.type)
+            and (not self.agents or draft.agent_id in self.agents)
+            and (not self.roles or role(draft) in self.roles)
+        )

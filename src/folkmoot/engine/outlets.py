@@ -1,0 +1,91 @@
+"""Makes the sinks that `folkmoot.yaml` names, from what it says and from what the environment holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from folkmoot.domain.settings import Settings
+from folkmoot.domain.sinks import SinkSettings
+from folkmoot.engine.feeding import Outlet
+from folkmoot.errors import WrongUse
+from folkmoot.journal.codec import to_line
+from folkmoot.ports import Clock, Journal, Query, Sink
+from folkmoot.tools.trust import LOOPBACK
+
+if TYPE_CHECKING:
+    from folkmoot.sinks.roster import Row, Rows
+
+
+def outlets(
+    folder: Path, settings: Settings, env: Mapping[str, str], journal: Journal, clock: Clock
+) -> list[Outlet]:
+    """Raises `WrongUse` for a variable that is not set."""
+    maker = _Maker(folder, env, journal, clock)
+    return [Outlet(name, sink, maker.sink(name, sink)) for name, sink in settings.sinks.items()]
+
+
+class _Maker:
+    def __init__(self, folder: Path, env: Mapping[str, str], journal: Journal, clock: Clock) -> None:
+        self._folder = folder
+        self._env = env
+        self._journal = journal
+        self._clock = clock
+
+    def sink(self, name: str, said: SinkSettings) -> Sink:
+        match said.kind:
+            case "ndjson":
+                from folkmoot.sinks.ndjson import NdjsonSink
+
+                return NdjsonSink(self._file(name, said.file), to_line, said.max_bytes)
+            case "discord":
+                from folkmoot.sinks.discord import DiscordSink
+
+                return DiscordSink(self._address(name, said), self._clock)
+            case "dashboard":
+                from folkmoot.sinks.dashboard import DashboardSink
+
+                return DashboardSink(self._address(name, said), self._clock, rows_of(self._journal))
+            case "webhook":
+                from folkmoot.sinks.webhook import WebhookSink
+
+                key = self._variable(name, said.secret_env) if said.secret_env else ""
+                return WebhookSink(self._address(name, said), key, self._clock, to_line)
+
+    def _file(self, name: str, path: str) -> Path:
+        file = (self._folder / path).resolve()
+        if not file.is_relative_to(self._folder.resolve()):
+            raise WrongUse(f"the file of the sink {name!r} would lie outside of the project")
+        return file
+
+    def _address(self, name: str, said: SinkSettings) -> str:
+        url = said.url or self._variable(name, said.url_env or "")
+        parts = urlsplit(url)
+        if not parts.hostname or parts.scheme not in (
+            ("http", "https") if parts.hostname in LOOPBACK else ("https",)
+        ):
+            raise WrongUse(f"the address in ${said.url_env} of the sink {name!r} must begin with https://")
+        return url
+
+    def _variable(self, name: str, variable: str) -> str:
+        if not (value := self._env.get(variable)):
+            raise WrongUse(f"the sink {name!r} needs ${variable}, which is not set")
+        return value
+
+
+def rows_of(journal: Journal) -> Rows:
+    """The team as its journal tells it; each time only what is new is read."""
+    from folkmoot.sinks.roster import Roster
+
+    roster, seen = Roster(), 0
+
+    async def rows() -> Sequence[Row]:
+        nonlocal seen
+        async for entry in journal.read(Query(after=seen)):
+            roster.add(entry.draft)
+            seen = entry.seq
+        return roster.rows
+
+    return rows

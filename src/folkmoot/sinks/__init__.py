@@ -1,0 +1,10 @@
+"""Places outside that events are sent on to, each behind the port `Sink`: it takes a batch, or says why not.
+
+ndjson     a file that only grows
+discord    embeds in a channel; `embeds` makes them (pure)
+dashboard  one message in a channel, edited whenever the team's state has changed; `roster` is that state (pure)
+webhook    signed JSON
+http       the one way out of all but the first
+
+When they are fed, how often a batch is tried, and where each of them stands is `engine/sinking`'s business.
+"""

@@ -1,0 +1,142 @@
+"""The team on one page: one message, edited."""
+
+from __future__ import annotations
+
+import pytest
+
+from folkmoot import FakeClock, MemoryJournal
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import SessionCompleted, SessionFailed, SessionStarted
+from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.sinks import SinkSettings
+from folkmoot.engine.outlets import rows_of
+from folkmoot.engine.standing import standing
+from folkmoot.errors import SinkFailed
+from folkmoot.ports import Query, Version
+from folkmoot.sinks.dashboard import DashboardSink, board
+from folkmoot.sinks.roster import Row
+from tests.sinks.receiver import Answer, Receiver, feeding, noted
+
+DASHBOARD = SinkSettings("dashboard", url_env="HOOK")
+POSTED = Answer(200, '{"id": "4711"}')
+
+
+@pytest.fixture
+def journal():
+    return MemoryJournal()
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+def dashboard(receiver, journal, clock):
+    return feeding(journal, clock, DashboardSink(receiver.url, clock, rows_of(journal)), DASHBOARD, "team")
+
+
+async def work(journal, clock, event, agent="coder"):
+    run = f"run-{agent}"
+    version = len([entry async for entry in journal.read(Query(stream=run))])
+    draft = Draft(clock.now(), event, session_id=f"{run}/0", span="0", agent_id=agent)
+    await journal.append(run, Version(version), [draft])
+
+
+def fields(came):
+    (page,) = came.json["embeds"]
+    return {field["name"]: field["value"] for field in page["fields"]}
+
+
+async def test_the_team_is_posted_once_and_the_same_message_is_edited_every_30_seconds(journal, clock):
+    """E-72, E-73: first POST then PATCH of the same id; every 30 s, and only if something has changed."""
+    async with Receiver(POSTED) as receiver, dashboard(receiver, journal, clock):
+        await work(journal, clock, SessionStarted("coder.ai", "Mend the gate"))
+        await clock.advance(29)
+        assert receiver.waiting == 0
+        await clock.advance(1)
+        posted = await receiver.next()
+        await noted(journal, "sink.moved")
+
+        await work(journal, clock, SessionCompleted(Outcome("coder", "0")))
+        await clock.advance(29)
+        assert receiver.waiting == 0
+        await clock.advance(1)
+        edited = await receiver.next()
+        await noted(journal, "sink.moved", 2)
+        await clock.advance(600)
+    assert len(receiver.received) == 2
+
+    assert (posted.method, posted.path) == ("POST", "/hook/token?wait=true")
+    assert (edited.method, edited.path) == ("PATCH", "/hook/token/messages/4711")
+    assert fields(posted) == {"🟢 coder": "Mend the gate\n<t:1767225600:R>"}
+    assert fields(edited) == {"🟡 coder": "<t:1767225630:R>"}
+
+
+async def test_after_a_restart_the_same_message_goes_on(journal, clock):
+    """E-72: the id is kept in the journal."""
+    async with Receiver(POSTED) as receiver:
+        await work(journal, clock, SessionStarted("coder.ai", "Mend the gate"))
+        await dashboard(receiver, journal, clock).once()
+        await work(
+            journal, clock, SessionFailed(Outcome("coder", "0", report=Report(content="No key fits.")))
+        )
+        await dashboard(receiver, journal, clock).once()
+
+    assert [came.method for came in receiver.received] == ["POST", "PATCH"]
+    assert fields(receiver.received[1]) == {"🔴 coder": "<t:1767225600:R>\nfailed: No key fits."}
+    assert (await standing(journal, "team")).kept == "4711"
+
+
+async def test_a_message_that_somebody_deleted_is_made_again(journal, clock):
+    """5.1: re-created when deleted."""
+    async with Receiver(POSTED, Answer(404), Answer(200, '{"id": "4712"}'), Answer()) as receiver:
+        for request in ("one", "two", "three"):
+            await work(journal, clock, SessionStarted("coder.ai", request))
+            await dashboard(receiver, journal, clock).once()
+
+    assert [(came.method, came.path) for came in receiver.received] == [
+        ("POST", "/hook/token?wait=true"),
+        ("PATCH", "/hook/token/messages/4711"),
+        ("POST", "/hook/token?wait=true"),
+        ("PATCH", "/hook/token/messages/4712"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept", "words"),
+    [
+        (Answer(500), "4711", "127.0.0.1 answered 500"),
+        (Answer(200, "{}"), "", "127.0.0.1 did not say what the message is called"),
+    ],
+)
+async def test_a_page_that_could_not_be_shown_is_no_page(clock, answer, kept, words):
+    async def rows():
+        return [Row("coder")]
+
+    async with Receiver(answer) as receiver:
+        sink = DashboardSink(receiver.url, clock, rows)
+        with pytest.raises(SinkFailed, match=words):
+            await sink.deliver([], kept)
+        await sink.close()
+
+
+async def test_what_did_not_change_is_not_sent_again(journal, clock):
+    shown = [Row("coder", "active", "Mend the gate")]
+
+    async def rows():
+        return shown
+
+    async with Receiver(POSTED) as receiver:
+        sink = DashboardSink(receiver.url, clock, rows)
+        kept = await sink.deliver([], "")
+        assert await sink.deliver([], kept) == "4711"
+        await sink.close()
+    assert len(receiver.received) == 1
+
+
+def test_a_large_team_is_cut_to_what_one_message_takes():
+    fields = board([Row(f"agent {number}", task="@everyone " + "x" * 500) for number in range(40)])["fields"]
+
+    assert len(fields) == 25
+    assert fields[-1] == {"name": "…", "value": "and 16 more"}
+    assert all(len(field["value"]) <= 256 and "@everyone" not in field["value"] for field in fields)
