@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.domain import (
+    a2a_events,
     call_events,
     chat_events,
     events,
@@ -17,6 +18,7 @@ from folkmoot.domain.event import Event
 
 _FILES = (
     events,
+    a2a_events,
     call_events,
     chat_events,
     evidence_events,
@@ -31,5 +33,5 @@ EVENTS: dict[str, type[Event]] = {
     event.type: event
     for file in _FILES
     for event in vars(file).values()
-    if isinstance(event, type) and issubclass(event, Event) and event is not Event
+    if isinstance(event, type) and issubclass(event, Event) and event.type
 }

@@ -18,6 +18,7 @@ from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.subscribers import TeamSubscriber, told
+from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Journal
 
 
@@ -82,6 +83,7 @@ class Maker:
             artifact=self._journal.artifact,
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
+            traffic=Traffic(self._journal, self._clock),
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
             inbox=Inbox(identity.run, log, audience.attendance, deny=deny, clock=self._clock),
             hear=audience.hear,

@@ -29,6 +29,8 @@ class Place(Value):
     span: str
     session: str
     agent: str
+    conversation: str = ""
+    """Between agents, if it takes part in one."""
 
 
 Watcher = Callable[[str, Event], None]
@@ -62,6 +64,7 @@ class RunLog:
         self._timer: asyncio.TimerHandle | None = None
         self._creating = False
         self._spans: defaultdict[str, list[Event]] = defaultdict(list)
+        self._conversations = {draft.span: draft.conversation_id for draft in past if draft.conversation_id}
         self.drafts: list[Draft] = [*past]
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Watcher] = []
@@ -114,11 +117,18 @@ class RunLog:
             span=place.span,
             agent_id=place.agent,
             work_session_id=self.work_session,
+            conversation_id=self._conversation(place),
         )
         self._pending.append(draft)
         self._spans[place.span].append(event)
         self.drafts.append(draft)
         self.tell(place.span, event)
+
+    def _conversation(self, place: Place) -> str:
+        """What is said to a session from outside belongs to its conversation too."""
+        if place.conversation:
+            self._conversations[place.span] = place.conversation
+        return self._conversations.get(place.span, "")
 
     def watch(self, fold: Fold) -> None:
         """Tell it of the events that it takes, and of no others."""
