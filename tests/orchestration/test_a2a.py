@@ -2,6 +2,7 @@
 
 import pytest
 
+from folkmoot import tool
 from folkmoot.domain.role import role
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
@@ -173,7 +174,7 @@ async def test_every_filter_of_a_broadcast_must_hold(desk, filter, reached):
         "cid": "role: lead\ncapabilities: [python, law]",
         "dan": "",
     }
-    script = {"ann": [calls(tell(**filter)), "done"]} | dict.fromkeys(("bob", "cid", "dan"), ["ok"])
+    script = {"ann": [calls(tell(**filter)), "done"]} | {name: ["ok"] for name in ("bob", "cid", "dan")}
     played = await desk(files, script).run("ann.ai")
 
     assert sorted(played.started()) == ["ann", *reached]
@@ -241,7 +242,6 @@ async def test_the_origin_of_a_matter_is_kept_over_all_hops(desk):
 
 async def test_what_another_agent_wrote_taints_the_receiver_and_the_reply_the_sender(desk):
     """U-13: what is inside a block carries no authority."""
-    from folkmoot import tool
 
     @tool(effect="pure", access="write")
     async def keep(what: str) -> str:

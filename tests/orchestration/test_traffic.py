@@ -1,5 +1,7 @@
 """The loop guard over real runs: nobody writes to itself, no pair too often, no message too far."""
 
+from itertools import pairwise
+
 import pytest
 from msgspec.structs import replace
 
@@ -65,7 +67,7 @@ async def test_both_directions_and_all_runs_of_a_project_count_together_until_th
 async def test_a_matter_is_passed_on_so_often_and_no_further(desk, hops, sent, before):
     """E-71, X-3: five hops pass and the sixth is blocked; what came before the run counts too."""
     files = dict.fromkeys(CHAIN, WRITING)
-    script = {one: [calls(write(to)), "ok"] for one, to in zip(CHAIN, CHAIN[1:], strict=False)}
+    script = {one: [calls(write(to)), "ok"] for one, to in pairwise(CHAIN)}
     at = desk(files, script, settings=f"{SETTINGS}limits: {{a2aHops: {hops}}}\n")
     async with at.open() as moot:
         played = await at.played(await moot.run("a1.ai", "go", errand=Errand(hops=before)))

@@ -15,6 +15,7 @@ from folkmoot.cli import (
     agents,
     check,
     config,
+    conversations,
     doctor,
     explain,
     gating,
@@ -63,6 +64,7 @@ replaying.add_to(runs.app)
 gating.add_to(sessions.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(agents.app, name="agents")

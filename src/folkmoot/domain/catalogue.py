@@ -11,6 +11,7 @@ from folkmoot.domain import (
     fork_events,
     gate_events,
     inbox_events,
+    memory_events,
     plan_events,
     team_events,
 )
@@ -25,6 +26,7 @@ _FILES = (
     fork_events,
     gate_events,
     inbox_events,
+    memory_events,
     plan_events,
     team_events,
 )

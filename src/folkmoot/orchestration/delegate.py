@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import ASK_PARENT, ASK_USER
+from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a import Messages
 from folkmoot.orchestration.answer import returned
@@ -64,7 +64,9 @@ class SessionTools:
         if own := self._own.get(call.tool):
             return await own(call, site)
         try:
-            arguments = self._run.secrets.resolved(call.arguments)
+            # What outlives a run is told to others, so that a secret stays a name there.
+            given = call.arguments
+            arguments = given if call.tool in COORDINATION else self._run.secrets.resolved(given)
         except KeyError as name:
             return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
         at = replace(
