@@ -41,6 +41,7 @@ _OF_CALLS = (
     "clarification.refused",
     "parent.refused",
     "guard.",
+    "a2a.",
 )
 """What calls note at the place of their caller."""
 _ANSWERED = ("a2a.response", "a2a.complete", "a2a.spawn_result")

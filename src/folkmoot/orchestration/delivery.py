@@ -64,10 +64,10 @@ async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> To
     held = _held_before(run, inv, letter)
     exchange = _exchange(run, inv, letter, turn=len(held) + 1)
     child = _receiver(run, inv, letter, exchange, held)
-    if objection := await _objection(run, inv, child.span, exchange):
+    if objection := await _objection(run, inv, letter.span, exchange):
         return ToolResult(text=f"not delivered: {objection}", failed=True)
     said = A2aSpawn if letter.spawns else A2aSend
-    sender = _beside(inv, child)
+    sender = replace(inv.place, conversation=letter.conversation)
     run.log.once(sender, said(**asdict(exchange), message=_preview(letter.text)))
     try:
         result = await _answer(run, inv, child, start)
@@ -114,11 +114,13 @@ def _close(run: Run, sender: Place, child: Invocation, exchange: Exchange, resul
 
 async def _objection(run: Run, inv: Invocation, span: str, exchange: Exchange) -> str:
     """What the loop guard says to it; what it said before a crash holds."""
-    if any(isinstance(event, A2aSend | A2aSpawn) for event in run.log.of(span)):
-        return ""
-    before = (event for event in run.log.of(inv.span) if isinstance(event, GuardLoopBlocked))
-    if known := next((event for event in before if event.span == span), None):
-        return known.reason
+    for event in run.log.of(inv.span):
+        match event:
+            case A2aSend(target_session_key=key) | A2aSpawn(target_session_key=key):
+                if key == exchange.target_session_key:
+                    return ""
+            case GuardLoopBlocked(span=blocked, reason=reason) if blocked == span:
+                return reason
     guard = LoopGuard(hops=run.graph.settings.limits.a2a_hops)
     message = Sent(exchange.from_agent, exchange.to_agent, run.traffic.now(), exchange.hop)
     if exchange.hop:
@@ -126,10 +128,10 @@ async def _objection(run: Run, inv: Invocation, span: str, exchange: Exchange) -
     else:
         reason = guard.objection(message)  # delegation has limits of its own
     if reason:
-        blocked = GuardLoopBlocked(
+        refused = GuardLoopBlocked(
             span, message.sender, message.receiver, reason, exchange.conversation_id, exchange.hop
         )
-        run.log.once(inv.place, blocked)
+        run.log.once(inv.place, refused)
     return reason
 
 
@@ -206,11 +208,6 @@ def _held_before(run: Run, inv: Invocation, letter: Letter) -> list[str]:
 
 def _receivers_session(run: Run, inv: Invocation, letter: Letter) -> str:
     return inv.child(run, letter.to, "sub", letter.span).session
-
-
-def _beside(inv: Invocation, child: Invocation) -> Place:
-    """Where the sender's side of a message is noted: with what comes of it, by whoever sent it."""
-    return Place(child.span, inv.session, inv.agent.id, child.thread.conversation)
 
 
 def _preview(text: str) -> str:
