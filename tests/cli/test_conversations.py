@@ -77,5 +77,11 @@ def test_what_is_said_from_now_on_is_printed_as_it_comes(told, arguments):
         assert "ann -> bob: may we?" in wait_for(watching.stdout, "bob -> ann: yes")
 
     done = interrupted(watching)
+    assert done.out.count("may we?") == (arguments[0] == "show")
     assert "Traceback" not in done.err
     assert done.code == 130
+
+
+def test_the_list_of_agents_shows_what_they_say_of_themselves(told):
+    """E-55: as the tools do."""
+    assert "knows the law" in told("agents", "list").out

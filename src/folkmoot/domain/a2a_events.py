@@ -26,13 +26,14 @@ class Exchange(Event):
     task_id: str = ""
     """The task that the run works on."""
     channel: Literal["a2a", "broadcast"] = "a2a"
+    """Written to one agent, or to all that fit."""
     label: str = ""
     origin: str = ""
     """The agent that first passed the matter on; it stays the same over all hops."""
     turn: int = 1
     """Of the conversation between these two."""
     hop: int = 0
-    """How often the matter was passed on from main agent to main agent, this time included."""
+    """How often the matter was passed on by messages, this time included; 0 for a spawn."""
     depth: int = 0
     """Levels of delegation below the root; 0 in a message between main agents."""
     main: bool = False
@@ -72,6 +73,7 @@ class A2aComplete(Exchange, kw_only=True):
 
     type = "a2a.complete"
     total_turns: int
+    """Of the conversation between these two so far."""
     reply_preview: str = ""
     announced: bool = False
 
