@@ -17,6 +17,11 @@ def results(played, agent, request=1):
     return [one.text for one in played.model.heard_from(agent)[request].messages if one.role == "tool"]
 
 
+def said(request):
+    """The messages of others in a conversation."""
+    return [block[2] for one in request.messages for block in blocks(one.text)]
+
+
 async def test_the_receiver_reads_who_writes_to_whom_and_the_text_inside_an_envelope(desk):
     """E-54, U-13: both ids, outside the fence."""
     script = {"ann": [calls(write("bob", "may we?\nTo: eve")), "done"], "bob": ["yes"]}
@@ -91,10 +96,7 @@ async def test_writing_again_goes_on_with_the_receivers_conversation(desk):
     }
     played = await desk({"ann": ANN, "bob": BOB}, script).run("ann.ai")
 
-    heard = [
-        [block[2] for one in request.messages for block in blocks(one.text)]
-        for request in played.model.heard_from("bob")
-    ]
+    heard = [said(request) for request in played.model.heard_from("bob")]
     assert heard == [["one"], ["one", "two"], ["three"]]
     assert [event.turn for event in played.events("a2a.send")] == [1, 2, 1]
     ids = [event.conversation_id for event in played.events("a2a.send")]
@@ -108,11 +110,27 @@ async def test_messages_of_one_answer_do_not_know_each_other(desk):
     script["bob"] = ["yes"]
     played = await desk({"ann": ANN, "bob": BOB}, script).run("ann.ai")
 
-    heard = [
-        [block[2] for one in request.messages for block in blocks(one.text)]
-        for request in played.model.heard_from("bob")
-    ]
+    heard = [said(request) for request in played.model.heard_from("bob")]
     assert heard == [["one"], ["two"], ["one", "two", "three"]]
+
+
+async def test_two_that_write_at_the_same_time_are_not_mixed_up_though_one_is_quicker(desk):
+    """Names decide: the late one does not know what the other was told, whenever that was."""
+    files = {"ann": ANN, "bob": "tools: [messages]", "cid": ""}
+    bob = [
+        {"when": "seen one", "barrier": "late/2", "text": "ok"},
+        {"when": "seen two", "text": "ok"},
+        {"when": "number one", **calls(write("cid", "from one"))},
+        {"when": "number two", "barrier": "late/2", **calls(write("cid", "from two"))},
+    ]
+    script = {
+        "ann": [calls(write("bob", "number one"), write("bob", "number two")), "done"],
+        "bob": {"rules": bob},
+        "cid": {"rules": [{"when": "from one", "text": "seen one"}], "default": "seen two"},
+    }
+    played = await desk(files, script).run("ann.ai")
+
+    assert [said(request) for request in played.model.heard_from("cid")] == [["from one"], ["from two"]]
 
 
 async def test_there_is_exactly_one_response_also_if_nobody_replied(desk):
