@@ -87,6 +87,35 @@ async def test_whoever_works_for_another_is_no_main_agent_whatever_it_writes(des
         assert played.events("a2a.send")[0].depth > 0
 
 
+async def test_the_lead_of_a_team_is_the_main_agent_and_its_members_are_not(desk):
+    """E-2, E-3."""
+    files = {"ann": "team: {members: [bob.ai]}\ntools: [messages]", "bob": "tools: [messages]", "cid": ""}
+    script = {
+        "bob": [
+            calls(write("cid", "by a member")),
+            {"broadcast": "written"},
+        ],
+        "ann": [calls(write("cid", "by the lead")), {"report": "done"}],
+        "cid": ["ok"],
+    }
+    played = await desk(files, script).run("ann.ai")
+
+    assert {event.message: event.main for event in played.events("a2a.send")} == {
+        "by a member": False,
+        "by the lead": True,
+    }
+
+
+async def test_a_receiver_with_chat_is_kept_and_can_be_asked_about_its_answer(desk):
+    """One way: it is a finished child like any other."""
+    ask = {"tool": "agent__ask_clarification", "arguments": {"child_id": "bob", "question": "why?"}}
+    script = {"ann": [calls(write("bob")), calls(ask), "done"], "bob": ["yes", "because"]}
+    played = await desk({"ann": ANN, "bob": "chat: true"}, script).run("ann.ai")
+
+    assert "agent__ask_clarification" in played.offered("ann", 1)
+    assert '"content":"because"' in results(played, "ann", 2)[1]
+
+
 async def test_writing_again_goes_on_with_the_receivers_conversation(desk):
     """E-77: it knows what was said, unless another conversation is begun."""
     first, again = write("bob", "one"), write("bob", "two")

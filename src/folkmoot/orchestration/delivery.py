@@ -62,8 +62,9 @@ class Letter(Value):
 async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> ToolResult:
     """The answer, or why there is none."""
     held = _held_before(run, inv, letter)
-    exchange = _exchange(run, inv, letter, turn=len(held) + 1)
-    child = _receiver(run, inv, letter, exchange, held)
+    child = inv.child(run, letter.to, "sub", letter.span)
+    exchange = _exchange(run, inv, letter, child.session, turn=len(held) + 1)
+    child = _reading(run, inv, letter, exchange, held, child)
     if objection := await _objection(run, inv, letter.span, exchange):
         return ToolResult(text=f"not delivered: {objection}", failed=True)
     said = A2aSpawn if letter.spawns else A2aSend
@@ -135,7 +136,7 @@ async def _objection(run: Run, inv: Invocation, span: str, exchange: Exchange) -
     return reason
 
 
-def _exchange(run: Run, inv: Invocation, letter: Letter, turn: int) -> Exchange:
+def _exchange(run: Run, inv: Invocation, letter: Letter, session: str, turn: int) -> Exchange:
     thread, sender = inv.thread, name_in(run.graph, inv.agent)
     parent = thread.conversation if thread.conversation != letter.conversation else ""
     main = thread.main and not letter.spawns
@@ -144,7 +145,7 @@ def _exchange(run: Run, inv: Invocation, letter: Letter, turn: int) -> Exchange:
         from_agent=sender,
         to_agent=letter.name,
         conversation_id=letter.conversation,
-        target_session_key=_receivers_session(run, inv, letter),
+        target_session_key=session,
         run_id=run.id,
         work_session_id=run.log.work_session,
         parent_conversation_id=parent,
@@ -159,10 +160,11 @@ def _exchange(run: Run, inv: Invocation, letter: Letter, turn: int) -> Exchange:
     )
 
 
-def _receiver(run: Run, inv: Invocation, letter: Letter, exchange: Exchange, held: list[str]) -> Invocation:
+def _reading(
+    run: Run, inv: Invocation, letter: Letter, exchange: Exchange, held: list[str], child: Invocation
+) -> Invocation:
     """The agent with the message at the end of what was said before. It takes orders from its own file alone, so what
     another main agent writes taints it."""
-    child = inv.child(run, letter.to, "sub", letter.span)
     reach = reach_of_called(run, child) if letter.spawns else child.reach
     taint = reach.taint if letter.spawns else reach.taint or f"what {exchange.from_agent} wrote"
     on = bool(held) and not letter.to.in_parts
@@ -204,10 +206,6 @@ def _held_before(run: Run, inv: Invocation, letter: Letter) -> list[str]:
         and precedes(draft.span, letter.span)
     }
     return sorted(answered, key=in_order)
-
-
-def _receivers_session(run: Run, inv: Invocation, letter: Letter) -> str:
-    return inv.child(run, letter.to, "sub", letter.span).session
 
 
 def _preview(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 
 from folkmoot.domain.a2a_events import A2aSend
@@ -13,9 +12,14 @@ from folkmoot.ports import Clock, Journal, Query
 
 
 class Traffic:
+    """One for all runs of a process: what was read once is not looked for again."""
+
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
+        self._lately: dict[int, tuple[str, Sent]] = {}
+        """By position in the journal: in which run, and what."""
+        self._seen = 0
 
     def now(self) -> float:
         """By the clock of the journal, because a window reaches over runs and processes."""
@@ -28,26 +32,26 @@ class Traffic:
         """
         if refused := guard.objection(message):
             return refused
-        run, since = log.drafts[0].session_id, message.at - guard.window
-        sent = [each async for each in self._elsewhere(run, since)]
-        sent += _sent(log.drafts)
+        await self._read_on(message.at - guard.window)
+        run = log.drafts[0].session_id
+        sent = [each for stream, each in self._lately.values() if stream != run]
+        sent += [_sent(draft, draft.event) for draft in log.drafts if isinstance(draft.event, A2aSend)]
         for each in sorted(sent, key=lambda each: each.at):
             guard = guard.passed(each)
         return guard.objection(message)
 
-    async def _elsewhere(self, run: str, since: float) -> AsyncIterator[Sent]:
-        async for entry in self._journal.read(Query(types=(A2aSend.type,), newest_first=True)):
-            if _seconds(entry.draft.ts) <= since:
-                return
-            if entry.stream != run:
-                for sent in _sent([entry.draft]):
-                    yield sent
+    async def _read_on(self, since: float) -> None:
+        """Several may do so at once: each entry has one place."""
+        ends = [entry.seq async for entry in self._journal.read(Query(newest_first=True, limit=1))]
+        async for entry in self._journal.read(Query(types=(A2aSend.type,), after=self._seen)):
+            if isinstance(event := entry.event, A2aSend):
+                self._lately[entry.seq] = (entry.stream, _sent(entry.draft, event))
+        self._seen = max([self._seen, *ends])
+        self._lately = {seq: known for seq, known in self._lately.items() if known[1].at > since}
 
 
-def _sent(drafts: list[Draft]) -> Iterator[Sent]:
-    for draft in drafts:
-        if isinstance(event := draft.event, A2aSend):
-            yield Sent(event.from_agent, event.to_agent, _seconds(draft.ts), event.hop)
+def _sent(draft: Draft, event: A2aSend) -> Sent:
+    return Sent(event.from_agent, event.to_agent, _seconds(draft.ts), event.hop)
 
 
 def _seconds(ts: str) -> float:
