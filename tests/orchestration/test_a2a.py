@@ -6,6 +6,7 @@ from folkmoot import tool
 from folkmoot.domain.role import role
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
+from tests.test_resume import look
 
 
 def a2a(played):
@@ -85,6 +86,24 @@ async def test_whoever_works_for_another_is_no_main_agent_whatever_it_writes(des
         assert [draft.event.type for draft in a2a(played)].count("a2a.send") == 1
         assert {role(draft) for draft in a2a(played)} == {"delegation.subagent"}
         assert played.events("a2a.send")[0].depth > 0
+
+
+async def test_an_allowlist_for_called_agents_holds_for_those_that_are_spawned_and_all_below_them(desk):
+    """X-4: whoever is only written to has what its own file says."""
+    files = {"ann": ANN, "bob": "tools: [messages, look]", "cid": "tools: [look, messages]"}
+    settings = SETTINGS + "orchestration: {sub_agent_tool_allowlist: [messages]}\n"
+    script = {
+        "ann": [calls(have("bob"), write("cid")), "done"],
+        "bob": [calls(write("cid")), "ok"],
+        "cid": ["ok"],
+    }
+    played = await desk(files, script, settings=settings, tools=[look]).run("ann.ai")
+
+    assert "look" not in played.offered("bob")
+    offered = {
+        request.session: [spec.name for spec in request.tools] for request in played.model.heard_from("cid")
+    }
+    assert {session.count(":"): "look" in names for session, names in offered.items()} == {1: True, 2: False}
 
 
 async def test_the_lead_of_a_team_is_the_main_agent_and_its_members_are_not(desk):

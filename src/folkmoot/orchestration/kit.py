@@ -60,7 +60,8 @@ class Kits:
 
     def _told(self, reach: Reach) -> Reach:
         """Only what makes a difference to a kit."""
-        return replace(reach, taint="") if self._calling else Reach(strict=reach.strict)
+        whom = reach.above if self._calling else ()
+        return replace(reach, taint="", above=whom, work_dir="")
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, and never reports."""
