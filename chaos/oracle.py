@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chaos.witness import Seen
-from folkmoot.app import run_list
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import (
@@ -22,6 +21,7 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.engine.listing import run_list
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Journal, Query

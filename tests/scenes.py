@@ -7,6 +7,8 @@ from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, Desk
 from tests.orchestration.calling import ask, ask_all, calling
+from tests.orchestration.messages import calls as making
+from tests.orchestration.messages import have, tell, write
 from tests.test_resume import PATTERNS, SAID, look
 
 LONG = "All is well. " * 400
@@ -229,11 +231,30 @@ def gate(folder):
     return Desk(folder, files, script, tools=[send, look], settings=settings), play
 
 
+def messages(folder):
+    """Agents write to each other: at once, again, on to a third, to all, to themselves; one works for another."""
+    writing = "tools: [messages, look]"
+    files = {"desk": writing, "bob": f"{writing}\nadvisors: [law.ai]", "cid": "role: reviewer", "law": ""}
+    seen = {"tool": "look", "arguments": {"where": "x"}}
+    script = {
+        "desk": [
+            making(write("bob", "one"), write("bob", "two"), write("cid"), write("desk")),
+            making(write("bob", "three"), have("cid", label="Work")),
+            making(tell(), write("bob", "four", conversation_id="new")),
+            "done",
+        ],
+        "bob": [making(write("cid", "between us"), seen), "yes"],
+        "cid": ["seen"],
+        "law": [{"error": {"message": "no", "retryable": False}}],
+    }
+    return Desk(folder, files, script, tools=[look]), plainly
+
+
 SCENES = {
     scene.__name__: scene
     for scene in (
         *(patterns, retries, failed, team, calls, clarification, inbox, unattended, doubt, budget, wall),
-        *(cancelled, gate),
+        *(cancelled, gate, messages),
     )
 }
 

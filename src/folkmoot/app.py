@@ -20,13 +20,13 @@ from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
-from folkmoot.engine.admission import admit, check_request
+from folkmoot.engine.admission import admit, check_request, find_agent
 from folkmoot.engine.fork import Fork, begun, changed
 from folkmoot.engine.inbox import read_inbox
+from folkmoot.engine.listing import run_list
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
 from folkmoot.engine.pins import pin_of
-from folkmoot.engine.projections import projected
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
@@ -37,7 +37,7 @@ from folkmoot.tools.registry import Registry
 from folkmoot.views.gates import Gated, gates
 from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
-from folkmoot.views.runs import DECISIONS, RunRow, run_rows
+from folkmoot.views.runs import RunRow
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -121,7 +121,9 @@ class Folkmoot:
                 folder, tools=workshop.tools, overrides=overrides, env=around.env, only=only
             )
             workshop.check(loaded.graph)
-            yield cls(loaded, workshop.open_journal(stack), workshop)
+            opened = cls(loaded, workshop.open_journal(stack), workshop)
+            stack.push_async_callback(workshop.write_files)
+            yield opened
 
     @classmethod
     @asynccontextmanager
@@ -350,6 +352,8 @@ class Folkmoot:
 
     async def projected(self) -> dict[str, str]:
         """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
+        from folkmoot.engine.projections import projected
+
         return await projected(self.moot)
 
     async def position(self) -> int:
@@ -376,36 +380,6 @@ class Folkmoot:
 
 def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
     return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
-
-
-def find_agent(graph: Graph, name: str) -> Agent:
-    """By its file or its id."""
-    plain = name.removeprefix("./")
-    for agent in graph.agents.values():
-        if plain in (agent.file, agent.id):
-            return agent
-    import difflib
-
-    near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(graph.agents)) or 'none'}"
-    raise WrongUse(f"this project has no agent {name!r}; {hint}")
-
-
-async def run_list(journal: Journal) -> list[RunRow]:
-    from folkmoot.engine.owner import is_gone
-
-    under_way = {}
-    for claim in await journal.claims():
-        if not claim.owner:
-            under_way[claim.run] = "queued"
-        elif claim.live and not is_gone(claim.owner):
-            under_way[claim.run] = "running"
-    types = (
-        *("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", "run.pruned"),
-        *DECISIONS,
-    )
-    entries = [entry async for entry in journal.read(Query(types=types))]
-    return run_rows(entries, under_way)
 
 
 async def _pinned(journal: Journal, run_id: str) -> Loaded:

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.app import run_list
 from folkmoot.contract.verify import verify
 from folkmoot.engine.importing import import_runs
+from folkmoot.engine.listing import run_list
 from folkmoot.engine.prune import prune
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.journal.backup import back_up

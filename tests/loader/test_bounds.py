@@ -78,3 +78,14 @@ def test_where_agents_may_call_any_other_the_costliest_is_called_down_to_the_dep
     assert bound(tmp_path, files, settings=settings + limits) == 2 + 4 * (5 + 4 * 5)
     assert bound(tmp_path, files, "c.ai", settings=settings + limits) == 1
     assert bound(tmp_path, files, settings=settings + limits + "budget: {requests: 9}\n") == 9
+
+
+def test_an_agent_that_writes_to_others_may_have_the_costliest_of_them_work_as_often_as_it_may_call(tmp_path):
+    """E-71: only who writes passes on, never to itself, and no further than the hops and the depth."""
+    files = {"a.ai": "maxTurns: 2\nmaxRetries: 1\ntools: [messages]", "b.ai": "maxTurns: 5\nmaxRetries: 1"}
+    settings = "models: {default: openai/gpt-5-mini}\nlimits: {childrenPerParent: 4}\n"
+    assert bound(tmp_path, files, settings=settings) == 2 + 4 * 5
+
+    files["b.ai"] += "\ntools: [a2a_send]"
+    limits = settings.replace("4}", "4, a2aHops: 1, callDepth: 2}")
+    assert bound(tmp_path, files, settings=limits) == 2 + 4 * (5 + 4 * 2)

@@ -66,8 +66,8 @@ def show(
       folkmoot agents show front-desk
       folkmoot agents show legal/counsel.ai --json
     """
-    from folkmoot.app import find_agent
     from folkmoot.cli.output import write, write_json
+    from folkmoot.engine.admission import find_agent
 
     call = call_of(context)
     target = call.target(agent)

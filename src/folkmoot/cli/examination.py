@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from folkmoot import __version__
-from folkmoot.app import run_list
 from folkmoot.cli.amounts import counted
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.check import checked
@@ -24,6 +23,7 @@ from folkmoot.cli.trust import missing_trust
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.settings import Storage
+from folkmoot.engine.listing import run_list
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of

@@ -39,8 +39,8 @@ def explain(
       folkmoot explain clerk till.refund
       folkmoot explain clerk files.write --args '{"path": ".env", "content": "x"}'
     """
-    from folkmoot.app import find_agent
     from folkmoot.cli.output import write_json
+    from folkmoot.engine.admission import find_agent
     from folkmoot.engine.workshop import Surroundings, Workshop
     from folkmoot.errors import WrongUse
     from folkmoot.orchestration.explain import explain as derive

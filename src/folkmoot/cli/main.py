@@ -16,6 +16,7 @@ from folkmoot.cli import (
     check,
     collaborate,
     config,
+    conversations,
     decisions,
     doctor,
     events,
@@ -79,6 +80,7 @@ app.add_typer(sessions.app, name="sessions")
 app.add_typer(tasks.app, name="tasks")
 sessions.app.command("work")(work.list_work)
 app.add_typer(work.app, name="work")
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(decisions.app, name="decisions")

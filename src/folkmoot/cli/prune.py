@@ -55,10 +55,10 @@ def prune(
 
 
 async def _prune(folder: Path, age: float, dry_run: bool) -> tuple[list[RunRow], Pruned | None]:
-    from folkmoot.app import run_list
     from folkmoot.cli.counting import counting
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.listing import run_list
     from folkmoot.engine.prune import prunable, prune
 
     clock = SystemClock()

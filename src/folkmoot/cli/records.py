@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from folkmoot.app import run_list
 from folkmoot.domain.entry import Draft
+from folkmoot.engine.listing import run_list
 from folkmoot.engine.owner import holder, host_of
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.memory import Memories
 from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.coordination.work_sessions.desk import WorkSessions
@@ -35,3 +36,7 @@ class Moot:
     @cached_property
     def work_sessions(self) -> WorkSessions:
         return WorkSessions(self.journal, self.clock, self.graph)
+
+    @cached_property
+    def memories(self) -> Memories:
+        return Memories(self.journal, self.clock, self.graph)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.domain import (
+    a2a_events,
     call_events,
     chat_events,
     collaboration_events,
@@ -12,6 +13,7 @@ from folkmoot.domain import (
     fork_events,
     gate_events,
     inbox_events,
+    memory_events,
     plan_events,
     sink_events,
     task_events,
@@ -23,6 +25,7 @@ from folkmoot.domain.event import Event
 
 _FILES = (
     events,
+    a2a_events,
     call_events,
     chat_events,
     collaboration_events,
@@ -31,6 +34,7 @@ _FILES = (
     fork_events,
     gate_events,
     inbox_events,
+    memory_events,
     plan_events,
     task_events,
     sink_events,
@@ -43,5 +47,5 @@ EVENTS: dict[str, type[Event]] = {
     event.type: event
     for file in _FILES
     for event in vars(file).values()
-    if isinstance(event, type) and issubclass(event, Event) and event is not Event
+    if isinstance(event, type) and issubclass(event, Event) and event.type
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 
 WIRE_LENGTH = 64
@@ -23,6 +24,7 @@ BUILT_IN = (
     "web.fetch",
 )
 """The tools that come with the package, and that any agent has that names them."""
+MEMORY_READ, MEMORY_NOTE = "memory_read", "memory_note"
 GROUPS: dict[str, tuple[str, ...]] = {
     "tasks": (
         "task_start",
@@ -40,17 +42,22 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "plans": ("plan_submit", "plan_approve", "plan_reject", "plan_status"),
     "decisions": ("decision_propose", "decision_comment", "decision_vote", "decision_commit"),
     "messages": ("a2a_send", "a2a_broadcast", "a2a_spawn"),
-    "memory": ("memory_read", "memory_note"),
+    "memory": (MEMORY_READ, MEMORY_NOTE),
 }
 """The tools of the runtime for what outlives a run: an agent names a group, or one of its tools."""
-MESSAGES = GROUPS["messages"]
-"""Those that start agents."""
+MESSAGES = A2A_SEND, A2A_BROADCAST, A2A_SPAWN = GROUPS["messages"]
+"""Those that start agents, whichever the model names."""
 COORDINATION = tuple(tool for tools in GROUPS.values() for tool in tools)
 BUILT_IN_SOURCES = frozenset(name.partition(".")[0] for name in BUILT_IN)
 _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_A_GLOB = re.compile(r"[^A-Za-z0-9_*?\[\]!-]")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable in a text of a file: `${NAME}`."""
+
+
+def writes(tools: Iterable[str]) -> bool:
+    """Whether an agent file that names these tools lets its agent write to others."""
+    return not {"messages", *MESSAGES}.isdisjoint(tools)
 
 
 def wire_name(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+CALLED = ("call:", "mission:", "to:")
+"""What a call started: one agent, one of several, or the receiver of a message."""
 _PARTS = ("planner", "try:", "executor", "step:", "round:", "sense", "reflect")
 
 
@@ -25,4 +27,19 @@ def conversation(span: str) -> str:
 def caller(span: str) -> str:
     """The conversation that an agent was called from, as a tool or as an advisor."""
     above, _, last = span.rpartition("/")
-    return conversation(span.rpartition("/turn:")[0] if last.startswith(("call:", "mission:")) else above)
+    return conversation(span.rpartition("/turn:")[0] if last.startswith(CALLED) else above)
+
+
+def precedes(earlier: str, later: str) -> bool:
+    """Whether all of one span was over before another began, whoever was quicker: it lies in an earlier turn."""
+    for one, other in zip(earlier.split("/"), later.split("/"), strict=False):
+        if one != other:
+            (word, _, number), (same, _, greater) = one.partition(":"), other.partition(":")
+            return word == same and word in ("turn", "cycle") and int(number) < int(greater)
+    return False
+
+
+def in_order(span: str) -> list[tuple[str, int, str]]:
+    """Sorts spans by their names, turn 9 before turn 10."""
+    parts = (part.partition(":")[::2] for part in span.split("/"))
+    return [(word, int(name) if name.isdigit() else 0, name) for word, name in parts]

@@ -72,3 +72,16 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
             variables = " or ".join(dict.fromkeys(missing))
             message = f"none of its models can be asked: set the environment variable {variables}"
             yield Problem(file=agent.file, message=message)
+
+
+def find_agent(graph: Graph, name: str) -> Agent:
+    """By its file or its id."""
+    plain = name.removeprefix("./")
+    for agent in graph.agents.values():
+        if plain in (agent.file, agent.id):
+            return agent
+    import difflib  # noqa: PLC0415  # only for who mistyped
+
+    near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(graph.agents)) or 'none'}"
+    raise WrongUse(f"this project has no agent {name!r}; {hint}")

@@ -18,6 +18,7 @@ from folkmoot.orchestration.invocation import HearSpan, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.subscribers import TeamSubscriber, told
+from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Journal
 
 
@@ -58,6 +59,7 @@ class Maker:
         self._clock = clock
         self._subscribers = subscribers
         self._label = label
+        self._traffic = Traffic(journal, clock)
 
     def run(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> Run:
         settings, secrets = project.graph.settings, project.secrets
@@ -82,6 +84,7 @@ class Maker:
             artifact=self._journal.artifact,
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
+            traffic=self._traffic,
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
             inbox=Inbox(identity.run, log, audience.attendance, deny=deny, clock=self._clock),
             hear=audience.hear,

@@ -6,24 +6,39 @@ back: editing one changes nothing.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from folkmoot.domain.value import Value
 from folkmoot.journal.files import make_durable_folder, write_durably
-from folkmoot.views import plan_json
+from folkmoot.views import adr, plan_json, task_markdown
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
 
+_log = logging.getLogger(__name__)
 KEPT = ("tasks", "plans", "decisions", "snapshots")
 """The folders below `.folkmoot` that hold nothing but projections; what stands there for no reason goes."""
 
 
 async def projected(moot: Moot) -> dict[str, str]:
     """What should stand in them, by path."""
-    return {**plan_json.projected(await moot.plans.all())}
+    return {
+        **task_markdown.projected(await moot.tasks.all()),
+        **plan_json.projected(await moot.plans.all()),
+        **adr.projected(await moot.decisions.all()),
+    }
+
+
+async def project(moot: Moot, folder: Path) -> Difference:
+    """Write them, where nobody's business is held up if that fails: they can always be made anew."""
+    try:
+        return write(folder, await projected(moot))
+    except OSError as error:
+        _log.warning("the files in %s are behind the journal: %s", folder, error)
+        return Difference()
 
 
 class Difference(Value):

@@ -40,9 +40,12 @@ _OF_CALLS = (
     "sub_agent.failed",
     "clarification.refused",
     "parent.refused",
+    "guard.",
+    "a2a.",
 )
 """What calls note at the place of their caller."""
-_OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.cancel")
+_ANSWERED = ("a2a.response", "a2a.complete", "a2a.spawn_result")
+_OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.cancel", *_ANSWERED)
 
 
 class Record:

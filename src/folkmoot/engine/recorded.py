@@ -8,14 +8,18 @@ from collections.abc import Awaitable
 from itertools import count
 from typing import TypeVar
 
+from folkmoot.domain.a2a_events import GuardLoopBlocked
 from folkmoot.domain.budget import Allowance, Limits
 from folkmoot.domain.call_events import CacheHit, SubAgentCompleted, SubAgentSpawned
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import BudgetExceeded, LlmFailed, LlmRequest, LlmResponse, SessionStarted
+from folkmoot.domain.loop_guard import LoopGuard, Sent
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.record import Record
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.ledger import Ledger, Scope, Tally, prefixes
+from folkmoot.orchestration.log import RunLog
+from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Journal
 
 T = TypeVar("T")
@@ -121,3 +125,16 @@ class RecordedCache(ResultCache):
                 case SubAgentCompleted(key=asked) if asked == key:
                     return None
         return None
+
+
+class RecordedTraffic(Traffic):
+    """What other runs sent then is not in the record; what the guard said of it is."""
+
+    def __init__(self, journal: Journal, clock: Clock, record: Record) -> None:
+        super().__init__(journal, clock)
+        self._record = record
+
+    async def objection(self, guard: LoopGuard, message: Sent, span: str, log: RunLog) -> str:
+        events = (draft.event for draft in self._record.drafts)
+        blocked = (event for event in events if isinstance(event, GuardLoopBlocked) and event.span == span)
+        return next((event.reason for event in blocked), "")

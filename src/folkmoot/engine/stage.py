@@ -15,7 +15,7 @@ from folkmoot.domain.message import ToolSpec
 from folkmoot.engine.fork import AskingTools
 from folkmoot.engine.pins import bound_to
 from folkmoot.engine.record import Record
-from folkmoot.engine.recorded import RecordedCache, RecordedClock, RecordedLedger
+from folkmoot.engine.recorded import RecordedCache, RecordedClock, RecordedLedger, RecordedTraffic
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, Turn
 from folkmoot.orchestration.chats import Chats
@@ -91,6 +91,7 @@ class Stage:
             artifact=self._kept.artifact,
             ledger=ledger,
             cache=RecordedCache(self._kept, self.clock, self._record),
+            traffic=RecordedTraffic(self._kept, self.clock, self._record),
             turnstile=asyncio.Semaphore(len(self._record.drafts)),
             inbox=inbox,
             chats=chats,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from folkmoot.domain.agent import Agent, Graph, Team, Tuning
+from folkmoot.domain.naming import writes
 from folkmoot.domain.plan import PLAN_STEPS, PLAN_TRIES, SPAR_ROUNDS, TURNS_PER_TRY
 
 COUNTLESS = 1_000_000_000
@@ -19,18 +20,21 @@ def worst_case(graph: Graph, file: str) -> int:
     destination, its handoff, all members of its team and the lead, if that is another; and its costliest agent of
     `agents`, as often as it can be called: `maxToolCallsPerTurn` times in every turn but the last, and at most
     `limits.childrenPerParent` times. With `orchestration.enable_agent_tool` the costliest agent of the project
-    may be called so often instead, down to `limits.callDepth`. A `budget.requests` caps what is below it. Time
+    may be called so often instead, down to `limits.callDepth`; an agent that writes `messages` may call it too, and
+    `limits.a2aHops` come to that depth. A `budget.requests` caps what is below it. Time
     and money may end a run earlier.
     """
-    called = 0
-    if graph.settings.orchestration.enable_agent_tool:
-        for _ in range(graph.settings.limits.call_depth - 1):
-            called = max(_worst(graph, other, called) for other in graph.agents)
+    called = dict.fromkeys(graph.agents, 0)
+    writing = any(writes(agent.tools) for agent in graph.agents.values())
+    limits = graph.settings.limits
+    if writing or graph.settings.orchestration.enable_agent_tool:
+        for _ in range(limits.call_depth - 1 + (limits.a2a_hops if writing else 0)):
+            called = {other: _worst(graph, other, called) for other in graph.agents}
     return _capped(_worst(graph, file, called), graph.settings.budget.requests)
 
 
-def _worst(graph: Graph, file: str, called: int) -> int:
-    """`called` is the most that a call of any agent of the project costs."""
+def _worst(graph: Graph, file: str, called: Mapping[str, int]) -> int:
+    """`called` is the most that a call of each agent of the project costs."""
     worst: dict[str, int] = {}
     waiting = [file]
     while waiting:
@@ -44,23 +48,36 @@ def _worst(graph: Graph, file: str, called: int) -> int:
     return worst[file]
 
 
-def _of(agent: Agent, graph: Graph, worst: dict[str, int], called: int, max_turns: int | None = None) -> int:
+def _of(
+    agent: Agent,
+    graph: Graph,
+    worst: dict[str, int],
+    called: Mapping[str, int],
+    max_turns: int | None = None,
+) -> int:
     tuning, team, orchestration = agent.tuning, agent.team, graph.settings.orchestration
     turns = max_turns or tuning.max_turns
     turns = _leads_turns(team, turns) if team else _turns_by_plan(agent, turns)
     most = graph.settings.limits.children_per_parent
-    # One call of call_agents_parallel may start any number of agents.
-    per_turn = most if orchestration.enable_agent_tool else tuning.max_tool_calls_per_turn
+    # One call of call_agents_parallel, or one broadcast, may start any number of agents.
+    calls_any = orchestration.enable_agent_tool or writes(agent.tools)
+    per_turn = most if calls_any else tuning.max_tool_calls_per_turn
     calls = min(max(0, turns - 1) * per_turn, most)
-    summary = Tuning().max_retries if orchestration.summarize_results and called else 0
+    anyone = _costliest(called, agent, made_up=orchestration.enable_agent_tool) if calls_any else 0
+    summary = Tuning().max_retries if orchestration.summarize_results and anyone else 0
     once = [worst[to] for pattern, to in agent.edges if pattern in ("advisor", "handoff")]
     return (
         turns * tuning.max_retries
         + sum(once)
         + sum(_seated(graph.agents[file], graph, worst, called, turns) for file, turns in _seats(team))
         + max((worst[to] for to in agent.destinations), default=0)
-        + calls * max([called + summary, *(worst[to] for to in agent.agents)])
+        + calls * max([anyone + summary, *(worst[to] for to in agent.agents)])
     )
+
+
+def _costliest(called: Mapping[str, int], agent: Agent, *, made_up: bool) -> int:
+    """Nobody writes to itself, but an agent may make up one like itself."""
+    return max((cost for file, cost in called.items() if made_up or file != agent.file), default=0)
 
 
 def _leads_turns(team: Team, turns: int) -> int:
@@ -92,7 +109,9 @@ def _seats(team: Team | None) -> Iterator[tuple[str, int | None]]:
         yield team.supervisor, team.supervisor_max_turns
 
 
-def _seated(agent: Agent, graph: Graph, worst: dict[str, int], called: int, max_turns: int | None) -> int:
+def _seated(
+    agent: Agent, graph: Graph, worst: dict[str, int], called: Mapping[str, int], max_turns: int | None
+) -> int:
     return _capped(_of(agent, graph, worst, called, max_turns), agent.budget.requests)
 
 

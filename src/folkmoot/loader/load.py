@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph, KnownModel
+from folkmoot.domain.naming import writes
 from folkmoot.domain.settings import Settings, Storage
 from folkmoot.domain.value import Value
 from folkmoot.errors import Problem, WrongUse
@@ -58,7 +59,10 @@ def load(
     findings = Findings()
     project = _project(root, env or {}, flags or {}, findings)
     drafts = _drafts(root, entry, findings)
-    check_links(drafts, findings, calling=project.settings.orchestration.enable_agent_tool)
+    calling = project.settings.orchestration.enable_agent_tool or any(
+        writes(draft.declared.tools) for draft in drafts.values()
+    )
+    check_links(drafts, findings, calling=calling)
     models = shelf(project, known, findings)
     check_orchestration(project, drafts if entry is None else None, models, findings)
     names = {name for draft in drafts.values() for name in (draft.id, draft.file)}

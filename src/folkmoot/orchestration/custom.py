@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL, Definition, Mission
-from folkmoot.orchestration.reach import CUSTOM
+from folkmoot.orchestration.reach import CUSTOM, Reach
 
 GENERAL = (
     "You are a sub-agent. You get one mission from another agent and know nothing else. Fulfil it with the tools "
@@ -27,18 +27,23 @@ def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocatio
         tuning = replace(tuning, planning_strategy=asked.planning_strategy)
     agent = replace(agent, tuning=tuning)
     child = inv.child(run, agent, "sub", span)
-    settings = run.graph.settings.orchestration
-    if settings.sub_agent_work_dir:
-        run.bind()
-    reach = replace(
-        child.reach,
-        allowlist=settings.sub_agent_tool_allowlist,
-        work_dir=settings.sub_agent_work_dir or "",
-    )
+    reach = reach_of_called(run, child)
     if agent.id == CUSTOM and agent.file not in run.graph.agents:
         reach = replace(reach, only=_only(run, inv, asked.agent_definition))
     title = asked.mission.strip().partition("\n")[0][:80]
     return replace(child, original=asked.mission, blocks=(), title=title, reach=reach)
+
+
+def reach_of_called(run: Run, child: Invocation) -> Reach:
+    """With what the settings say of all agents that are called though no file names them."""
+    settings = run.graph.settings.orchestration
+    if settings.sub_agent_work_dir:
+        run.bind()
+    return replace(
+        child.reach,
+        allowlist=settings.sub_agent_tool_allowlist,
+        work_dir=settings.sub_agent_work_dir or "",
+    )
 
 
 def _made_up(run: Run, caller: Agent, definition: Definition | None) -> Agent:

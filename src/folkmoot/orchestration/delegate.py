@@ -8,24 +8,22 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed
+from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import ASK_PARENT, ASK_USER
-from folkmoot.domain.report import Outcome
+from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION
 from folkmoot.domain.value import Value
-from folkmoot.orchestration.ask_parent import ask_parent, exchanged, reminder
+from folkmoot.orchestration.a2a import Messages
+from folkmoot.orchestration.answer import returned
+from folkmoot.orchestration.ask_parent import ask_parent
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
-from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.parallel import call_agents_parallel
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
 from folkmoot.orchestration.references import ARTIFACT_READ, read_artifact
-from folkmoot.orchestration.spawn import spawn, steps_taken
-from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
-from folkmoot.orchestration.transfer import staged
+from folkmoot.orchestration.spawn import spawn
 from folkmoot.ports import Site
 
 _ASKING = {ASK_CLARIFICATION: ask_clarification, ASK_PARENT: ask_parent}
@@ -52,6 +50,7 @@ class SessionTools:
             CALL_AGENTS_PARALLEL: self._call_several,
             ARTIFACT_READ: self._read,
             PLAN_UPDATE.name: self._update_plan,
+            **Messages(run, inv, start).tools,
         }
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
@@ -65,7 +64,9 @@ class SessionTools:
         if own := self._own.get(call.tool):
             return await own(call, site)
         try:
-            arguments = self._run.secrets.resolved(call.arguments)
+            # What outlives a run is told to others, so that a secret stays a name there.
+            given = call.arguments
+            arguments = given if call.tool in COORDINATION else self._run.secrets.resolved(given)
         except KeyError as name:
             return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
         at = replace(
@@ -101,25 +102,7 @@ class SessionTools:
             return self._refused(child, f"not allowed: {refusal}")
         child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
         outcome = await spawn(self._run, self._inv, child, self._start)
-        return self._returned(child, outcome)
-
-    def _returned(self, child: Invocation, outcome: Outcome) -> ToolResult:
-        log, place = self._run.log, child.place
-        if outcome.failed:
-            error = staged(outcome.error, outcome.span, child)
-            log.once(
-                place, SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
-            )
-            return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
-        steps = steps_taken(self._run, child)
-        stamp = stamp_of(log, child.span)
-        log.once(
-            place,
-            SubAgentCompleted(child.session, True, steps, stamp.tool_calls, stamp.not_returned),
-        )
-        asked = unstamped(reminder(exchanged(self._run, child)))
-        below = asked + footer(self._run.chats, child.session) + stamped(stamp, outcome.report.claims)
-        return ToolResult(text=unstamped(outcome.report.content), child=child.session, footer=below)
+        return returned(self._run, child, outcome)
 
     def _refused(self, child: Invocation, why: str) -> ToolResult:
         """Noted with the caller, because the child never began."""

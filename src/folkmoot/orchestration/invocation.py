@@ -18,6 +18,7 @@ from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
+from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
@@ -30,6 +31,7 @@ from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
 from folkmoot.orchestration.step_account import StepAccount
+from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
@@ -54,6 +56,7 @@ class Run:
     artifact: Callable[[str], Awaitable[bytes]]
     ledger: Ledger
     cache: ResultCache
+    traffic: Traffic
     turnstile: asyncio.Semaphore
     inbox: Inbox
     hear: HearSpan | None = None
@@ -109,10 +112,12 @@ class Invocation(Value):
     turns_before: int = 0
     reach: Reach = Reach()
     """Whom it may not call and which tools it may not have, because of those above it."""
+    thread: Thread = Thread()
+    """The conversation between agents that it takes part in."""
 
     @property
     def place(self) -> Place:
-        return Place(span=self.span, session=self.session, agent=self.agent.id)
+        return Place(self.span, self.session, self.agent.id, self.thread.conversation)
 
     @property
     def work_dir(self) -> str:
@@ -143,6 +148,7 @@ class Invocation(Value):
             cause=cause,
             title=f"{cause} from {self.agent.id}",
             reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
+            thread=replace(self.thread, main=self.thread.main and cause == "lead"),
         )
 
     def _heard_before(self, run: Run, span: str) -> str:

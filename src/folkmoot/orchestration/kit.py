@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from hashlib import sha256
 
@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.event import Cause
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import ASK_PARENT, agent_tool, wire_name
+from folkmoot.domain.naming import ASK_PARENT, GROUPS, agent_tool, wire_name, writes
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration import mission
+from folkmoot.orchestration.a2a_tools import message_tools
 from folkmoot.orchestration.chats import ask_tool
 from folkmoot.orchestration.question import QUESTION_TOOLS
 from folkmoot.orchestration.reach import Reach, callable_by
@@ -59,7 +60,8 @@ class Kits:
 
     def _told(self, reach: Reach) -> Reach:
         """Only what makes a difference to a kit."""
-        return replace(reach, taint="") if self._calling else Reach(strict=reach.strict)
+        whom = reach.above if self._calling else ()
+        return replace(reach, taint="", above=whom, work_dir="")
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, and never reports."""
@@ -86,7 +88,7 @@ class Kits:
 
     def on_the_wire(self, names: Iterable[str]) -> set[str]:
         """What these names stand for, written as in files or as on the wire."""
-        named = tuple(names)
+        named = tuple(each for name in names for each in GROUPS.get(name, (name,)))
         return {wire_name(name) for name in named} | {spec.name for spec in self._tools.specs(named)}
 
     @cached_property
@@ -107,15 +109,21 @@ class Kits:
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
             callable=callable,
             schema_tokens=0,
-            unlisted=(ask_tool(()),) if called or agent.advisors or callable else (),
+            unlisted=(ask_tool(()),) if called or agent.advisors or callable or writes(agent.tools) else (),
         )
         return _with_exits(bare, self._exits(replace(agent, destinations=()) if reach.strict else agent))
 
-    def _named(self, name: str) -> tuple[ToolSpec, ...]:
-        return (QUESTION_TOOLS[name],) if name in QUESTION_TOOLS else self._tools.specs([name])
+    def _named(self, name: str, messages: Mapping[str, ToolSpec]) -> tuple[ToolSpec, ...]:
+        if name in QUESTION_TOOLS:
+            return (QUESTION_TOOLS[name],)
+        if writes([name]):
+            return tuple(messages[each] for each in GROUPS.get(name, (name,)) if each in messages)
+        return self._tools.specs([name])
 
     def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
-        declared = tuple(each for name in agent.tools for each in self._named(name))
+        writing = writes(agent.tools) and not reach.strict
+        messages = message_tools(self._graph, agent) if writing else {}
+        declared = tuple(each for name in agent.tools for each in self._named(name, messages))
         if reach.allowlist is None:
             return declared
         allowed = self.on_the_wire(reach.allowlist)

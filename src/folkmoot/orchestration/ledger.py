@@ -21,7 +21,7 @@ from folkmoot.domain.events import (
     LlmResponse,
     SessionStarted,
 )
-from folkmoot.domain.spans import conversation
+from folkmoot.domain.spans import CALLED, conversation
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
@@ -105,7 +105,7 @@ class Ledger:
         if span in self._admitted:
             return ""
         if _is_call(span):
-            depth = span.count("/call:") + 1
+            depth = span.count("/call:") - span.count("/to:") + 1  # messages have hops of their own
             if depth > self._limits.call_depth:
                 return f"call depth {self._limits.call_depth} (limits.callDepth)"
             if self._tallies[_caller(span)].children >= self._limits.children_per_parent:
@@ -191,8 +191,9 @@ def _in_line(scope: str, span: str) -> bool:
 
 
 def _is_call(span: str) -> bool:
-    """Whether an agent was called as a tool here: by a call of its own, or as one mission of several."""
-    return span.rpartition("/")[2].startswith(("call:", "mission:"))
+    """Whether an agent was called as a tool here: by a call of its own, as one mission of several, or by a
+    message."""
+    return span.rpartition("/")[2].startswith(CALLED)
 
 
 def _is_clarification(span: str) -> bool:

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
-from folkmoot.domain.events import RunParked
+from folkmoot.domain.events import RunParked, SessionStarted
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
@@ -29,6 +29,8 @@ class Place(Value):
     span: str
     session: str
     agent: str
+    conversation: str = ""
+    """Between agents, if it takes part in one."""
 
 
 Watcher = Callable[[str, Event], None]
@@ -62,6 +64,8 @@ class RunLog:
         self._timer: asyncio.TimerHandle | None = None
         self._creating = False
         self._spans: defaultdict[str, list[Event]] = defaultdict(list)
+        self._conversations: dict[str, str] = {}
+        """Between agents, by the spans of the sessions that take part in one."""
         self.drafts: list[Draft] = [*past]
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Watcher] = []
@@ -76,6 +80,7 @@ class RunLog:
         """Called once, as soon as that is known: nobody may wait for what can never be recorded."""
         for draft in past:
             self._spans[draft.span].append(draft.event)
+            self._joined(draft)
 
     def of(self, span: str) -> Sequence[Event]:
         """What happened in a span so far, in this and in earlier activations of the run."""
@@ -114,11 +119,21 @@ class RunLog:
             span=place.span,
             agent_id=place.agent,
             work_session_id=self.work_session,
+            conversation_id=self._conversation(place),
         )
         self._pending.append(draft)
+        self._joined(draft)
         self._spans[place.span].append(event)
         self.drafts.append(draft)
         self.tell(place.span, event)
+
+    def _conversation(self, place: Place) -> str:
+        """What is said to a session from outside belongs to its conversation too."""
+        return place.conversation or self._conversations.get(place.span, "")
+
+    def _joined(self, draft: Draft) -> None:
+        if draft.conversation_id and isinstance(draft.event, SessionStarted):
+            self._conversations[draft.span] = draft.conversation_id
 
     def watch(self, fold: Fold) -> None:
         """Tell it of the events that it takes, and of no others."""

@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SessionStarted, ToolFinished
-from folkmoot.domain.naming import wire_name
+from folkmoot.domain.naming import MEMORY_READ, MESSAGES, wire_name
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 
-ASKING_AGENTS = frozenset((CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION))
-_WRITTEN_BY_OTHERS = frozenset(("task_status", "task_list", "task_pick_backlog"))
-"""They show what other agents may have written into a task."""
+ASKING_AGENTS = frozenset((CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION, *MESSAGES))
+_WRITTEN_BY_OTHERS = frozenset(("task_status", "task_list", "task_pick_backlog", MEMORY_READ))
+"""They show what other agents may have written."""
 
 
 def outside(graph: Graph, kit: Kit) -> frozenset[str]:
-    """Tools that reach another machine, a server that is no part of the project, or another agent. What is read inside
-    the project is no more foreign than the agent's own file."""
+    """Tools that reach another machine, a server that is no part of the project, another agent, or what one noted
+    in an earlier run. What else is read inside the project is no more foreign than the agent's own file."""
     servers = tuple(
         wire_name(f"{name}.") for name, source in graph.settings.tools.items() if source.kind == "mcp"
     )

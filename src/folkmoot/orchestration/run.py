@@ -16,6 +16,7 @@ from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.step_policy import StepPolicy
+from folkmoot.domain.thread import Thread
 from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.approver import decided
 from folkmoot.orchestration.briefs import brief_for, opening
@@ -49,6 +50,7 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
         original=started.request,
         blocks=started.errand.blocks,
         reach=reach,
+        thread=Thread(hops=started.errand.hops, main=True),
     )
     outcome = await run_agent(run, inv)
     if not outcome.failed:

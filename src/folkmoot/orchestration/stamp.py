@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import AdvisorCompleted, AdvisorStarted, ToolFailed, ToolStarted
-from folkmoot.domain.naming import ASK_PARENT, agent_tool
+from folkmoot.domain.naming import ASK_PARENT, MESSAGES, agent_tool
 from folkmoot.domain.report import Claim
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamMemberFailed, TeamStarted
@@ -25,7 +25,7 @@ from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 
 _IMITATION = re.compile(r"\[(?=\s*runtime\b)", re.IGNORECASE)
-_TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name)
+_TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name, *MESSAGES)
 _COUNTED = {
     ToolStarted,
     ToolFailed,

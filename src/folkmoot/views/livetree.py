@@ -68,7 +68,14 @@ class Branch(msgspec.Struct):
     def cause(self) -> str:
         """Why it was asked: the pattern, as in the events; empty for the root."""
         last = self.span.rpartition("/")[2].partition(":")[0]
-        return {"0": "", "call": "sub", "mission": "sub", "summary": "sub", "try": "planner"}.get(last, last)
+        return {
+            "0": "",
+            "call": "sub",
+            "mission": "sub",
+            "to": "sub",
+            "summary": "sub",
+            "try": "planner",
+        }.get(last, last)
 
     @property
     def doing(self) -> str:

@@ -36,7 +36,7 @@ from folkmoot.views.accounting import Spent, Totals, account, total
 _CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
 """The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 
-_MISSION = re.compile(r"/turn:(\d+)/call:\d+/mission:\d+")
+_MISSION = re.compile(r"/turn:(\d+)/call:\d+/(?:mission|to):[^/]+")
 """One of several agents that a call started at once."""
 
 

@@ -146,7 +146,9 @@ def _form(event: Event) -> str:
 
 
 def _depth(span: str) -> int:
-    """How many agents stand above; `turn:3/call:2` is one step down, not two; so are `lead/cycle:2` and a mission."""
+    """How many agents stand above; `turn:3/call:2` is one step down, not two; so are `lead/cycle:2`, a mission
+    and a message."""
     return sum(
-        not step.startswith(("turn:", "cycle:", "mission:", "try:", "round:")) for step in span.split("/")[1:]
+        not step.startswith(("turn:", "cycle:", "mission:", "to:", "try:", "round:"))
+        for step in span.split("/")[1:]
     )

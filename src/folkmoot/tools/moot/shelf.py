@@ -7,6 +7,7 @@ from collections.abc import Callable
 from folkmoot.coordination.moot import Moot
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.tools.moot.decisions import decision_tools
+from folkmoot.tools.moot.memory import memory_tools
 from folkmoot.tools.moot.plans import plan_tools
 from folkmoot.tools.moot.tasks import task_tools
 
@@ -16,4 +17,4 @@ def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
     """
-    return {**task_tools(moot), **decision_tools(moot), **plan_tools(moot)}
+    return {**task_tools(moot), **decision_tools(moot), **plan_tools(moot), **memory_tools(moot)}

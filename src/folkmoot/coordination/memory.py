@@ -1,0 +1,76 @@
+"""What agents note for later runs: one record for each agent, which others read only if its file lets them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.keeping import Keeper, Kind
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.memory_events import MemoryNoted
+from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
+from folkmoot.ports import Clock, Journal
+
+LONGEST = 4_000
+"""Characters of a note: a memory is no store for documents."""
+
+
+class Note(Value):
+    at: str
+    text: str
+
+
+class Notes(Value):
+    """All that an agent noted, in order."""
+
+    agent: str
+    notes: tuple[Note, ...] = ()
+
+
+def evolve(notes: Notes | None, draft: Draft) -> Notes:
+    before = notes.notes if notes else ()
+    assert isinstance(draft.event, MemoryNoted)
+    return Notes(draft.agent_id, (*before, Note(draft.ts, draft.event.text)))
+
+
+MEMORY: Kind[Notes] = Kind("memory", "memory_", evolve)
+
+
+class Memories:
+    def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
+        self._keeper = Keeper(MEMORY, journal, clock)
+        self._graph = graph
+
+    async def note(self, author: Author, text: str) -> Notes:
+        """Into the author's own memory. Raises `WrongUse` for a text that is empty or too long."""
+        if not text.strip():
+            raise WrongUse("there is nothing to note; give a text")
+        if len(text) > LONGEST:
+            raise WrongUse(f"a note has at most {LONGEST} characters, not {len(text)}; note what matters")
+        return await self._keeper.change(self._stream(author.name), author, lambda _: [MemoryNoted(text)])
+
+    async def read(self, reader: str, agent: str) -> Notes:
+        """Raises `WrongUse` if the agent's file does not let the reader."""
+        self._check(reader, agent)
+        with suppress(WrongUse):  # it has noted nothing yet
+            return await self._keeper.get(self._stream(agent))
+        return Notes(agent)
+
+    def _check(self, reader: str, agent: str) -> None:
+        """Agents of different folders may share an id, and then a memory; each of them must agree."""
+        if agent == reader:
+            return
+        owners = [owner for owner in self._graph.agents.values() if owner.id == agent]
+        if not owners:
+            known = ", ".join(sorted({owner.id for owner in self._graph.agents.values()}))
+            raise WrongUse(f"there is no agent {agent!r}; there are: {known}")
+        for owner in owners:
+            if not {reader, "*"} & {*owner.memory.readers}:
+                raise WrongUse(
+                    f"{reader!r} may not read the memory of {agent!r}: `memory.readers` in {owner.file} must name it"
+                )
+
+    def _stream(self, agent: str) -> str:
+        return f"{MEMORY.prefix}{agent}"

@@ -1,0 +1,58 @@
+"""What agents of the whole project wrote to each other lately: what the loop guard goes by."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from folkmoot.domain.a2a_events import A2aSend
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.loop_guard import LoopGuard, Sent
+from folkmoot.orchestration.log import RunLog
+from folkmoot.ports import Clock, Journal, Query
+
+
+class Traffic:
+    """One for all runs of a process: what was read once is not looked for again."""
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._lately: dict[int, tuple[str, Sent]] = {}
+        """By position in the journal: in which run, and what."""
+        self._seen = 0
+
+    def now(self) -> float:
+        """By the clock of the journal, because a window reaches over runs and processes."""
+        return _seconds(self._clock.now())
+
+    async def objection(self, guard: LoopGuard, message: Sent, span: str, log: RunLog) -> str:
+        """Why a message to a receiver at this span is not delivered; empty if it may be.
+
+        What this run sent is looked at last and without a pause, so that of parallel messages each counts.
+        """
+        if refused := guard.objection(message):
+            return refused
+        await self._read_on(message.at - guard.window)
+        run = log.drafts[0].session_id
+        sent = [each for stream, each in self._lately.values() if stream != run]
+        sent += [_sent(draft, draft.event) for draft in log.drafts if isinstance(draft.event, A2aSend)]
+        for each in sorted(sent, key=lambda each: each.at):
+            guard = guard.passed(each)
+        return guard.objection(message)
+
+    async def _read_on(self, since: float) -> None:
+        """Several may do so at once: each entry has one place."""
+        ends = [entry.seq async for entry in self._journal.read(Query(newest_first=True, limit=1))]
+        async for entry in self._journal.read(Query(types=(A2aSend.type,), after=self._seen)):
+            if isinstance(event := entry.event, A2aSend):
+                self._lately[entry.seq] = (entry.stream, _sent(entry.draft, event))
+        self._seen = max([self._seen, *ends])
+        self._lately = {seq: known for seq, known in self._lately.items() if known[1].at > since}
+
+
+def _sent(draft: Draft, event: A2aSend) -> Sent:
+    return Sent(event.from_agent, event.to_agent, _seconds(draft.ts), event.hop)
+
+
+def _seconds(ts: str) -> float:
+    return datetime.fromisoformat(ts).timestamp()
