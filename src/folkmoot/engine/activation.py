@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+
+import msgspec
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.event import Event
@@ -27,8 +28,7 @@ from folkmoot.ports import Models, Tools
 from folkmoot.session.parked import Parked
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Project:
+class Project(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded project with everything its agents need to run."""
 
     graph: Graph

@@ -42,15 +42,15 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
 
 
 def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
-    """Made once for all sessions of a run with the same kit, of which most runs have many."""
+    """Made once for all sessions with the same kit; only what a session begins with is its own."""
     own, taint, above = run.kit(inv), inv.taint, _above(run, inv)
     if kit is not own:
         known = replace(kit, agents=own.agents)  # a part of an agent's work has a kit without them
         return policy_for(run.graph, inv.agent, known, taint=taint, above=above)
-    key = (id(own), taint, above)  # a kit lives as long as its project
-    if key not in run.policies:
-        run.policies[key] = policy_for(run.graph, inv.agent, own, taint=taint, above=above)
-    return run.policies[key]
+    key, policies = (id(own), above), run.kits.policies
+    if key not in policies:
+        policies[key] = policy_for(run.graph, inv.agent, own, above=above)
+    return replace(policies[key], taint=taint) if taint else policies[key]
 
 
 def _above(run: Run, inv: Invocation) -> Approver:

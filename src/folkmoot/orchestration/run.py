@@ -12,7 +12,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.orchestration.advisors import consult
@@ -85,7 +84,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         note=partial(log.note, place),
         settle=log.settle,
         write_soon=log.write_soon,
-        redact=log.redact,
+        together=log.together,
         keep=run.keep,
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
@@ -115,9 +114,8 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
 
 
 def _around(run: Run, inv: Invocation) -> Around:
-    most = run.graph.settings.limits.tool_calls_per_minute
-    room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else Room()
-    return Around(granted=run.inbox.grants.granted, pace=room)
+    granted, most = run.inbox.grants.granted, run.graph.settings.limits.tool_calls_per_minute
+    return Around(granted, pace(run.log, inv.agent.id, most, run.clock.now())) if most else Around(granted)
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:
