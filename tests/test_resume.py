@@ -71,7 +71,10 @@ def by_span(drafts):
     spans = {}
     for draft in drafts:
         spans.setdefault(draft.span, []).append(draft)
-    return {span: [each for _, some in groupby(of, _result_in) for each in _in_order(some)] for span, of in spans.items()}
+    return {
+        span: [each for _, some in groupby(of, _result_in) for each in _in_order(some)]
+        for span, of in spans.items()
+    }
 
 
 def _result_in(draft):
