@@ -237,3 +237,26 @@ async def test_branches_that_are_cancelled_before_they_began_leave_nothing_behin
         await running
     gc.collect()
     assert began == []
+
+
+async def test_what_branches_note_in_one_moment_is_written_as_one():
+    """S8: each of them acts only when all of it is durable."""
+    journal = SlowJournal()
+    log, acted = log_on(journal, Epoch(1)), []
+
+    async def branch(name):
+        log.note(HERE, AdvisorStarted(name))
+        await log.settle()
+        acted.append(name)
+
+    running = asyncio.ensure_future(log.together(map(branch, "abc")))
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    [(written, durable)] = journal.batches
+    assert [event.advisor for event in written] == ["a", "b", "c"]
+    assert acted == []
+
+    durable.set_result([])
+    await running
+    assert sorted(acted) == ["a", "b", "c"]

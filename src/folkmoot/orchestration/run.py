@@ -23,7 +23,6 @@ from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.reach import Reach, is_strict
-from folkmoot.orchestration.team import run_team
 from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.calls import Around
 from folkmoot.session.run import Session, World
@@ -62,6 +61,8 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     run.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
     if inv.agent.team:
+        from folkmoot.orchestration.team import run_team
+
         own = await run_team(run, advised, start, partial(_converse, run))
     elif inv.agent.in_parts:
         from folkmoot.orchestration.planned import run_planned
