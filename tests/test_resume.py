@@ -1,9 +1,11 @@
 """A run cut after any of its events and continued gives the same journal and the same report."""
 
+from itertools import groupby
+
 import pytest
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.domain.events import LlmResponse
+from folkmoot.domain.events import LlmResponse, ToolFailed, ToolFinished
 from folkmoot.engine.local import encoded
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import NewRun, Query
@@ -65,11 +67,24 @@ async def cut_and_continued(desk, drafts, cut, journal, before=None):
 
 
 def by_span(drafts):
-    """Parallel branches may come in another order; what happened in each may not."""
+    """Parallel branches and the results of parallel calls may come in another order; what happened in each may not."""
     spans = {}
     for draft in drafts:
         spans.setdefault(draft.span, []).append(draft)
-    return spans
+    return {
+        span: [each for _, some in groupby(of, _result_in) for each in _in_order(some)]
+        for span, of in spans.items()
+    }
+
+
+def _result_in(draft):
+    """The turn, of a result."""
+    return draft.event.turn if isinstance(draft.event, ToolFinished | ToolFailed) else None
+
+
+def _in_order(drafts):
+    drafts = list(drafts)
+    return drafts if _result_in(drafts[0]) is None else sorted(drafts, key=lambda draft: draft.event.call)
 
 
 @pytest.mark.parametrize("backend", [memory, sqlite])

@@ -41,7 +41,7 @@ class Request(Value):
 
 class Model(Protocol):
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        """Make one attempt. Raises `ModelFailed`; retrying is the session's business."""
+        """Make one attempt. Raises `ModelFailed`; retrying, and how long one may take, is the session's business."""
 
 
 class Models(Protocol):

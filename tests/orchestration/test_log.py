@@ -1,6 +1,7 @@
 """The one writer of a run's events."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -220,3 +221,42 @@ async def test_the_result_of_one_call_is_written_while_another_is_under_way(desk
         running = asyncio.ensure_future(moot.run("a", "hi"))
         await until_written(at.journal, "tool.finished")
         running.cancel()
+
+
+async def test_branches_that_are_cancelled_before_they_began_leave_nothing_behind():
+    """C5: not even the warning that somebody forgot to await them."""
+    began = []
+
+    async def branch():
+        began.append(True)
+
+    running = asyncio.ensure_future(log_on(MemoryJournal()).together([branch(), branch()]))
+    asyncio.get_running_loop().call_soon(running.cancel)
+
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    gc.collect()
+    assert began == []
+
+
+async def test_what_branches_note_in_one_moment_is_written_as_one():
+    """S8: each of them acts only when all of it is durable."""
+    journal = SlowJournal()
+    log, acted = log_on(journal, Epoch(1)), []
+
+    async def branch(name):
+        log.note(HERE, AdvisorStarted(name))
+        await log.settle()
+        acted.append(name)
+
+    running = asyncio.ensure_future(log.together(map(branch, "abc")))
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    [(written, durable)] = journal.batches
+    assert [event.advisor for event in written] == ["a", "b", "c"]
+    assert acted == []
+
+    durable.set_result([])
+    await running
+    assert sorted(acted) == ["a", "b", "c"]

@@ -1,12 +1,10 @@
 """One agent, one conversation, seen from outside: what its model was sent and what its journal holds."""
 
 import asyncio
-import gc
 
 import pytest
 
 from folkmoot import tool
-from folkmoot.session.run import all_of
 from tests.desk import SETTINGS
 
 FINAL = "agent__final_report"
@@ -272,19 +270,3 @@ async def test_the_journal_shows_the_flow_with_its_causes(desk):
     tree = played.result.op_tree
     around = [(op.name, op.child_session.cause) for op in tree.turns[0].ops]
     assert around == [("law", "advisor"), ("b", "route"), ("c", "handoff")]
-
-
-async def test_branches_that_are_cancelled_before_they_began_leave_nothing_behind():
-    """C5: not even the warning that somebody forgot to await them."""
-    began = []
-
-    async def branch():
-        began.append(True)
-
-    running = asyncio.ensure_future(all_of([branch(), branch()], lambda: None))
-    asyncio.get_running_loop().call_soon(running.cancel)
-
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    gc.collect()
-    assert began == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import Errand, own_work_session
@@ -41,8 +42,7 @@ class Asked(Value):
         return self.errand.work_session or own_work_session(run)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Project:
+class Project(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded project with everything its agents need to run."""
 
     graph: Graph

@@ -15,15 +15,20 @@ T = TypeVar("T")
 
 class SystemClock:
     def __init__(self) -> None:
-        self._second = 0
+        self._moment = 0
         self._written = ""
 
     def now(self) -> str:
-        """Written out anew once a second: every event has a time, and formatting one costs as much as storing it."""
-        second, rest = divmod(time.time_ns(), 1_000_000_000)
-        if second != self._second:
-            self._second, self._written = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        return f"{self._written}.{rest // 1_000_000:03d}Z"
+        """Written out anew once a millisecond, and all but its end once a second: every event has a time, and many
+        have the same."""
+        moment = time.time_ns() // 1_000_000
+        if moment != self._moment:
+            second, rest = divmod(moment, 1_000)
+            if second != self._moment // 1_000:
+                self._written = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(second))
+            self._written = f"{self._written[:-4]}{rest:03d}Z"
+            self._moment = moment
+        return self._written
 
     def monotonic(self) -> float:
         return time.monotonic()

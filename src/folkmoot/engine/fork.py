@@ -7,7 +7,6 @@ has no intent without an outcome: a request or a call that was under way at that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace as with_other
 
 from msgspec.structs import replace
 
@@ -118,7 +117,7 @@ def in_words(fork: Fork) -> tuple[str, ...]:
 def asking(project: Project) -> Project:
     """The same project, in which every call that does something asks first: it was made once already, maybe."""
     tools = AskingTools(project.tools)
-    return with_other(project, tools=tools, kits=Kits(project.graph, tools))
+    return replace(project, tools=tools, kits=Kits(project.graph, tools))
 
 
 class AskingTools:

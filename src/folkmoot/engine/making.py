@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
@@ -43,12 +44,11 @@ class Shift(Value):
     """Forget all jobs first; they are made anew from the journal."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Audience:
+class Audience(msgspec.Struct, frozen=True, kw_only=True):
     """Who hears a run and is there to answer it."""
 
     hear: HearSpan | None = None
-    attendance: Attendance = field(default_factory=Attendance)
+    attendance: Attendance = Attendance()
 
 
 class Maker:

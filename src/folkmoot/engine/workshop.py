@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,19 +46,18 @@ NOT_SHARED = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What lies around a project; tests and embedders replace parts of it."""
 
-    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    clock: Clock = field(default_factory=SystemClock)
+    env: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
+    clock: Clock = msgspec.field(default_factory=SystemClock)
     journal: Journal | None = None
     """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
-    place: Placement = field(default_factory=lambda: Placement(label=this_host()))
+    place: Placement = msgspec.field(default_factory=lambda: Placement(label=this_host()))
     """Of working folders, where runs are shared with other hosts."""
 
 

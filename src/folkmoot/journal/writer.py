@@ -30,10 +30,10 @@ from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.migrations import check_version
 
 _CROWDED = 0.0005
-"""Seconds; who writes within this time after another is one of many, and many are written together."""
+"""Seconds; a task that writes within this time after another is one of many, and many are written together."""
 _QUICK = 0.002
 """Seconds that a commit may hold up the event loop."""
-_CHECKPOINT = 1_000_000
+_CHECKPOINT = 4_000_000
 """Bytes, roughly, after which the write-ahead log is copied into the database and begun anew: writing over an
 old log costs half of what letting it grow does."""
 _COMMIT_SIZE = 12_000
@@ -81,6 +81,8 @@ class Writer:
         self._handed = 0
         self._last = 0.0
         """When the last commit in the event loop ended."""
+        self._alone = 0
+        """The id of the task that had that commit for itself; not the task, which would be kept alive."""
         self._quick = True
         """So was the last commit."""
         self._owed: dict[str, tuple[bytes, float]] = {}
@@ -91,8 +93,12 @@ class Writer:
     def submit(self, job: Job) -> None:
         """Write it at once if nobody else has written for a moment, otherwise with whatever else comes meanwhile."""
         if not self._waiting:
-            if time.monotonic() - self._last > _CROWDED and self._write_here([job]):
+            task = asyncio.current_task()
+            alone = (task and id(task) == self._alone) or time.monotonic() - self._last > _CROWDED
+            if alone and self._write_here([job]):
+                self._alone = id(task)
                 return
+            self._alone = 0
             asyncio.get_running_loop().call_soon(self._begin)
         self._waiting.append(job)
 

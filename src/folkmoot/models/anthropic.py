@@ -60,7 +60,7 @@ class Anthropic:
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         body = self.body(request, stream=hear is not None)
-        return await attempt(self._endpoint, anthropic_reply, body, request.tuning.llm_timeout, hear)
+        return await attempt(self._endpoint, anthropic_reply, body, hear)
 
     def body(self, request: Request, *, stream: bool) -> bytes:
         transcript = self._transcripts.of(request.session, request.messages)

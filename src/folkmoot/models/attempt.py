@@ -25,11 +25,11 @@ class Reply(Protocol):
     def Heard(self, endpoint: Endpoint, hear: Hear, /) -> Hearing: ...
 
 
-async def attempt(endpoint: Endpoint, reply: Reply, body: bytes, within: float, hear: Hear | None) -> Answer:
+async def attempt(endpoint: Endpoint, reply: Reply, body: bytes, hear: Hear | None) -> Answer:
     if hear is None:
-        return reply.whole(endpoint, await endpoint.ask(body, within=within))
+        return reply.whole(endpoint, await endpoint.ask(body))
     heard = reply.Heard(endpoint, hear)
-    rest = await endpoint.listen(body, within=within, take=heard.take)
+    rest = await endpoint.listen(body, heard.take)
     if not rest:
         return heard.answer()
     answer = reply.whole(endpoint, rest)

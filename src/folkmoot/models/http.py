@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -89,13 +88,13 @@ class Endpoint:
             **headers,
         }
 
-    async def ask(self, body: bytes, *, within: float) -> bytes:
-        """The body of the answer. `within` is the most it may take, in seconds; 0 means without end."""
-        return await self._post(body, _timeout(within, self._pool.connect, 0.0), None)
+    async def ask(self, body: bytes) -> bytes:
+        """The body of the answer. How long it may take in all, the session knows."""
+        return await self._post(body, _timeout(self._pool.connect, 0.0), None)
 
-    async def listen(self, body: bytes, *, within: float, take: Take) -> bytes:
+    async def listen(self, body: bytes, take: Take) -> bytes:
         """Hand each event to `take`; gives back the body of a provider that answers in one piece instead."""
-        return await self._post(body, _timeout(within, self._pool.connect, self._pool.silence), take)
+        return await self._post(body, _timeout(self._pool.connect, self._pool.silence), take)
 
     def error(self, error: Any) -> ModelFailed:
         return failure.of_error(self.provider, error, self._secret)
@@ -174,8 +173,6 @@ class Endpoint:
                 text = f"could not be reached: no connection to {place} within {patience.sock_connect:g} s"
             case aiohttp.SocketTimeoutError():
                 text = f"was silent for {patience.sock_read:g} s"
-            case TimeoutError():
-                text = f"did not answer within {patience.total or math.inf:g} s"
             case aiohttp.ClientConnectorError():
                 text = f"could not be reached: no connection to {place} ({_reason(error)})"
             case aiohttp.ServerDisconnectedError():
@@ -201,8 +198,8 @@ def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
 
 
 @lru_cache(maxsize=64)
-def _timeout(whole: float, connect: float, silence: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=whole or None, sock_connect=connect, sock_read=silence or None)
+def _timeout(connect: float, silence: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(sock_connect=connect, sock_read=silence or None)
 
 
 async def _next_of(content: aiohttp.StreamReader) -> bytes:

@@ -53,7 +53,7 @@ class OpenAI:
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         body = self.body(request, stream=hear is not None)
-        return await attempt(self._endpoint, openai_reply, body, request.tuning.llm_timeout, hear)
+        return await attempt(self._endpoint, openai_reply, body, hear)
 
     def body(self, request: Request, *, stream: bool) -> bytes:
         transcript = self._transcripts.of(request.session, request.messages)

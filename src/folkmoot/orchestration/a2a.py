@@ -19,7 +19,6 @@ from folkmoot.orchestration.delivery import Letter, deliver
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.ports import Site
 from folkmoot.session.record import cut
-from folkmoot.session.run import all_of
 
 A = TypeVar("A", Send, Spawn, Broadcast)
 _AROUND = 256
@@ -94,7 +93,7 @@ class Messages:
         if not others:
             return ToolResult("no other agent has this role and this capability, and is named", failed=True)
         works = (self._write(name, agent, asked, site, conversation) for name, agent in others.items())
-        results = await all_of(works, self._run.log.write_soon)
+        results = await self._run.log.together(works)
         return self._together(conversation, list(others), results)
 
     async def _write(

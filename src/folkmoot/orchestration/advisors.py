@@ -10,7 +10,6 @@ from folkmoot.orchestration.freeze import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.stamp import claimed, stamp_of, unstamped
 from folkmoot.orchestration.transfer import staged
-from folkmoot.session.run import all_of
 
 
 async def consult(run: Run, inv: Invocation, start: Start) -> Invocation:
@@ -18,7 +17,7 @@ async def consult(run: Run, inv: Invocation, start: Start) -> Invocation:
     if not inv.agent.advisors:
         return inv
     advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
-    advisories = await all_of((_advice(run, advisor, start) for advisor in advisors), run.log.write_soon)
+    advisories = await run.log.together(_advice(run, advisor, start) for advisor in advisors)
     return replace(inv, blocks=(*inv.blocks, *advisories))
 
 

@@ -17,6 +17,9 @@ from folkmoot.session.state import Brief
 _ROLES: dict[str, AgentRole] = {"planner": "PLANNER", "executor": "EXECUTOR"}
 
 
+_ANY_STEP = StepPolicy()
+
+
 def brief_for(run: Run, inv: Invocation) -> Brief:
     """For the agent's own session, or for the one in which it is asked again."""
     return brief_with(run, inv, run.kit(inv))
@@ -50,17 +53,17 @@ def _offered(kit: Kit, step: StepPolicy) -> tuple[ToolSpec, ...]:
 
 
 def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
-    """Made once for all sessions of a run with the same kit, of which most runs have many."""
+    """Made once for all sessions with the same kit; only what a session begins with is its own."""
     own, taint, above = run.kit(inv), inv.taint, _above(run, inv)
     if kit is not own:
         known = replace(kit, agents=own.agents)  # a part of an agent's work has a kit without them
         return policy_for(run.graph, inv.agent, known, taint=taint, above=above, step=run.step.policy)
-    key = (id(own), taint, above)  # a kit lives as long as its project
-    if key not in run.policies:
-        run.policies[key] = policy_for(
-            run.graph, inv.agent, own, taint=taint, above=above, step=run.step.policy
-        )
-    return run.policies[key]
+    key, policies = (id(own), above), run.kits.policies
+    if key not in policies:
+        policies[key] = policy_for(run.graph, inv.agent, own, above=above)
+    if not taint and run.step.policy == _ANY_STEP:
+        return policies[key]
+    return replace(policies[key], taint=taint, step=run.step.policy)
 
 
 def _above(run: Run, inv: Invocation) -> Approver:

@@ -34,7 +34,6 @@ from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
 from folkmoot.session.parked import Parked
 from folkmoot.session.record import cut
-from folkmoot.session.run import all_of
 
 _NOTE = 256
 """Bytes for saying that something was left out."""
@@ -72,7 +71,7 @@ class AgentCalls:
         return replace(returned, result=shown, artifact=returned.artifact or artifact)
 
     async def together(self, works: Iterable[Awaitable[Returned]]) -> list[Returned]:
-        return await all_of(works, self._run.log.write_soon)
+        return await self._run.log.together(works)
 
     async def fulfil(self, asked: Mission, span: str) -> Returned:
         if asked.specialist and not asked.agent_definition:

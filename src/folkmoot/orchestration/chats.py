@@ -6,9 +6,10 @@ Folded from the run's events like the ledger, so that a resumed run knows the sa
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
+
+import msgspec
 
 from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
 from folkmoot.domain.event import Event
@@ -18,8 +19,7 @@ from folkmoot.domain.spans import caller, conversation
 ASK_CLARIFICATION = "agent__ask_clarification"
 
 
-@dataclass(slots=True, eq=False)
-class Chat:
+class Chat(msgspec.Struct, eq=False):
     """One conversation that can be taken up again."""
 
     session: str
@@ -32,7 +32,7 @@ class Chat:
     turns_after_report: int
     """What was left of its turns when it was frozen."""
     live: bool = True
-    floor: asyncio.Lock = field(default_factory=asyncio.Lock)
+    floor: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """One question at a time: each answer knows the one before."""
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from folkmoot.domain.draw import draw
 from folkmoot.domain.duration import seconds_between
@@ -31,8 +32,7 @@ NOBODY = "approval_timeout"
 EXPIRED = "approval_expired"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Attendance:
+class Attendance(msgspec.Struct, frozen=True, kw_only=True):
     """Who is there while a run runs."""
 
     answer: Answerer | None = None

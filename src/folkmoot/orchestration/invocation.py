@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
@@ -14,7 +14,6 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound, RunStarted
-from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
@@ -40,8 +39,7 @@ HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What all agents of one run share."""
 
     id: str
@@ -62,16 +60,14 @@ class Run:
     hear: HearSpan | None = None
     label: str = ""
     """Of the place where it runs; empty where there is only one."""
-    chats: Chats = field(default_factory=Chats)
-    evidence: EvidenceLedger = field(default_factory=EvidenceLedger)
+    chats: Chats = msgspec.field(default_factory=Chats)
+    evidence: EvidenceLedger = msgspec.field(default_factory=EvidenceLedger)
     secrets: Secrets = NO_SECRETS
-    step: StepAccount = field(default_factory=StepAccount)
+    step: StepAccount = msgspec.field(default_factory=StepAccount)
     """Of a plan, if the run carries one out."""
-    policies: dict[tuple[int, str, Approver], Policy] = field(default_factory=dict)
-    """What the gate goes by, by kit, taint and who is above."""
-    under_way: dict[str, Session] = field(default_factory=dict)
+    under_way: dict[str, Session] = {}
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
-    leads: dict[str, Callable[[], State]] = field(default_factory=dict)
+    leads: dict[str, Callable[[], State]] = {}
     """Where the conversations of leads stand, by the sessions of their teams: members may need their word."""
 
     def open_budget(self, span: str, budget: Budget, owner: str) -> None:
@@ -127,9 +123,12 @@ class Invocation(Value):
     @property
     def taint(self) -> str:
         """Whose text it begins with, beside its user's and its caller's own."""
-        others = (block.agent for block in self.blocks if block.agent and block.tag != "result")
-        said = next((f"what {agent} said" for agent in others), "")
-        return self.reach.taint or said or ("what was said to it before" if self.before else "")
+        if self.reach.taint:
+            return self.reach.taint
+        for block in self.blocks:
+            if block.agent and block.tag != "result":
+                return f"what {block.agent} said"
+        return "what was said to it before" if self.before else ""
 
     def prompt(self, run: Run) -> str:
         return enveloped(self.original, self.blocks, seed=run.seed, span=self.span)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.event import Cause
+from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, GROUPS, agent_tool, wire_name, writes
 from folkmoot.domain.text import estimated_tokens
@@ -40,6 +41,9 @@ class Kit(Value):
     """What is left of the exits in the last turn; absent: all of them."""
 
 
+_OPEN, _STRICT = Reach(), Reach(strict=True)
+
+
 class Kits:
     """One kit per agent and reach, made once: the same objects every turn and every run, so that they are
     encoded once."""
@@ -49,23 +53,29 @@ class Kits:
         self._tools = tools
         self._calling = graph.settings.orchestration.enable_agent_tool
         self._approved = graph.settings.orchestration.auto_approve
-        self._kits: dict[tuple[str, Reach], Kit] = {}
+        self._kits: dict[tuple[str | Reach, ...], Kit] = {}
+        self.policies: dict[tuple[int, Approver], Policy] = {}
+        """What the gate goes by, by kit and who is above; a kit lives as long as this."""
 
     def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
         """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
-        key = (f"{agent.file} {cause}".rstrip(), self._told(reach))
+        told = self._told(reach)
+        key = (agent.file, cause, told)
         if key not in self._kits:
-            self._kits[key] = self._make(_as_started(agent, cause), key[1])
+            self._kits[key] = self._make(_as_started(agent, cause), told)
         return self._kits[key]
 
     def _told(self, reach: Reach) -> Reach:
         """Only what makes a difference to a kit."""
-        whom = reach.above if self._calling else ()
-        return replace(reach, taint="", above=whom, work_dir="")
+        if self._calling:
+            return replace(reach, taint="", work_dir="") if reach.taint or reach.work_dir else reach
+        if reach.allowlist is None and reach.only is None:
+            return _STRICT if reach.strict else _OPEN
+        return replace(reach, taint="", above=(), work_dir="")
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, and never reports."""
-        key = (f"{team.file} member {agent.file}", self._told(reach))
+        key = (team.file, "member", agent.file, self._told(reach))
         if key not in self._kits:
             others = [id for id in self._people(team) if id != agent.id]
             self._kits[key] = _with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
@@ -73,7 +83,7 @@ class Kits:
 
     def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
-        key = (f"{team.file} lead {agent.file}", self._told(reach))
+        key = (team.file, "lead", agent.file, self._told(reach))
         if key not in self._kits:
             own = self.of(agent, reach)
             said = leads_broadcast(", ".join(self._people(team)[:-1]))

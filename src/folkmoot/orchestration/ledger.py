@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
+
+import msgspec
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.duration import seconds_between
@@ -29,8 +30,7 @@ _ROUNDING = 1e-9
 _OWN = ("route:", "handoff:", "clarify:", "cycle:", "round:", "executor")
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     requests: int = 0
     tokens: int = 0
     usd: float = 0.0
@@ -39,8 +39,7 @@ class Tally:
     """Agents called as tools from this very span."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """One declared budget and the part of the run it holds for."""
 
     span: str

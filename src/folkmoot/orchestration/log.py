@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar, cast
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
@@ -19,6 +19,7 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
 
+T = TypeVar("T")
 SOON = 0.005
 """Seconds."""
 
@@ -63,16 +64,19 @@ class RunLog:
         self._written: asyncio.Future[Sequence[Entry]] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._creating = False
+        self._branches = 0
+        """How many parts of the run go on at once, beside the one that waits for them."""
         self._spans: defaultdict[str, list[Event]] = defaultdict(list)
         self._conversations: dict[str, str] = {}
-        """Between agents, by the spans of the sessions that take part in one."""
+        """Between agents, by the spans of the sessions that take part in one; what is said to such a session belongs to
+        it too."""
         self.drafts: list[Draft] = [*past]
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Watcher] = []
         """Told every event in the order of the journal, as long as the run lives."""
         self._folds: defaultdict[type[Event], list[Watcher]] = defaultdict(list)
         """Those that are told only of some."""
-        self.redact: Callable[[Event], Event] = lambda event: event
+        self.redact: Callable[[Event], Event] | None = None
         """Takes out of an event what must not be recorded."""
         self.lost: BaseException | None = None
         """Why nothing can be recorded any more."""
@@ -110,26 +114,22 @@ class RunLog:
         )
         return (moments[0] + sum(rests, timedelta())).isoformat()
 
-    def note(self, place: Place, event: Event) -> None:
-        event = self.redact(event)
+    def note(self, place: Place, event: Event) -> Event:
+        """The event as it is recorded: whoever folds it must fold that."""
+        event = self._recorded(event)
+        conversation = place.conversation or self._conversations.get(place.span, "")
         draft = Draft(
-            ts=self._clock.now(),
-            event=event,
-            session_id=place.session,
-            span=place.span,
-            agent_id=place.agent,
-            work_session_id=self.work_session,
-            conversation_id=self._conversation(place),
+            self._clock.now(), event, place.session, place.span, place.agent, self.work_session, conversation
         )
         self._pending.append(draft)
         self._joined(draft)
         self._spans[place.span].append(event)
         self.drafts.append(draft)
         self.tell(place.span, event)
+        return event
 
-    def _conversation(self, place: Place) -> str:
-        """What is said to a session from outside belongs to its conversation too."""
-        return place.conversation or self._conversations.get(place.span, "")
+    def _recorded(self, event: Event) -> Event:
+        return self.redact(event) if self.redact else event
 
     def _joined(self, draft: Draft) -> None:
         if draft.conversation_id and isinstance(draft.event, SessionStarted):
@@ -150,11 +150,13 @@ class RunLog:
 
     def once(self, place: Place, event: Event) -> None:
         """Note what an earlier activation may have noted already."""
-        if self.redact(event) not in self._spans.get(place.span, ()):
+        if self._recorded(event) not in self._spans.get(place.span, ()):
             self.note(place, event)
 
     async def settle(self) -> None:
         """Return when everything noted so far is durable. Whoever acts on it waits for this first."""
+        if self._branches > 1:
+            await asyncio.sleep(0)  # the others of this moment note theirs: one commit for all of them
         self.flush()
         if self._pending:  # held back until the run exists
             await self._durable()
@@ -168,6 +170,25 @@ class RunLog:
             self._acknowledged(written)
         if self.lost:
             raise self.lost
+
+    async def together(self, works: Iterable[Awaitable[T]]) -> list[T]:
+        """Let every one come to its end before the first failure is passed on: nothing runs unattended.
+
+        What one of them noted at its end is written while the others go on.
+        """
+        tasks = [asyncio.ensure_future(work) for work in works]
+        self._branches += len(tasks)
+        for task in tasks:
+            task.add_done_callback(self._branch_ended)
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for end in ended:
+            if isinstance(end, BaseException):
+                raise end
+        return cast(list[T], ended)
+
+    def _branch_ended(self, _: object) -> None:
+        self._branches -= 1
+        self.write_soon()
 
     def write_soon(self) -> None:
         """Nobody waits for it, so what comes in the next moment may be written along with it."""

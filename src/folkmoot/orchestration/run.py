@@ -26,13 +26,13 @@ from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.reach import Reach, is_strict
-from folkmoot.orchestration.team import run_team
 from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.calls import Around
 from folkmoot.session.run import Session, World
 from folkmoot.session.state import Brief
 
 ROOT = "0"
+_ANY_PACE = Room()
 
 
 async def run_root(run: Run, started: RunStarted) -> Outcome:
@@ -76,6 +76,8 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
     run.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
     advised = await consult(run, inv, start)
     if inv.agent.team:
+        from folkmoot.orchestration.team import run_team
+
         own = await run_team(run, advised, start, partial(_converse, run))
     elif inv.agent.in_parts:
         from folkmoot.orchestration.planned import run_planned
@@ -98,7 +100,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         note=partial(log.note, place),
         settle=log.settle,
         write_soon=log.write_soon,
-        redact=log.redact,
+        together=log.together,
         keep=run.keep,
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
@@ -128,9 +130,9 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
 
 
 def _around(run: Run, inv: Invocation) -> Around:
-    most = run.graph.settings.limits.tool_calls_per_minute
-    room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else Room()
-    return Around(run.inbox.grants.granted, room, run.step.spent(), has_task=bool(run.errand.task))
+    granted, most = run.inbox.grants.granted, run.graph.settings.limits.tool_calls_per_minute
+    room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else _ANY_PACE
+    return Around(granted, room, run.step.spent(), has_task=bool(run.errand.task))
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

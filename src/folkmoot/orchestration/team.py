@@ -28,7 +28,6 @@ from folkmoot.orchestration.invocation import Converse, Invocation, Run, Start
 from folkmoot.orchestration.seats import Seat, brief_of, lead_of, members_of
 from folkmoot.orchestration.transfer import carry_on
 from folkmoot.session.ask import fits
-from folkmoot.session.run import all_of
 from folkmoot.session.state import Brief, State, folded
 
 
@@ -82,7 +81,7 @@ class _Team:
             place, lead = f"{self._inv.span}/{self._lead.name}", self._lead.agent
             self._run.open_budget(place, lead.budget, repr(lead.id))
         seats = [*(self._members[name] for name in self._able(1)), self._lead]
-        openings = await all_of(map(self._consult, seats), self._run.log.write_soon)
+        openings = await self._run.log.together(map(self._consult, seats))
         self._openings = {seat.name: blocks for seat, blocks in zip(seats, openings, strict=True)}
 
     async def _consult(self, seat: Seat) -> tuple[Block, ...]:
@@ -96,7 +95,7 @@ class _Team:
     async def _cycle(self, cycle: int) -> tuple[Invocation, Outcome]:
         """All members read what there is before the first of them speaks: who is quicker changes nothing."""
         calls = [(self._members[name], *self._call(self._members[name], cycle)) for name in self._able(cycle)]
-        await all_of((self._member_speaks(cycle, *call) for call in calls), self._run.log.write_soon)
+        await self._run.log.together(self._member_speaks(cycle, *call) for call in calls)
         return await self._leads_part(cycle)
 
     def _able(self, cycle: int) -> list[str]:

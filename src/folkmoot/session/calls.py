@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
@@ -27,19 +27,18 @@ from folkmoot.session.gate import gated, judge
 from folkmoot.session.state import State
 
 
-@dataclass(slots=True)
-class Sorted:
+class Sorted(msgspec.Struct):
     """Each call by its position, in one of these."""
 
-    refusals: list[tuple[int, ToolCall, Refusal]] = field(default_factory=list)
-    unasked: list[tuple[int, ToolCall, Ask]] = field(default_factory=list)
+    refusals: list[tuple[int, ToolCall, Refusal]] = []
+    unasked: list[tuple[int, ToolCall, Ask]] = []
     """Need a person's word, and nobody was asked yet."""
-    doubts: list[tuple[int, ToolCall]] = field(default_factory=list)
+    doubts: list[tuple[int, ToolCall]] = []
     """May have happened or not, and nobody was asked yet."""
-    calls: list[tuple[int, ToolCall, ToolSpec]] = field(default_factory=list)
-    reasons: dict[int, str] = field(default_factory=dict)
+    calls: list[tuple[int, ToolCall, ToolSpec]] = []
+    reasons: dict[int, str] = {}
     """Why a call is made, by position."""
-    leaving: list[tuple[int, ToolCall]] = field(default_factory=list)
+    leaving: list[tuple[int, ToolCall]] = []
     files: frozenset[str] = frozenset()
     """What these calls will change, where that is limited."""
 

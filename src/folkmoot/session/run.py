@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import TypeVar, assert_never, cast
+from typing import assert_never
 
+import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Allowance
@@ -38,32 +38,29 @@ from folkmoot.session.parked import Parked, nobody_answers
 from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class World:
+class World(msgspec.Struct, frozen=True, kw_only=True):
     """Everything one session touches, bound to its place in the run."""
 
     models: Models
     tools: Tools
     clock: Clock
-    note: Callable[[Event], None]
-    """Put an event into the run's journal; durable after the next `settle`."""
+    note: Callable[[Event], Event]
+    """Put an event into the run's journal, durable after the next `settle`; gives it back as it is recorded."""
     settle: Callable[[], Awaitable[None]]
     write_soon: Callable[[], None]
     """Have what was noted written, without waiting: before any wait that no `settle` stands before."""
+    together: Callable[[Iterable[Awaitable[None]]], Awaitable[object]]
+    """Do all of them at once; returns when each has come to its end."""
     keep: Callable[[bytes], str]
     allowance: Callable[[], Allowance]
     turnstile: asyncio.Semaphore
-    redact: Callable[[Event], Event] = lambda event: event
-    """Takes out of an event what must not be recorded: what is folded is what is recorded."""
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
     around: Callable[[], Around] = Around
     """What the gate must know of the rest of the run."""
-    evidence: Evidence = field(default_factory=dict)
+    evidence: Evidence = {}
     """Every result of the run so far: a claim may cite no other."""
     answered: Callable[[str], Awaitable[None]] = nobody_answers
     """Return when this item of the inbox is decided; raises `Parked` when nothing else is left to do."""
@@ -87,9 +84,7 @@ class Session:
 
     def happen(self, event: Event) -> None:
         """Record and fold as one step that nothing can come between: live order is replay order."""
-        event = self._world.redact(event)
-        self._world.note(event)
-        self._state = evolve(self._state, event)
+        self._state = evolve(self._state, self._world.note(event))
 
     async def run(self) -> Outcome:
         while True:
@@ -160,7 +155,7 @@ class Session:
         if len(works) == 1:
             await works[0]
         else:
-            await all_of(works, self._world.write_soon)
+            await self._world.together(works)
 
     async def _let_through(
         self, calls: Sequence[tuple[int, ToolCall, ToolSpec]], reasons: Mapping[int, str]
@@ -245,18 +240,3 @@ class Session:
 
     def _since(self, began: float) -> int:
         return round((self._world.clock.monotonic() - began) * 1000)
-
-
-async def all_of(works: Iterable[Awaitable[T]], write_soon: Callable[[], None]) -> list[T]:
-    """Let every one come to its end before the first failure is passed on: nothing runs unattended.
-
-    What one of them noted at its end is written while the others go on.
-    """
-    tasks = [asyncio.ensure_future(work) for work in works]
-    for task in tasks:
-        task.add_done_callback(lambda _: write_soon())
-    ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for end in ended:
-        if isinstance(end, BaseException):
-            raise end
-    return cast(list[T], ended)
