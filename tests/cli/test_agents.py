@@ -9,22 +9,11 @@ def test_the_list_tells_who_works_with_whom(folkmoot):
     folkmoot.write(FILES, {})
 
     rows = folkmoot("agents", "list", "--json").json
+    usual = {"type": "worker", "capabilities": [], "tools": [], "status": "ready"}
     assert rows == [
-        {
-            "id": "billing",
-            "status": "ready",
-            "file": "billing.ai",
-            "description": "Money.",
-            "terminal": True,
-        },
-        {
-            "id": "desk",
-            "status": "ready",
-            "file": "desk.ai",
-            "description": "The desk.",
-            "terminal": False,
-        },
-        {"id": "risk", "status": "ready", "file": "risk.ai", "description": "Risks.", "terminal": True},
+        {"id": "billing", **usual, "file": "billing.ai", "description": "Money.", "terminal": True},
+        {"id": "desk", **usual, "file": "desk.ai", "description": "The desk.", "terminal": False},
+        {"id": "risk", **usual, "file": "risk.ai", "description": "Risks.", "terminal": True},
     ]
     assert "advisor risk, route billing" in folkmoot("agents", "list").out
 

@@ -27,7 +27,9 @@ from folkmoot.errors import WrongUse
 from folkmoot.views.work_sessions import WorkRow
 from folkmoot.views.work_timeline import TimelineEntry
 
-_HEAD = ("work session", "status", "state", "category", "title", "who and when")
+_HEAD = ("id", "status", "state", "title", "category", "who and when")
+_ID = 11
+"""Characters of an id in a list: enough to name one, and room for what it is about."""
 _STYLES = {"ACTIVE": STYLES["running"], "QUIET": STYLES["completed"], "ARCHIVED": STYLES["pruned"]}
 
 
@@ -236,7 +238,7 @@ def one_of(what: str, given: str, known: Sequence[str]) -> None:
 def _cells(row: WorkRow) -> tuple[Cell, ...]:
     state = "paused" if row.paused else row.state or ""
     status = (row.status, _STYLES[row.status])
-    return row.id, status, state, row.category, in_one_line(row.title, 60), row.subtitle
+    return row.id[:_ID], status, state, in_one_line(row.title, 60), row.category, row.subtitle
 
 
 def _line(entry: TimelineEntry) -> tuple[str, str, str]:
