@@ -5,6 +5,7 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- file: desk/a.ai -->    it is written to this file
     <!-- append: desk/a.ai -->  it is put at the end of this file
     <!-- run -->                console: each `$ command` is run, and prints what is shown; python: it is run
+    <!-- run in: examples/a --> the same, in a copy of this folder of the repository
     <!-- output -->             what the python block before it printed
     <!-- read by AGENT -->      the first message of AGENT's latest session
     <!-- not run: why -->       it is only shown
@@ -20,6 +21,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -27,6 +29,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from checks.files import ROOT
 from folkmoot.cli.main import main
 from folkmoot.domain.events import SessionStarted
 from folkmoot.engine.workshop import open_journal
@@ -90,6 +93,10 @@ class _Player:
                 with path.open("a" if word == "append" else "w") as file:
                     file.write(block.text)
             case "run", "console":
+                self._run_commands(block)
+            case "run in", "console":
+                shutil.copytree(ROOT / rest, self._home / Path(rest).name, dirs_exist_ok=True)
+                os.chdir(self._home / Path(rest).name)
                 self._run_commands(block)
             case "run", "python":
                 code = compile(block.text, f"line {block.line}", "exec")

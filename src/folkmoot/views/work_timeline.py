@@ -38,6 +38,10 @@ _LEFT_OUT = (
     "router.selected",
     "run.bound",
     "run.claimed",
+    "work_session.asked",  # the run says it too
+    "work_session.answered",
+    "plan.progress",
+    "decision.voting_opened",
 )
 _LINES: Mapping[str, str] = {
     "run.started": "{agent} is asked: {event.request}",
@@ -46,9 +50,23 @@ _LINES: Mapping[str, str] = {
     "run.cancelled": "{agent} is cancelled: {event.reason}",
     "run.parked": "{agent} waits",
     "plan.created": "{agent} makes a plan: {event.plan.goal}",
+    "plan.submitted": "{agent} submits the plan",
+    "plan.reviewed": "{agent} reviews the plan: {event.text}",
+    "plan.approved": "{agent} approves the plan",
     "plan.committed": "{agent} commits the plan",
-    "step.started": "{agent} begins with step {event.step}",
-    "step.completed": "{agent} is through with step {event.step}",
+    "plan.completed": "the plan is done",
+    "step.started": "{owner} begins with step {event.step}",
+    "step.blocked": "{owner} cannot go on with step {event.step}{because}",
+    "step.resumed": "{owner} goes on with step {event.step}{because}",
+    "step.accepted": "{owner} takes over step {event.step}",
+    "step.reassigned": "step {event.step} passes from {event.sender} on to {event.receiver}{because}",
+    "step.reviewed": "{agent} reviews step {event.step}: {event.verdict}",
+    "step.reopened": "{agent} reopens step {event.step}{because}",
+    "step.completed": "{owner} is through with step {event.step}",
+    "task.started": "{event.task.agent_id} has a task: {event.task.description}",
+    "task.completed": "the task is completed",
+    "task.cancelled": "the task is cancelled",
+    "task.blocked": "{agent} blocks its task",
     "handoff.requested": "{event.sender} hands over to {event.receiver} ({event.kind})",
     "handoff.rejected": "{event.receiver} does not take it: {event.error}",
     "snapshot.created": "a snapshot is kept: {event.reason}",
@@ -103,7 +121,9 @@ def _line(draft: Draft) -> str:
         return f"{draft.agent_id} forms the team: {members}"
     if form := _LINES.get(event.type):
         reason = getattr(event, "reason", "")
-        return form.format(agent=draft.agent_id, event=event, because=f": {reason}" if reason else "")
+        owner = getattr(event, "owner", "") or draft.agent_id
+        because = f": {reason}" if reason else ""
+        return form.format(agent=draft.agent_id, owner=owner, event=event, because=because)
     return line_of(draft) or _plainly(draft.agent_id, event)
 
 
