@@ -34,6 +34,7 @@ from folkmoot.cli import (
     replaying,
     run,
     runs,
+    serve,
     sessions,
     sinks,
     streams,
@@ -97,6 +98,7 @@ app.add_typer(journal.app, name="journal")
 app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
+app.command()(serve.serve)
 app.command()(worker.worker)
 app.add_typer(sinks.app, name="sinks")
 app.command()(doctor.doctor)

@@ -1,0 +1,1 @@
+"""The JSON API: one file per resource, each with its `OPERATIONS`."""

@@ -1,0 +1,1 @@
+"""The page: one file per screen, each with its `ROUTES`."""

@@ -1,0 +1,9 @@
+"""Every screen there is."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+from folkmoot.http.pages import runs
+
+ROUTES: tuple[BaseRoute, ...] = (*runs.ROUTES,)

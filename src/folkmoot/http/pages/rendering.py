@@ -1,0 +1,50 @@
+"""Templates become pages: everything is escaped, and nothing is inline."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from folkmoot.http.house import house_of
+
+SCREENS = (
+    ("runs", "runs", "Runs", True),
+    ("inbox", "inbox", "Inbox", True),
+    ("conversations", "talks", "Conversations", True),
+    ("tasks", "tasks", "Tasks", True),
+    ("decisions", "decide", "Decisions", False),
+    ("graph", "graph", "Graph", False),
+    ("team", "team", "Team", False),
+    ("costs", "cost", "Costs", False),
+    ("events", "events", "Events", False),
+)
+"""Address, icon and words of each screen of the rail, and whether it is a tab on a phone."""
+
+
+@cache
+def environment() -> Environment:
+    folder = Path(__file__).parent.parent / "templates"
+    made = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["SCREENS"] = SCREENS
+    return made
+
+
+def fragment(template: str, **values: Any) -> str:
+    return environment().get_template(template).render(**values)
+
+
+def page(request: Request, template: str, *, screen: str, title: str, **values: Any) -> HTMLResponse:
+    """A whole page in the frame; `screen` is what is marked in the rail."""
+    project = house_of(request).moot.folder.resolve().name
+    return HTMLResponse(fragment(template, screen=screen, title=title, project=project, **values))

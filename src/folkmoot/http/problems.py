@@ -1,0 +1,74 @@
+"""Errors as problem details (RFC 9457): what is wrong, for whom to mend, and never a traceback."""
+
+from __future__ import annotations
+
+import http
+import logging
+from collections.abc import Mapping
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, WrongUse
+
+_log = logging.getLogger(__name__)
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """What went wrong with a request."""
+
+    title: str
+    status: int
+    detail: str = ""
+
+
+class NotFound(WrongUse):
+    """What a path names does not exist."""
+
+
+class Refused(FolkmootError):
+    """The request itself is not let in; with the status that says why."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status = status
+        self.headers = dict(headers or {})
+        super().__init__(detail)
+
+
+def response(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    body = msgspec.json.encode(Problem(http.HTTPStatus(status).phrase, status, detail))
+    return Response(body, status, headers, media_type="application/problem+json")
+
+
+def status_of(error: FolkmootError) -> int:
+    match error:
+        case Refused(status=status):
+            return status
+        case NotFound():
+            return 404
+        case Held() | Conflict():
+            return 409
+        case WrongUse():
+            return 404 if str(error).startswith("there is no ") else 409
+        case DeclarationError():
+            return 422
+        case _:
+            return 503
+
+
+async def on_folkmoot_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, FolkmootError)
+    headers = error.headers if isinstance(error, Refused) else None
+    return response(status_of(error), str(error), headers)
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return response(error.status_code, str(error.detail), error.headers)
+
+
+async def on_surprise(request: Request, error: Exception) -> Response:
+    _log.exception("a request could not be answered: %s %s", request.method, request.url.path, exc_info=error)
+    return response(500, "something went wrong here; the log of the server says what")

@@ -1,0 +1,1 @@
+"""What goes out live: server-sent events and WebSocket messages."""
