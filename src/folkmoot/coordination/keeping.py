@@ -45,6 +45,7 @@ class Keeper(Generic[R]):
         self._journal = journal
         self._clock = clock
         self._records: dict[str, R] = {}
+        self._made: dict[tuple[str, str], str] = {}
         self._seen = 0
 
     async def get(self, id: str) -> R:
@@ -58,8 +59,13 @@ class Keeper(Generic[R]):
         """Every record by its name, in the order in which they were created."""
         async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self._seen)):
             self._records[entry.stream] = self._kind.evolve(self._records.get(entry.stream), entry.draft)
+            self._made[entry.draft.session_id, entry.draft.span] = entry.stream
             self._seen = entry.seq
         return dict(self._records)
+
+    def made(self, author: Author) -> str:
+        """The record that this very call changed before its process died, as of the last `all`; empty if none."""
+        return self._made.get((author.session, author.span), "") if author.is_agent else ""
 
     async def change(self, id: str, author: Author, decide: Decide[R], work_session: str = "") -> R:
         """Decide on the record as it is and write what comes of it, as one step; the record after it."""

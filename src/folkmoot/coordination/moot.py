@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
+from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
 
@@ -13,3 +16,7 @@ class Moot:
         self.graph = graph
         self._journal = journal
         self._clock = clock
+
+    @cached_property
+    def tasks(self) -> TaskDesk:
+        return TaskDesk(self._journal, self._clock, self.graph)

@@ -11,7 +11,9 @@ from folkmoot.domain import (
     gate_events,
     inbox_events,
     plan_events,
+    task_events,
     team_events,
+    watch_events,
 )
 from folkmoot.domain.event import Event
 
@@ -24,7 +26,9 @@ _FILES = (
     gate_events,
     inbox_events,
     plan_events,
+    task_events,
     team_events,
+    watch_events,
 )
 
 EVENTS: dict[str, type[Event]] = {

@@ -1,0 +1,86 @@
+"""Which of an agent's tasks it works on, in which order it takes the next ones, and which it may not take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from folkmoot.coordination.task.stepping import begun
+from folkmoot.domain import task_events as happened
+from folkmoot.domain.event import Event
+from folkmoot.domain.task import ACTIVE, PRIORITIES, Task, TaskStatus
+from folkmoot.errors import WrongUse
+
+Tasks = Mapping[str, Task]
+_NEVER = "~"
+"""Sorts after every date."""
+
+
+def of_agent(tasks: Tasks, agent: str) -> list[Task]:
+    return [task for task in tasks.values() if task.agent_id == agent]
+
+
+def current(
+    tasks: Tasks, agent: str, work_session: str = "", status: TaskStatus = "in_progress"
+) -> Task | None:
+    """The task that an agent works on: of several one of this work session, otherwise the latest."""
+    found = [task for task in of_agent(tasks, agent) if task.status == status]
+    return max(found, key=lambda task: (task.work_session_id == work_session, task.created_at), default=None)
+
+
+def by_priority(tasks: Iterable[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: (PRIORITIES.index(task.priority), task.created_at))
+
+
+def pick_order(tasks: Tasks, agent: str) -> list[Task]:
+    """An agent's backlog: the next one first, whether it may be taken or not."""
+    waiting = [task for task in of_agent(tasks, agent) if task.status == "backlog"]
+    return sorted(waiting, key=_urgency)
+
+
+def next_pick(tasks: Tasks, agent: str, now: str) -> Task:
+    """The first that may be taken now. Raises `WrongUse` if there is none, and says why."""
+    waiting = pick_order(tasks, agent)
+    if not waiting:
+        raise WrongUse(f"the backlog of {agent} is empty; add a task to it (task_backlog_add)")
+    why = {task.id: objection(tasks, task, now) for task in waiting}
+    free = next((task for task in waiting if not why[task.id]), None)
+    if free is None:
+        raise WrongUse(f"no task in the backlog of {agent} may be picked: {'; '.join(why.values())}")
+    return free
+
+
+def pick(tasks: Tasks, task: Task, now: str, work_session: str) -> Sequence[Event]:
+    if task.status != "backlog":
+        raise WrongUse(f"{task.id} is {task.status} and not in the backlog; pick one that is")
+    if why := busy(tasks, task.agent_id) or objection(tasks, task, now):
+        raise WrongUse(why)
+    return [happened.TaskBacklogPicked("in_progress", begun(task.steps), work_session)]
+
+
+def busy(tasks: Tasks, agent: str) -> str:
+    """Why an agent takes nothing more; empty if it may."""
+    active = next((task for task in of_agent(tasks, agent) if task.status in ACTIVE), None)
+    if active is None:
+        return ""
+    return f"{agent} has {active.id}, which is {active.status}; complete or cancel it before you pick another"
+
+
+def objection(tasks: Tasks, task: Task, now: str) -> str:
+    """Why a task of the backlog may not be taken now; empty if it may."""
+    if task.backlog.start_date > now:
+        return f"{task.id} starts on {task.backlog.start_date}; pick it then"
+    unmet = [id for id in task.backlog.depends_on if id not in tasks or tasks[id].status != "completed"]
+    if unmet:
+        named = ", ".join(f"{id} ({tasks[id].status if id in tasks else 'missing'})" for id in unmet)
+        return f"{task.id} depends on {named}; complete that first"
+    return ""
+
+
+def _urgency(task: Task) -> tuple[int, str, str, str]:
+    backlog = task.backlog
+    return (
+        PRIORITIES.index(task.priority),
+        backlog.due_date or _NEVER,
+        backlog.start_date or _NEVER,
+        task.created_at,
+    )

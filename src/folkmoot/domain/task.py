@@ -1,0 +1,141 @@
+"""A task: the unit of work that outlives runs. It belongs to one agent and has a list of steps to tick off."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from folkmoot.domain.value import Value
+
+TaskStatus = Literal[
+    "pending",
+    "pending_approval",
+    "in_progress",
+    "blocked",
+    "backlog",
+    "completed",
+    "cancelled",
+    "interrupted",
+]
+STATUSES: tuple[TaskStatus, ...] = (
+    "pending", "pending_approval", "in_progress", "blocked", "backlog", "completed", "cancelled", "interrupted",
+)  # fmt: skip
+ENDED: tuple[TaskStatus, ...] = ("completed", "cancelled", "interrupted")
+ARCHIVED: tuple[TaskStatus, ...] = ("completed", "cancelled")
+"""Nobody has to look at these any more; what was interrupted stays in sight."""
+ACTIVE: tuple[TaskStatus, ...] = ("pending", "pending_approval", "in_progress", "blocked")
+"""An agent that has one of these takes nothing more from its backlog."""
+Priority = Literal["low", "medium", "high", "urgent"]
+PRIORITIES: tuple[Priority, ...] = ("urgent", "high", "medium", "low")
+"""The first comes first."""
+Effort = Literal["", "small", "medium", "large"]
+EFFORTS: tuple[Effort, ...] = ("small", "medium", "large")
+StepStatus = Literal["pending", "in_progress", "done", "skipped"]
+Escalation = Literal["none", "requesting", "escalated", "failed"]
+
+
+class TaskStep(Value):
+    id: str
+    """`s1`, `s2`, …; it stays the same when steps are put into another order."""
+    content: str
+    order: int
+    """From 1."""
+    status: StepStatus = "pending"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in ("pending", "in_progress")
+
+
+class Blocking(Value):
+    """What a blocked task waits for, and how often others were asked about it."""
+
+    blocked_reason: str
+    unblocked_by: tuple[str, ...]
+    """The agents that can help, asked in turn."""
+    unblocked_action: str = ""
+    """What they are to do."""
+    unblock_request_count: int = 0
+    last_unblocker_index: int = -1
+    """Who of `unblocked_by` was asked last; -1: nobody yet."""
+    last_unblock_request_at: str = ""
+    escalation_state: Escalation = "none"
+    unblock_request_failures: int = 0
+
+
+class Backlog(Value):
+    """What is agreed about a task that is to be done some time."""
+
+    assignee: str = ""
+    depends_on: tuple[str, ...] = ()
+    """Tasks that must be completed before."""
+    estimated_effort: Effort = ""
+    start_date: str = ""
+    """Not before this day or time, ISO 8601 in UTC."""
+    due_date: str = ""
+    milestone_id: str = ""
+    milestone_item_id: str = ""
+    reassign_count: int = 0
+    """How often it went back because nobody worked on it."""
+
+
+class Completed(Value, tag_field="kind", tag="completed"):
+    summary: str = ""
+
+
+class Cancelled(Value, tag_field="kind", tag="cancelled"):
+    reason: str = ""
+
+
+class Failed(Value, tag_field="kind", tag="error"):
+    error: str = ""
+
+
+class Interrupted(Value, tag_field="kind", tag="interrupted"):
+    reason: str = ""
+
+
+TaskOutcome = Completed | Cancelled | Failed | Interrupted
+
+
+class Task(Value):
+    id: str
+    agent_id: str
+    """Whose task it is."""
+    description: str
+    status: TaskStatus
+    created_at: str
+    created_by: str
+    """The agent or person that asked for it."""
+    created_by_session: str = ""
+    context: str = ""
+    priority: Priority = "medium"
+    simple: bool = False
+    """It needs no steps."""
+    steps: tuple[TaskStep, ...] = ()
+    """In their order."""
+    progress: tuple[str, ...] = ()
+    work_session_id: str = ""
+    previous_work_session_id: str = ""
+    last_activity: str = ""
+    """When its agent, or a person, last did something about it."""
+    ended_at: str = ""
+    last_continuation_at: str = ""
+    """When its agent was last told to go on with it."""
+    last_reminder_at: str = ""
+    """When its agent was last reminded that it might be free to go on."""
+    blocking: Blocking | None = None
+    backlog: Backlog = Backlog()
+    outcome: TaskOutcome | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def source(self) -> str:
+        """Where it comes from: `self`, or `request:` and whoever asked this agent for it."""
+        return "self" if self.created_by == self.agent_id else f"request:{self.created_by}"
+
+    @property
+    def open_steps(self) -> tuple[TaskStep, ...]:
+        return tuple(step for step in self.steps if step.is_open)
