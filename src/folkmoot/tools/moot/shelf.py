@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from folkmoot.coordination.moot import Moot
 from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.moot.tasks import task_tools
 
 
 def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
@@ -13,4 +14,4 @@ def moot_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
     """
-    return {}
+    return {**task_tools(moot)}
