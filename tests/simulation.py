@@ -114,10 +114,6 @@ class SlowJournal(MemoryJournal):
             yield entry
         await self.wait()
 
-    def types(self, stream: str) -> list[str]:
-        """The events of a stream, at once: for those who look from outside."""
-        return [entry.event.type for entry in self._entries if entry.stream == stream]
-
     async def wait(self) -> None:
         for _ in range(self._chance.randrange(4)):
             await asyncio.sleep(0)

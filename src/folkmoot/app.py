@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,7 @@ from folkmoot.views.runs import DECISIONS, RunRow, run_rows
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.replay import Replayed
+    from folkmoot.engine.watch import Duty, Watch
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
@@ -204,6 +205,14 @@ class Folkmoot:
     def worker(self, shift: Shift) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
+
+    def watch(self, duties: Sequence[Duty] = ()) -> Watch:
+        """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
+        from folkmoot.engine.watch import Starts, Watch
+
+        start = self.submit if self._journal.shared else self.run
+        starts = Starts(lambda agent: self._admit(agent, "go on"), start)
+        return Watch(self.moot, self._journal, self._workshop.clock, starts, duties)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""

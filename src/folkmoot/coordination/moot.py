@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from folkmoot.coordination.task.desk import TaskDesk
+from folkmoot.coordination.team.desk import TeamDesk
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
 
@@ -20,3 +21,7 @@ class Moot:
     @cached_property
     def tasks(self) -> TaskDesk:
         return TaskDesk(self._journal, self._clock, self.graph)
+
+    @cached_property
+    def team(self) -> TeamDesk:
+        return TeamDesk(self._journal, self.graph)

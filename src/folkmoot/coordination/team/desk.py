@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-from folkmoot.coordination.team.health import BEATS, LISTED, TeamHealth
+from folkmoot.coordination.task.picking import current, of_agent
+from folkmoot.coordination.task.record import TASK
+from folkmoot.coordination.team.health import BEATS, LISTED, WATCHED, TeamHealth
 from folkmoot.domain.agent import Graph, MemberRole
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.task import Task
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ContinuationBackoff
 from folkmoot.ports import Journal, Query
 
 MemberStatus = Literal["active", "idle", "interrupted"]
@@ -32,20 +33,26 @@ class Member(Value):
 class TeamDesk:
     def __init__(self, journal: Journal, graph: Graph) -> None:
         self._journal = journal
-        self._roles: dict[str, MemberRole] = {agent.id: agent.role for agent in graph.agents.values()}
+        self._roles = {agent.id: agent.role for agent in graph.agents.values()}
         self._health = TeamHealth()
-        self._taken: dict[str, int] = {}
-        """How far each of the queries has come, by the name of what it reads."""
+        self._seen = 0
+        self._heard: dict[str, int] = {}
+        """Up to where the signs of life of each run under way were read."""
 
     async def health(self) -> TeamHealth:
         """What it costs depends on what is new, and on how many runs are under way."""
-        listed = await self._new("runs", Query(types=LISTED))
-        backed_off = await self._new("tasks", Query(prefix="task_", types=(ContinuationBackoff.type,)))
-        self._take("runs", listed)
-        self._take("tasks", backed_off)
-        for run in list(self._health.open):
-            self._take(run, await self._new(run, Query(stream=run, types=BEATS)))
-        self._taken = {name: at for name, at in self._taken.items() if name in (*self._health.open, "runs", "tasks")}
+        end = await self._end()
+        found = await self._read(Query(types=LISTED, after=self._seen))
+        found += await self._read(Query(prefix=TASK.prefix, types=WATCHED, after=self._seen))
+        for entry in sorted(found, key=lambda entry: entry.seq):
+            if self._seen < entry.seq <= end:  # somebody else may have asked meanwhile
+                self._health.take(entry)
+        self._seen = max(self._seen, end)
+        self._heard = {run: self._heard.get(run, 0) for run in self._health.open}
+        for run, heard in list(self._heard.items()):
+            for entry in await self._read(Query(stream=run, types=BEATS, after=heard)):
+                self._health.take(entry)
+                self._heard[run] = entry.seq
         return self._health
 
     async def living(self) -> frozenset[str]:
@@ -56,13 +63,39 @@ class TeamDesk:
         health, living = await self.health(), await self.living()
         return [member(agent, role, health, tasks, living) for agent, role in sorted(self._roles.items())]
 
-    async def _new(self, name: str, query: Query) -> list[Entry]:
-        query = Query(query.stream, query.prefix, query.types, after=self._taken.get(name, 0))
+    async def _read(self, query: Query) -> list[Entry]:
         return [entry async for entry in self._journal.read(query)]
 
-    def _take(self, name: str, entries: Collection[Entry]) -> None:
-        """In one go: somebody else may have read the same meanwhile."""
-        for entry in entries:
-            if entry.seq > self._taken.get(name, 0):
-                self._health.take(entry)
-                self._taken[name] = entry.seq
+    async def _end(self) -> int:
+        """Where the journal ends now, whatever state its last entry is in."""
+        newest = self._journal.stored(Query(newest_first=True, limit=1))
+        return max([stored.seq async for stored in newest], default=0)
+
+
+def member(
+    agent: str, role: MemberRole, health: TeamHealth, tasks: Mapping[str, Task], living: Collection[str]
+) -> Member:
+    fares, working_on = health.of(agent), current(tasks, agent)
+    return Member(
+        agent_id=agent,
+        role=role,
+        status=_status(agent, health, tasks, living),
+        current_task_id=working_on.id if working_on else "",
+        last_heartbeat=fares.last_heartbeat,
+        consecutive_failures=fares.consecutive_failures,
+        last_failure_reason=fares.last_failure.reason if fares.last_failure else "",
+        backoff_until=fares.backoff_until,
+    )
+
+
+def _status(
+    agent: str, health: TeamHealth, tasks: Mapping[str, Task], living: Collection[str]
+) -> MemberStatus:
+    """Interrupted: its run was cut off, or its last task was given up and nothing came after."""
+    if health.busy(agent, living):
+        return "active"
+    cut_off = any(not health.open[run].parked for run in health.runs_of(agent))
+    given_up = max(
+        (task.ended_at for task in of_agent(tasks, agent) if task.status == "interrupted"), default=""
+    )
+    return "interrupted" if cut_off or given_up > health.of(agent).last_heartbeat else "idle"

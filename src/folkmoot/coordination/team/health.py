@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.team.reason import Reason, reason_of, reset_after
+from folkmoot.coordination.team.reason import reason_of, reset_after
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -18,13 +19,15 @@ from folkmoot.domain.events import (
     SessionStarted,
 )
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ContinuationBackoff
+from folkmoot.domain.watch_events import ContinuationBackoff, Reason, ZombieReported
 
 LISTED = (
     "run.started", "run.parked", "run.completed", "run.failed", "run.cancelled", "run.pruned",
     "session.started", "session.completed", "session.failed", "session.cancelled",
 )  # fmt: skip
 """What is read of all runs: every journal finds these quickly."""
+WATCHED = ("continuation.backoff", "zombie.reported")
+"""What is read of all tasks."""
 BEATS = ("llm.request", "tool.started", "tool.finished")
 """Signs of life inside a session; read only of runs that are under way."""
 
@@ -46,6 +49,8 @@ class Health(Value):
     last_failure: Failure | None = None
     """Of these; none after a success."""
     backoff_until: str = ""
+    backed_off_for: int = 0
+    """How many failures in a row that answers."""
 
 
 class OpenRun(Value):
@@ -56,7 +61,8 @@ class OpenRun(Value):
     task: str = ""
     sessions: dict[str, str] = {}
     """Those that have not ended, and whose they are."""
-    parked: bool = False
+    parked: int = 0
+    """The position at which it was put aside to wait for someone; 0 while it is not."""
 
 
 class LastRun(Value):
@@ -68,6 +74,13 @@ class LastRun(Value):
     completed: bool = False
 
 
+class Report(Value):
+    """That a lead was told of an interrupted task."""
+
+    at: str
+    times: int = 0
+
+
 @dataclass
 class TeamHealth:
     """Of all agents; entries are taken in the order of the journal, each once."""
@@ -77,17 +90,31 @@ class TeamHealth:
     """By the run's name."""
     last_runs: dict[tuple[str, str], LastRun] = field(default_factory=dict)
     """By task and agent."""
+    reports: dict[tuple[str, str], Report] = field(default_factory=dict)
+    """By task and lead."""
     last_updated: str = ""
 
     def of(self, agent: str) -> Health:
         return self.agents.get(agent) or Health()
+
+    def busy(self, agent: str, living: Collection[str]) -> bool:
+        """Whether somebody goes on with a run in which this agent works."""
+        return any(run in living and not self.open[run].parked for run in self.runs_of(agent))
+
+    def runs_of(self, agent: str) -> list[str]:
+        """Those that have not ended."""
+        return [id for id, run in self.open.items() if agent == run.agent or agent in run.sessions.values()]
 
     def take(self, entry: Entry) -> None:
         event, agent, at = entry.event, entry.draft.agent_id, entry.draft.ts
         self.last_updated = max(self.last_updated, at)
         match event:
             case ContinuationBackoff():
-                self.agents[event.agent] = replace(self.of(event.agent), backoff_until=event.until)
+                self.agents[event.agent] = _backed_off(self.of(event.agent), event, at)
+                return
+            case ZombieReported():
+                times = self.reports.get((entry.stream, event.lead), Report("")).times
+                self.reports[entry.stream, event.lead] = Report(at, times + 1)
                 return
             case RunStarted():
                 self.open[entry.stream] = OpenRun(agent, event.errand.task)
@@ -121,6 +148,20 @@ def _scored(before: Health, event: RunFailed | RunCompleted, at: str) -> Health:
     )
 
 
+def _backed_off(before: Health, event: ContinuationBackoff, at: str) -> Health:
+    """It also tells of failures that left no run behind."""
+    failure = before.last_failure
+    if failure is None or event.failures > before.consecutive_failures:
+        failure = Failure(at, event.reason)
+    return replace(
+        before,
+        consecutive_failures=max(before.consecutive_failures, event.failures),
+        last_failure=failure,
+        backoff_until=event.until,
+        backed_off_for=event.failures,
+    )
+
+
 def _beating(health: Health, at: str) -> Health:
     return replace(health, last_heartbeat=max(health.last_heartbeat, at))
 
@@ -131,4 +172,6 @@ def _went_on(run: OpenRun, entry: Entry) -> OpenRun:
         sessions = {**sessions, entry.draft.session_id: entry.draft.agent_id}
     elif isinstance(entry.event, SESSION_ENDS):
         sessions = {id: agent for id, agent in sessions.items() if id != entry.draft.session_id}
-    return replace(run, sessions=sessions, parked=isinstance(entry.event, RunParked))
+    # A sign of life from before it was parked may be read after it.
+    parked = entry.seq if isinstance(entry.event, RunParked) else run.parked if run.parked > entry.seq else 0
+    return replace(run, sessions=sessions, parked=parked)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from folkmoot.domain.events import RunFailed
-
-Reason = Literal["rate_limit", "billing", "timeout", "context_overflow", "unknown"]
+from folkmoot.domain.watch_events import Reason
 
 _WORDS: tuple[tuple[Reason, re.Pattern[str]], ...] = (
     ("billing", re.compile(r"\b402\b|billing|insufficient[_ ](quota|funds)|payment|credit balance", re.I)),
