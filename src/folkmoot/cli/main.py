@@ -28,6 +28,8 @@ from folkmoot.cli import (
     runs,
     sessions,
     streams,
+    task_changes,
+    tasks,
     trust,
     verify,
     worker,
@@ -61,8 +63,10 @@ app.command()(check.check)
 app.command()(run.run)
 replaying.add_to(runs.app)
 gating.add_to(sessions.app)
+task_changes.add_to(tasks.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(tasks.app, name="tasks")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(agents.app, name="agents")

@@ -49,7 +49,8 @@ class Keeper(Generic[R]):
         self._clock = clock
         self._records: dict[str, R] = {}
         self._made: dict[tuple[str, str], str] = {}
-        self._seen = 0
+        self.seen = 0
+        """Up to where `all` has read the journal."""
 
     async def get(self, id: str) -> R:
         """Raises `WrongUse` if there is none of this name."""
@@ -60,12 +61,12 @@ class Keeper(Generic[R]):
 
     async def all(self) -> dict[str, R]:
         """Every record by its name, in the order in which they were created."""
-        async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self._seen)):
-            if entry.seq <= self._seen:
+        async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self.seen)):
+            if entry.seq <= self.seen:
                 continue  # somebody else asked meanwhile
             self._records[entry.stream] = self._kind.evolve(self._records.get(entry.stream), entry.draft)
             self._made[entry.draft.session_id, entry.draft.span] = entry.stream
-            self._seen = entry.seq
+            self.seen = entry.seq
         return dict(self._records)
 
     def made(self, author: Author) -> str:

@@ -18,6 +18,7 @@ Code = Literal[
     "not_offered",
     "schema",
     "gated",
+    "no_task",
     "policy",
     "loop",
     "rate_limited",
@@ -79,6 +80,8 @@ class Policy(Value):
     planned: frozenset[str] = frozenset()
     """The calls that its plan names, by hash."""
     step: StepPolicy = StepPolicy()
+    needs_task: bool = False
+    """Calls that do more than read are made only by an agent that works on a task."""
 
 
 class Standing(Value):
@@ -94,3 +97,5 @@ class Standing(Value):
     loop: str = ""
     """What the loop guard says to the message that the call would send."""
     spent: Spent = Spent()
+    has_task: bool = False
+    """Whether its agent works on a task."""

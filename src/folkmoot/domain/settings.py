@@ -77,6 +77,12 @@ class TaskContinuation(Value, forbid_unknown_fields=True):
     channel: str = "internal"
 
 
+class TaskSettings(Value, forbid_unknown_fields=True):
+    enforce: bool = False
+    """Refuse calls that do more than read until the agent has a task in progress. Holds for agents that have the tools
+    to start one."""
+
+
 class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     """How agents call agents that no file names. The keys keep their snake_case."""
 
@@ -156,6 +162,7 @@ class Settings(Value, forbid_unknown_fields=True):
     builtins: Builtins = Builtins()
     """Limits of the tools that come with the package."""
     orchestration: Orchestration = Orchestration()
+    tasks: TaskSettings = TaskSettings()
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()
     gate: GateSettings = GateSettings()

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
-from folkmoot.domain.errand import Block
+from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
-from folkmoot.domain.events import RunBound
+from folkmoot.domain.events import RunBound, RunStarted
 from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome
@@ -71,6 +71,12 @@ class Run:
     def open_budget(self, span: str, budget: Budget, owner: str) -> None:
         """Let a budget hold from here on down, in a resumed run with the time that it had left."""
         self.ledger.open(span, budget, owner, self.log.began(span) if budget.wall else "")
+
+    @property
+    def errand(self) -> Errand:
+        """Why it was started."""
+        started = self.log.drafts[0].event
+        return started.errand if isinstance(started, RunStarted) else Errand()
 
     def bind(self) -> None:
         """Have the run go on only here: it begins to use a working folder."""

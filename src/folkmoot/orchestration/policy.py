@@ -18,6 +18,9 @@ from folkmoot.orchestration.references import ARTIFACT_READ
 
 _OWN = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
 
+_BEGINNING = ("task_start", "task_pick_backlog")
+"""Whoever has none of these could never do as the task enforcer says."""
+
 
 def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", above: Approver = "human") -> Policy:
     """`taint` is whose text the session begins with; `above` is the agent that could be asked for a word, if any."""
@@ -31,6 +34,7 @@ def policy_for(graph: Graph, agent: Agent, kit: Kit, *, taint: str = "", above: 
         own=_OWN | {*kit.agents},
         outside=None if settings.gate.taint == "off" else outside(graph, kit),
         taint=taint,
+        needs_task=settings.tasks.enforce and any(spec.name in _BEGINNING for spec in kit.tools),
     )
 
 

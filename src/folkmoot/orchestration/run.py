@@ -124,7 +124,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
 def _around(run: Run, inv: Invocation) -> Around:
     most = run.graph.settings.limits.tool_calls_per_minute
     room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else Room()
-    return Around(granted=run.inbox.grants.granted, pace=room)
+    return Around(granted=run.inbox.grants.granted, pace=room, has_task=bool(run.errand.task))
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

@@ -45,6 +45,8 @@ class Around(Value):
     """Calls that somebody allowed for the whole run, by hash."""
     pace: Room = Room()
     """How many more calls its agent may make now."""
+    has_task: bool = False
+    """Whether the run is about a task."""
 
 
 NOTHING = Around()
@@ -158,7 +160,8 @@ def _standing(state: State, found: Sorted, around: Around) -> Standing:
     pace = around.pace
     if pace.limit:
         pace = Room(pace.left - len(found.reasons) - len(found.unasked), pace.limit)
-    return Standing(gated=state.gated, taint=state.taint, granted=around.granted, pace=pace)
+    has_task = around.has_task or bool(state.task)
+    return Standing(state.gated, state.taint, around.granted, pace, has_task=has_task)
 
 
 def _refusal(refused: Refuse) -> Refusal:

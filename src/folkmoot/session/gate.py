@@ -1,4 +1,4 @@
-"""The one gate that every tool call passes: schema, session gate, step policy, loop guard, budget, approval. Pure.
+"""The gate that every tool call passes: schema, session gate, task, step policy, loop guard, budget, approval. Pure.
 
 What is not offered never gets here: an agent's file, the allowlist of the run and the envelope of those above it
 narrow what a session has at all (`orchestration/kit.py`).
@@ -43,6 +43,16 @@ def gated(call: ToolCall) -> Refuse:
     return Refuse("gated", f"{call.tool} is gated in this session")
 
 
+def _task(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
+    if not policy.needs_task or standing.has_task or spec.access == "read":
+        return None
+    return Refuse(
+        "no_task",
+        f"{call.tool} is work, and you have no task in progress: start one (task_start), pick one from the backlog"
+        " (task_pick_backlog) or note progress on the one you have (task_update), then call it again",
+    )
+
+
 def _step(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
     if policy.step.names(call.tool):
         return None
@@ -63,7 +73,7 @@ def _budget(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) 
     return Refuse("budget", over) if over else None
 
 
-_STAGES: tuple[_Stage, ...] = (_schema, _session_gate, _step, _loop, _budget)
+_STAGES: tuple[_Stage, ...] = (_schema, _session_gate, _task, _step, _loop, _budget)
 
 
 def _word(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Decision:

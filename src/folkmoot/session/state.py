@@ -39,6 +39,7 @@ from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
 from folkmoot.session.exits import Refusal, judge_text
+from folkmoot.session.tasked import working_on
 
 T = TypeVar("T")
 
@@ -131,6 +132,8 @@ class State(Value):
     """Whose text came into the session first, if it was not its own or its user's."""
     taint: str = ""
     """The same as of the last answer: what its model had read when it asked for calls."""
+    task: str = ""
+    """What its agent works on, where it may not work without one."""
     outcome: Outcome | None = None
 
 
@@ -247,6 +250,8 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
     heard = state.heard or _whose(state, event)
     state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke, heard=heard)
+    if state.brief.policy.needs_task and isinstance(event, ToolFinished):
+        state = replace(state, task=working_on(state.task, state.brief.agent.id, event))
     return state if len(results) < len(state.calls) else _all_answered(state, results)
 
 

@@ -71,6 +71,7 @@ async def test_a_task_is_started_worked_on_and_completed(desk):
     assert start == {
         "success": True,
         "task_id": made_by(1),
+        "agent_id": "coder",
         "work_session_id": own_work_session("run-1"),
         "status": "in_progress",
     }
@@ -130,7 +131,7 @@ async def test_the_backlog_is_added_to_listed_and_picked_from(desk):
     )
 
     assert (low["status"], low["source"]) == ("backlog", "self")
-    assert (asked["assignee"], asked["source"]) == ("tester", "request:coder")
+    assert (asked["agent_id"], asked["source"]) == ("tester", "request:coder")
     assert [task["description"] for task in own["tasks"]] == ["soon", "later"]
     assert (everybody["count"], everybody["tasks"][1]["agentId"]) == (3, "tester")
     assert (picked["task_id"], picked["description"]) == (made_by(2), "soon")

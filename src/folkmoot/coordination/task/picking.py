@@ -24,7 +24,8 @@ def current(
 ) -> Task | None:
     """The task that an agent works on: of several one of this work session, otherwise the latest."""
     found = [task for task in of_agent(tasks, agent) if task.status == status]
-    return max(found, key=lambda task: (task.work_session_id == work_session, task.created_at), default=None)
+    here = [task for task in found if task.work_session_id == work_session]
+    return max(here or found, key=lambda task: (task.created_at, task.id), default=None)
 
 
 def by_priority(tasks: Iterable[Task]) -> list[Task]:

@@ -163,7 +163,7 @@ class TaskTools:
             assignee=assignee,
         )
         task = await self._tasks(site).add(new)
-        return _said(task, assignee=task.agent_id, source=task.source)
+        return _said(task, source=task.source)
 
     async def task_pick_backlog(
         self, site: Site, task_id: Annotated[str, Meta(description="Left out: the most urgent one.")] = ""
@@ -177,5 +177,11 @@ class TaskTools:
 
 
 def _said(task: Task, **more: Any) -> dict[str, Any]:
-    named = {"task_id": task.id, "work_session_id": task.work_session_id, "status": task.status}
-    return {"success": True, **named, **more}
+    return {
+        "success": True,
+        "task_id": task.id,
+        "agent_id": task.agent_id,
+        "work_session_id": task.work_session_id,
+        "status": task.status,
+        **more,
+    }
