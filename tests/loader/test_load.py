@@ -302,11 +302,11 @@ def test_what_this_release_does_not_do_yet_is_a_warning(tmp_path, declared, key)
 
 
 def test_settings_that_have_no_effect_yet_are_warnings_too(tmp_path):
-    settings = "models: {default: openai/gpt-5-mini}\nlimits: {a2aHops: 3}\nagents: {defaults: {taskContinuation: {idleThreshold: 4m}}}\n"
+    settings = "models: {default: openai/gpt-5-mini}\nlimits: {a2aHops: 3}\n"
 
     found = warnings(tmp_path, {"a.ai": PLAIN, "folkmoot.yaml": settings})
 
-    assert [w.split(": ")[0] for w in found] == ["folkmoot.yaml:2:19", "folkmoot.yaml:3:39"]
+    assert [w.split(": ")[0] for w in found] == ["folkmoot.yaml:2:19"]
 
 
 def test_an_agent_that_no_other_knows_is_a_warning_where_others_work_together(tmp_path):

@@ -30,8 +30,10 @@ from folkmoot.cli import (
     streams,
     task_changes,
     tasks,
+    team,
     trust,
     verify,
+    watch,
     worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
@@ -78,6 +80,8 @@ app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(worker.worker)
+app.command()(watch.watch)
+app.command()(team.team)
 app.command()(doctor.doctor)
 
 

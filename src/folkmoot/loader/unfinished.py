@@ -14,10 +14,7 @@ from folkmoot.loader.findings import Findings
 from folkmoot.loader.nodes import Node, place_of
 
 FRONTMATTER = ("cache", "plugins", "tool_output")
-SETTINGS = (
-    "agents.defaults.task_continuation",
-    "limits.a2a_hops",
-)
+SETTINGS = ("limits.a2a_hops",)
 
 
 def warn_of_unfinished(declared: Frontmatter | Settings, node: Node, findings: Findings) -> None:
