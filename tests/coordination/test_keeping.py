@@ -65,6 +65,25 @@ async def test_all_records_of_a_kind_are_found_and_no_others(journal):
     assert await kept.all() == {"count_1": 2, "count_2": 1}
 
 
+class Slow(MemoryJournal):
+    """Others get on between any two entries that it reads."""
+
+    async def read(self, query):
+        async for entry in super().read(query):
+            await asyncio.sleep(0)
+            yield entry
+
+
+async def test_calls_that_read_at_the_same_time_fold_every_entry_once():
+    """Two tools of one answer run at once, at one desk."""
+    journal = Slow()
+    kept = keeper(journal)
+    for _ in range(5):
+        await kept.change("count_1", Author(), one_more)
+
+    assert await asyncio.gather(kept.all(), kept.all()) == [{"count_1": 5}] * 2
+
+
 async def test_a_record_that_does_not_exist_is_named(journal):
     with pytest.raises(WrongUse, match="there is no count 'count_9'"):
         await keeper(journal).get("count_9")

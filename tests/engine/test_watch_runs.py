@@ -16,7 +16,7 @@ from folkmoot.ports import Query
 from tests.desk import SETTINGS, Desk, blocks
 from tests.watching import HOUR, MINUTE
 
-FILES = {"coder": "tools: [tasks]", "tester": "tools: [tasks]", "boss": "role: lead"}
+FILES = {"coder": "tools: [tasks]\nmaxRetries: 1", "tester": "tools: [tasks]", "boss": "role: lead"}
 COMPLETE = {"calls": [{"tool": "task_complete", "arguments": {"summary": "mended"}}]}
 RESUME = {"calls": [{"tool": "task_resume", "arguments": {}}]}
 
@@ -122,7 +122,7 @@ async def test_the_lead_is_asked_what_becomes_of_an_interrupted_task(desk):
 
 async def test_an_agent_whose_model_fails_is_left_alone_and_shown_so(desk):
     """E-43, E-51: the reason comes from what the model's provider said."""
-    failing = {"error": "local answered 402 Payment Required", "retryable": False}
+    failing = {"error": "local answered 402 Payment Required"}
     desk = desk(FILES, {"coder": [failing]})
     async with opened(desk) as hall:
         task = await hall.of("coder").start(NewTask("Mend the login", simple=True), chance="1")

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.ports import Journal
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 _HEAD = ("task", "status", "agent", "priority", "steps", "activity", "what")
@@ -85,10 +86,9 @@ async def acted(
 async def follow_tasks(folder: Path, wanted: Wanted, *, as_json: bool) -> None:
     """Until the user interrupts it."""
     async with opened(folder) as journal:
-        kept = _kept(journal)
         drawn = sys.stdout.isatty() and not as_json
         with suppress(asyncio.CancelledError):
-            await (_draw(journal, kept, wanted) if drawn else _tell(journal, kept, wanted, as_json))
+            await (draw(journal, wanted, console()) if drawn else _tell(journal, wanted, as_json))
 
 
 def write_tasks(tasks: Sequence[Task], *, as_json: bool) -> None:
@@ -105,28 +105,27 @@ def line(task: Task) -> str:
     return f"{task.id} {task.status} ({task.agent_id}): {in_one_line(task.description, 80)}"
 
 
-async def _draw(journal: Journal, kept: Keeper[Task], wanted: Wanted) -> None:
+async def draw(journal: Journal, wanted: Wanted, target: Console) -> None:
     """One list, drawn again whenever a task has changed."""
     from rich.live import Live
 
-    with Live(console=console(), auto_refresh=False) as live:
-        async for tasks, _ in _changes(journal, kept):
+    with Live(console=target, auto_refresh=False) as live:
+        async for tasks, _ in _changes(journal):
             live.update(_table(wanted.of(tasks)), refresh=True)
 
 
-async def _tell(journal: Journal, kept: Keeper[Task], wanted: Wanted, as_json: bool) -> None:
+async def _tell(journal: Journal, wanted: Wanted, as_json: bool) -> None:
     """One line for each task as it is, and for each change."""
-    async for tasks, changed in _changes(journal, kept):
-        for task in wanted.of(tasks) if changed is None else [changed]:
-            if changed is None or wanted.includes(task) or task.has_ended:
-                write_json(document(task)) if as_json else write(line(task))
+    any_end = replace(wanted, everything=True)
+    async for tasks, changed in _changes(journal):
+        for task in wanted.of(tasks) if changed is None else filter(any_end.includes, [changed]):
+            write_json(document(task)) if as_json else write(line(task))
         sys.stdout.flush()
 
 
-async def _changes(
-    journal: Journal, kept: Keeper[Task]
-) -> AsyncIterator[tuple[Mapping[str, Task], Task | None]]:
+async def _changes(journal: Journal) -> AsyncIterator[tuple[Mapping[str, Task], Task | None]]:
     """All tasks as they are; then again after each change, with the one that changed."""
+    kept = _kept(journal)
     yield await kept.all(), None
     async for entry in journal.follow(kept.seen):
         if entry.stream.startswith(TASK.prefix):

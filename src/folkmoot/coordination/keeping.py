@@ -62,8 +62,8 @@ class Keeper(Generic[R]):
     async def all(self) -> dict[str, R]:
         """Every record by its name, in the order in which they were created."""
         async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self.seen)):
-            if entry.seq <= self.seen:
-                continue  # somebody else asked meanwhile
+            if entry.seq <= self.seen:  # another call that reads at the same time came first
+                continue
             self._records[entry.stream] = self._kind.evolve(self._records.get(entry.stream), entry.draft)
             self._made[entry.draft.session_id, entry.draft.span] = entry.stream
             self.seen = entry.seq

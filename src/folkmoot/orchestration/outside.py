@@ -13,6 +13,8 @@ from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 
 ASKING_AGENTS = frozenset((CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION))
+_WRITTEN_BY_OTHERS = frozenset(("task_status", "task_list", "task_pick_backlog"))
+"""They show what other agents may have written into a task."""
 
 
 def outside(graph: Graph, kit: Kit) -> frozenset[str]:
@@ -22,7 +24,7 @@ def outside(graph: Graph, kit: Kit) -> frozenset[str]:
         wire_name(f"{name}.") for name, source in graph.settings.tools.items() if source.kind == "mcp"
     )
     brought = (spec.name for spec in kit.tools if spec.access == "egress" or spec.name.startswith(servers))
-    return frozenset(brought) | ASKING_AGENTS | {*kit.agents}
+    return frozenset(brought) | ASKING_AGENTS | _WRITTEN_BY_OTHERS | {*kit.agents}
 
 
 def heard_before(drafts: Iterable[Draft], above: str, span: str, tools: frozenset[str]) -> str:

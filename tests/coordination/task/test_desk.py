@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from folkmoot import MemoryJournal
 from folkmoot.coordination.task.deciding import StopGuard
+from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.task.stepping import Stepping
 from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.task import Blocking, Cancelled, Completed, Failed, Task
-from folkmoot.errors import WrongUse
-from tests.coordination.task.desks import Moment
+from folkmoot.errors import OperationFailed, WrongUse
+from tests.coordination.task.desks import Moment, graph
 
 THREE = NewTask("Mend the login", steps=("look", "mend", "test"))
 
@@ -334,3 +338,31 @@ async def _blocked(at: Moment, *by: str) -> Task:
     return await at.by("coder").block(
         Blocking("no key", by or ("tester",), "send it", 7, 3, "now", "failed", 9)
     )
+
+
+class Full(MemoryJournal):
+    """A journal that takes nothing more."""
+
+    full = False
+
+    def append(self, stream, expected, drafts):
+        if not self.full:
+            return super().append(stream, expected, drafts)
+        refused = asyncio.get_running_loop().create_future()
+        refused.set_exception(OperationFailed("the disk is full"))
+        return refused
+
+
+async def test_a_write_that_fails_leaves_neither_an_event_nor_another_task():
+    """E-25: nothing is told of a task that is not durable."""
+    at = Moment()
+    at.journal = journal = Full(at.clock.monotonic)
+    at.desk = TaskDesk(journal, at.clock, graph())
+    task = await at.by("coder").start(THREE)
+    journal.full = True
+
+    with pytest.raises(OperationFailed, match="the disk is full"):
+        await at.by("coder").complete(task.id, force=True)
+
+    assert await at.desk.get(task.id) == task
+    assert [event.type for event in await at.events(task.id)] == ["task.started"]
