@@ -206,7 +206,7 @@ async def test_an_agent_that_cannot_be_started_is_left_alone_too(post):
 
 
 async def test_those_who_can_help_are_asked_in_turn_three_times_half_an_hour_apart(post):
-    """E-40, E-43."""
+    """E-40, E-43, X-E8."""
     task = await post.blocked("tester", "ops")
     post.crew.errors |= {"tester": "no", "ops": "no"}
 
@@ -219,6 +219,7 @@ async def test_those_who_can_help_are_asked_in_turn_three_times_half_an_hour_apa
     assert post.crew.told == [("tester", task.id), ("ops", task.id), ("tester", task.id)]
     asked = [event for event in await post.events(task) if event.type == "unblock.requested"]
     assert [(event.attempt, event.escalated) for event in asked] == [(1, False), (2, False), (3, True)]
+    assert [event.channel for event in asked] == ["", "", "internal"]
     assert (await post.moot.tasks.get(task.id)).blocking.escalation_state == "escalated"
     (block,) = post.crew.errands[0][1].blocks
     assert task.id in post.crew.errands[0][0]

@@ -43,6 +43,8 @@ class UnblockRequested(Event):
     attempt: int
     """From 1."""
     escalated: bool = False
+    channel: str = ""
+    """With an escalation: where people are told of it; `internal` is the journal and whoever reads it."""
     run: str = ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 from folkmoot.coordination.task.picking import current, of_agent
 from folkmoot.coordination.task.record import TASK
@@ -11,23 +10,8 @@ from folkmoot.coordination.team.health import BEATS, LISTED, WATCHED, TeamHealth
 from folkmoot.domain.agent import Graph, MemberRole
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.task import Task
-from folkmoot.domain.value import Value
+from folkmoot.domain.team import Member, MemberStatus
 from folkmoot.ports import Journal, Query
-
-MemberStatus = Literal["active", "idle", "interrupted"]
-
-
-class Member(Value):
-    """How one agent stands."""
-
-    agent_id: str
-    role: MemberRole
-    status: MemberStatus
-    current_task_id: str = ""
-    last_heartbeat: str = ""
-    consecutive_failures: int = 0
-    last_failure_reason: str = ""
-    backoff_until: str = ""
 
 
 class TeamDesk:

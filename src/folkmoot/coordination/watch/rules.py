@@ -106,7 +106,8 @@ def unblock(task: Task, sight: Sight) -> Move | None:
         return Move(task, watched.UnblockFailed(why, failures=failures, final=True))
     agent, attempt = blocking.unblocked_by[index], blocking.unblock_request_count + 1
     escalated = attempt >= UNBLOCK_REQUESTS
-    return Move(task, watched.UnblockRequested(agent, index, attempt, escalated), agent)
+    channel = sight.settings.channel if escalated else ""
+    return Move(task, watched.UnblockRequested(agent, index, attempt, escalated, channel), agent)
 
 
 def remind(task: Task, sight: Sight) -> Move | None:
