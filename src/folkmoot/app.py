@@ -208,7 +208,8 @@ class Folkmoot:
 
     def watch(self, duties: Sequence[Duty] = ()) -> Watch:
         """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
-        from folkmoot.engine.watch import Starts, Watch
+        from folkmoot.engine.starting import Starts
+        from folkmoot.engine.watch import Watch
 
         start = self.submit if self._journal.shared else self.run
         starts = Starts(lambda agent: self._admit(agent, "go on"), start)

@@ -14,10 +14,11 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunParked
 from folkmoot.domain.settings import TaskContinuation
-from folkmoot.domain.task import Interrupted
+from folkmoot.domain.task import Interrupted, Task
+from folkmoot.errors import OperationFailed
 from folkmoot.journal.database import FILE, FOLDER
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.ports import Epoch
+from folkmoot.ports import Epoch, Query
 from tests.watching import HOUR, MINUTE, Post
 
 SENT, BACKOFF, REMINDED = "continuation.sent", "continuation.backoff", "resume_reminder.sent"
@@ -362,10 +363,21 @@ async def test_the_lead_of_a_killed_watcher_is_told_by_the_next_one(post):
     assert post.crew.told == []
     post.keeper._tell = telling
 
-    await post.clock.advance(5 * MINUTE)
+    await post.clock.advance(5 * MINUTE - 1)
+    assert await post.look() == []
+    await post.clock.advance(1)
     assert await post.look() == ["zombie.reported"]
     assert await post.look() == []
     assert [agent for agent, _ in post.crew.told] == ["boss"]
+
+
+async def test_a_lead_that_cannot_be_reached_is_tried_three_times(post):
+    """E-42."""
+    post.crew.unreachable.add("boss")
+    await interrupted(post, "coder")
+    tried = [await post.look() for _ in range(5) if not await post.clock.advance(5 * MINUTE)]
+
+    assert tried == [["zombie.reported", "trouble"]] * 2 + [[]] * 3
 
 
 async def test_a_task_that_somebody_is_working_on_is_no_zombie(post):
@@ -421,17 +433,17 @@ async def test_a_damaged_task_does_not_stop_the_others(tmp_path):
 async def test_a_duty_that_fails_does_not_stop_the_others(post):
     """E-38; what else is due at a tick is seen to by its own desk."""
 
-    class Failing:
-        async def see_to(self) -> list[str]:
-            raise ValueError("no")
+    async def fail() -> list[Task]:
+        raise ValueError("no")
 
-    class Closing:
-        async def see_to(self) -> list[str]:
-            return ["the vote on decision_1 is closed"]
+    async def settle() -> list[Task]:
+        return [task]
 
-    post.keeper._duties = (Failing(), Closing())
+    task = await post.task()
+    post.keeper._duties = (fail, settle)
 
-    assert await post.look() == ["trouble", "duty"]
+    assert await post.look() == ["trouble", "settled"]
+    assert post.done[1].text == f"{task.id}, whose time was over"
 
 
 async def test_the_watch_looks_again_and_again_and_stops_cleanly(post):
@@ -446,6 +458,26 @@ async def test_the_watch_looks_again_and_again_and_stops_cleanly(post):
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
     assert working.cancelled()
+
+
+async def test_a_journal_that_cannot_be_read_for_a_while_does_not_end_the_watch(post):
+    """E-38."""
+    await post.task()
+    reading = post.journal.read
+    post.journal.read = _unreachable
+    working = asyncio.ensure_future(post.keeper.work())
+    await post.clock.advance(4 * MINUTE - 1)
+    post.journal.read = reading
+    await post.clock.advance(1)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+
+    assert [done.type for done in post.done] == ["trouble", "trouble", SENT]
+
+
+async def _unreachable(query: Query):
+    raise OperationFailed("the server is gone")
+    yield
 
 
 # Clocks that are set

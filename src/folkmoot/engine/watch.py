@@ -19,12 +19,13 @@ from folkmoot.coordination.watch.moments import Moments
 from folkmoot.coordination.watch.rules import FIRST, THEN, Move, Rule, due, not_told
 from folkmoot.coordination.watch.sight import Sight, leads_of
 from folkmoot.coordination.watch.telling import errand, request, summary
-from folkmoot.domain.errand import Block, Errand
+from folkmoot.domain.errand import Block
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted
 from folkmoot.domain.task import Task
 from folkmoot.domain.value import Value
 from folkmoot.domain.watch_events import ResumeReminderSent
+from folkmoot.engine.starting import Starter
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Clock, Journal, Query
 
@@ -32,28 +33,22 @@ ANSWER = 4_000
 """Characters of an unblocker's answer that are passed on."""
 
 
-class Starter(Protocol):
-    """How runs are started: in this process, or left to workers."""
+class Settled(Protocol):
+    """A record about which something was done."""
 
-    def objection(self, agent: str) -> str:
-        """Why this agent cannot be started; empty if it can."""
-
-    async def start(self, agent: str, request: str, errand: Errand) -> None:
-        """Return when the run has ended or is surely left to somebody; raise if there is none."""
+    @property
+    def id(self) -> str: ...
 
 
-class Duty(Protocol):
-    """Something else whose time may have come, such as the end of a vote."""
-
-    async def see_to(self) -> Sequence[str]:
-        """Do what is due; what was done, in words."""
+Duty = Callable[[], Awaitable[Sequence[Settled]]]
+"""Does something else whose time may have come, such as ending a vote; what was settled by it."""
 
 
 class Done(Value):
     """One thing that came of a look."""
 
     type: str
-    """Of the event, `duty` or `trouble`."""
+    """Of the event, `settled` or `trouble`."""
     task_id: str = ""
     agent_id: str = ""
     """Who was told, otherwise whose task it is."""
@@ -79,10 +74,13 @@ class Watch:
         """Told of everything that is done, as it is done."""
 
     async def work(self) -> None:
-        """Look again and again, without end. Cancelling it cancels the runs that it started here."""
+        """Look again and again, without end; a journal that cannot be read now is looked into later.
+
+        Cancelling it cancels the runs that it started here.
+        """
         try:
             while True:
-                await self.tick()
+                await self._guarded(self.tick)
                 await self._clock.sleep(self.settings.check_interval)
         finally:
             for task in self._telling:
@@ -173,11 +171,11 @@ class Watch:
         return tuple(heard)
 
     async def _see_to(self, duty: Duty) -> None:
-        for text in await duty.see_to():
-            self.say(Done("duty", text=text))
+        for settled in await duty():
+            self.say(Done("settled", text=f"{settled.id}, whose time was over"))
 
     async def _guarded(self, work: Callable[[], Awaitable[None]], task: str = "") -> None:
-        """Whatever goes wrong with one task or duty, the others are seen to."""
+        """Whatever goes wrong with one task, duty or look, the others are seen to."""
         try:
             await work()
         except Exception as error:
@@ -186,21 +184,3 @@ class Watch:
 
     def _say(self, move: Move) -> None:
         self.say(Done(move.event.type, move.task.id, move.tells or move.task.agent_id, summary(move)))
-
-
-class Starts:
-    """Starts runs by the means of a front desk."""
-
-    def __init__(self, admit: Callable[[str], object], run: Callable[..., Awaitable[object]]) -> None:
-        self._admit = admit
-        self._run = run
-
-    def objection(self, agent: str) -> str:
-        try:
-            self._admit(agent)
-        except FolkmootError as error:
-            return str(error)
-        return ""
-
-    async def start(self, agent: str, request: str, errand: Errand) -> None:
-        await self._run(agent, request, errand=errand)

@@ -74,6 +74,19 @@ async def test_a_run_that_was_cut_off_shows_as_interrupted_and_one_that_waits_do
     assert (team["coder"].status, team["tester"].status) == ("interrupted", "idle")
 
 
+async def test_a_run_that_goes_on_after_waiting_is_active_again(post):
+    """E-51: whoever reads all of it at once, or as it comes."""
+    await post.crew.begin("coder", run="run-1")
+    events = (LlmRequest(1, 1, "s/m", 1, 1), RunParked(("q",)), LlmRequest(2, 1, "s/m", 1, 1))
+    statuses = []
+    for event in events:
+        await post.journal.append("run-1", Epoch(1), [Draft(post.clock.now(), event, "run-1", "0", "coder")])
+        fresh = Moot(post.journal, post.clock, post.graph)
+        statuses.append([(await members(moot))["coder"].status for moot in (post.moot, fresh)])
+
+    assert statuses == [["active"] * 2, ["idle"] * 2, ["active"] * 2]
+
+
 async def test_failures_in_a_row_are_counted_until_a_success(post):
     """E-51."""
     post.crew.errors["coder"] = "local answered 429 Too Many Requests"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from folkmoot.coordination.task.picking import busy, current, objection, pick_order
 from folkmoot.coordination.task.stepping import begun
 from folkmoot.coordination.team.health import Failure
 from folkmoot.coordination.watch.backoff import backoff
@@ -82,12 +81,7 @@ def go_on(task: Task, sight: Sight) -> Move | None:
 def pick(task: Task, sight: Sight) -> Move | None:
     """Its agent has nothing to do, and this is the first of its backlog that may be taken."""
     agent = task.agent_id
-    if task.status != "backlog" or busy(sight.tasks, agent) or not _may_work(task, sight):
-        return None
-    now = sight.moments.written(sight.moments.now)
-    order = pick_order(sight.tasks, agent)
-    first = next((each for each in order if not objection(sight.tasks, each, now)), None)
-    if first is None or first.id != task.id:
+    if task.status != "backlog" or sight.pick.get(agent) != task.id or not _may_work(task, sight):
         return None
     return Move(task, watched.BacklogAutoPicked("in_progress", agent, begun(task.steps)), agent)
 
@@ -166,9 +160,8 @@ def _reports(task: Task, sight: Sight, rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _is_focus(task: Task, sight: Sight) -> bool:
-    """One task at a time: whoever looks, it is the same one."""
-    focus = current(sight.tasks, task.agent_id)
-    return task.status == "in_progress" and focus is not None and focus.id == task.id
+    """One task at a time."""
+    return task.status == "in_progress" and sight.focus.get(task.agent_id) == task.id
 
 
 def _may_work(task: Task, sight: Sight) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
+from folkmoot.coordination.task.picking import busy, current, next_pick
 from folkmoot.coordination.team.health import TeamHealth
 from folkmoot.coordination.watch.backoff import backoff
 from folkmoot.coordination.watch.moments import Moments
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import TaskContinuation
 from folkmoot.domain.task import Task
+from folkmoot.errors import WrongUse
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Sight:
     def __post_init__(self) -> None:
         """Whatever is new is new since the last look, even if it is not asked for before the next."""
         for task in self.tasks.values():
+            if task.has_ended:
+                continue
             self.untouched(task)
             self.since(task.last_continuation_at, task.id, "continuation")
             self.since(task.last_reminder_at, task.id, "reminder")
@@ -40,6 +46,19 @@ class Sight:
             self.backed_off(agent)
         for (task_id, lead), report in self.health.reports.items():
             self.since(report.at, task_id, "report", lead)
+
+    @cached_property
+    def focus(self) -> dict[str, str]:
+        """The one task that each agent works on: whoever looks, it is the same one."""
+        working = {task.agent_id for task in self.tasks.values() if task.status == "in_progress"}
+        return {agent: task.id for agent in working if (task := current(self.tasks, agent))}
+
+    @cached_property
+    def pick(self) -> dict[str, str]:
+        """What each agent with a backlog would take from it now; empty if it may not."""
+        waiting = {task.agent_id for task in self.tasks.values() if task.status == "backlog"}
+        now = self.moments.written(self.moments.now)
+        return {agent: _first_pick(self.tasks, agent, now) for agent in waiting}
 
     def since(self, written: str, *key: str) -> float:
         """Seconds; without end if it never happened."""
@@ -92,3 +111,9 @@ def leads_of(graph: Graph) -> dict[str, tuple[str, ...]]:
         id: () if id in leading else tuple(dict.fromkeys(leads or sorted(leading)))
         for id, leads in of.items()
     }
+
+
+def _first_pick(tasks: Mapping[str, Task], agent: str, now: str) -> str:
+    with suppress(WrongUse):
+        return "" if busy(tasks, agent) else next_pick(tasks, agent, now).id
+    return ""
