@@ -39,8 +39,10 @@ from folkmoot.cli import (
     streams,
     task_changes,
     tasks,
+    team,
     trust,
     verify,
+    watch,
     work,
     worker,
 )
@@ -99,6 +101,8 @@ app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(worker.worker)
 app.add_typer(sinks.app, name="sinks")
+app.command()(watch.watch)
+app.command()(team.team)
 app.command()(doctor.doctor)
 
 
