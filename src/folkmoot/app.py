@@ -21,7 +21,6 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
-from folkmoot.engine.altering import altered
 from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
@@ -224,8 +223,7 @@ class Folkmoot:
         return self._workshop.sinking(self.graph)
 
     def watch(self, duties: Sequence[Duty] = ()) -> Watch:
-        """See that no task falls asleep, and no vote: `await moot.watch().work()`. With workers, they run what agents are
-        told."""
+        """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
         from folkmoot.engine.starting import Starts
         from folkmoot.engine.watch import Watch
 
@@ -259,6 +257,8 @@ class Folkmoot:
 
         In a fork every call of a tool that is not `pure` waits for a person's word.
         """
+        from folkmoot.engine.altering import altered
+
         past = await self._engine.past(run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from folkmoot.domain.agent import Graph
 from folkmoot.engine.admission import find_agent
 from folkmoot.engine.fork import Fork, changed
+from folkmoot.loader.models import choice_named
+from folkmoot.models.known import known_models
 
 
 def altered(graph: Graph, fork: Fork) -> Graph:
-    from folkmoot.loader.models import choice_named
-    from folkmoot.models.known import known_models
-
     agents = {name: find_agent(graph, name) for name in (*fork.prompts, *fork.models)}
     known = known_models()
     models = {
