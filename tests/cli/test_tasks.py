@@ -10,7 +10,7 @@ from rich.console import Console
 
 from folkmoot.cli.task_board import Wanted, draw
 from folkmoot.coordination.task.opening import NewTask
-from tests.cli.conftest import interrupted, wait_for
+from tests.cli.conftest import SETTINGS, interrupted, wait_for
 from tests.coordination.task.desks import Moment
 
 AGENTS = {"coder": "tools: [tasks]", "tester": "tools: [tasks]", "boss": "role: lead"}
@@ -237,3 +237,16 @@ def test_the_live_list_stays_until_its_user_ends_it(tasks, folkmoot):
 
     assert code == 0
     assert "in_progress" in screen
+
+
+def test_explain_says_that_work_needs_a_task(folkmoot):
+    """E-88, X-4."""
+    folkmoot.write({"coder": "tools: [tasks, files]"}, {}, SETTINGS + "tasks: {enforce: true}\n")
+
+    told = {tool["tool"]: tool for tool in folkmoot("explain", "coder", "--json").json["tools"]}
+
+    assert told["files__write"]["beyond"].startswith(
+        "refused until the agent has a task in progress; the tool asks"
+    )
+    assert "task" not in told["files__read"]["beyond"]
+    assert told["task_start"]["because"] == "coder.ai names 'tasks' in `tools`"

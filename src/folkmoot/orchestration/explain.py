@@ -10,7 +10,7 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.gate import Allow, Ask, Policy, Standing
 from folkmoot.domain.message import ToolCall, ToolSpec
-from folkmoot.domain.naming import wire_name
+from folkmoot.domain.naming import GROUPS, wire_name
 from folkmoot.domain.rules import Rule, fits
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.kit import Kit, Kits
@@ -105,7 +105,8 @@ def _because(agent: Agent, kit: Kit, policy: Policy, spec: ToolSpec) -> str:
     if spec.name in policy.own and spec.name not in map(wire_name, agent.tools):
         return "a tool of the runtime"
     wires = {wire_name(name): name for name in agent.tools}
-    named = wires.get(spec.name) or wires.get(spec.name.partition("__")[0], spec.name)
+    group = next((name for name in agent.tools if spec.name in GROUPS.get(name, ())), spec.name)
+    named = wires.get(spec.name) or wires.get(spec.name.partition("__")[0], group)
     return f"{agent.file} names {named!r} in `tools`"
 
 
@@ -130,6 +131,8 @@ def _words(match: dict[str, Any]) -> str:
 
 def _beyond(graph: Graph, policy: Policy, spec: ToolSpec) -> str:
     asks = [f"the tool asks before each call, risk {spec.asks}"] if spec.asks else []
+    if spec.access != "read" and policy.needs_task:
+        asks.insert(0, "refused until the agent has a task in progress")
     if spec.access == "write":
         lines = policy.escalate.lines
         asks.append(f"a change of more than {lines} lines or of a delicate path asks, risk high")
