@@ -119,3 +119,14 @@ def test_events_are_spelled_in_camel_case_but_for_what_a_seed_spells_otherwise()
     }
 
     assert snaky == set()
+
+
+def test_whatever_a_person_changes_at_the_terminal_is_in_the_files_at_once(folkmoot):
+    """O-10: written by themselves."""
+    folkmoot.write({"a": "description: a"}, {})
+
+    started = folkmoot("tasks", "start", "Sort the books", "--agent", "a", "--json").json
+
+    files = [path.name for path in (folkmoot.folder / ".folkmoot" / "tasks" / "a").iterdir()]
+    assert sorted(files) == ["CURRENT_TASK.md", f"{started['id']}.md"]
+    assert folkmoot("projections", "--check").code == 0
