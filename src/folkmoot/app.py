@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
-from folkmoot.engine.fork import Fork, begun, changed
+from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
 from folkmoot.engine.local import encoded
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from folkmoot.engine.control import Control
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.sinking import Sinking
+    from folkmoot.engine.watch import Duty, Watch
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
@@ -221,6 +222,16 @@ class Folkmoot:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)
 
+    def watch(self, duties: Sequence[Duty] = ()) -> Watch:
+        """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
+        from folkmoot.engine.starting import Starts
+        from folkmoot.engine.watch import Watch
+
+        start = self.submit if self._journal.shared else self.run
+        starts = Starts(lambda agent: self._admit(agent, "go on"), start)
+        duties = (self.moot.decisions.settle_overdue, self._workshop.write_files, *duties)
+        return Watch(self.moot, self._journal, self._workshop.clock, starts, duties)
+
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""
         from folkmoot.engine.replay import replay
@@ -246,10 +257,12 @@ class Folkmoot:
 
         In a fork every call of a tool that is not `pure` waits for a person's word.
         """
+        from folkmoot.engine.altering import altered
+
         past = await self._engine.past(run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
-        graph = self._changed(graph, fork)
+        graph = altered(graph, fork)
         root = find_agent(graph, past[0].agent_id)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
         admit(graph, root, self._workshop.missing_key)
@@ -265,18 +278,6 @@ class Folkmoot:
             decoded = msgspec.json.decode(graph, type=Graph)
             self._pinned_projects[graph_id] = self._workshop.project(decoded, graph_id)
         return self._pinned_projects[graph_id]
-
-    def _changed(self, graph: Graph, fork: Fork) -> Graph:
-        from folkmoot.loader.models import choice_named
-        from folkmoot.models.known import known_models
-
-        agents = {name: find_agent(graph, name) for name in (*fork.prompts, *fork.models)}
-        known = known_models()
-        models = {
-            name: choice_named(model, graph.settings, known, f"the model for {name}")
-            for name, model in fork.models.items()
-        }
-        return changed(graph, fork, agents, models)
 
     async def inbox(self, run_id: str = "") -> list[Item]:
         """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""

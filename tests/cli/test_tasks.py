@@ -14,7 +14,7 @@ from tests.cli.conftest import SETTINGS, interrupted, wait_for
 from tests.coordination.task.desks import Moment
 
 AGENTS = {"coder": "tools: [tasks]", "tester": "tools: [tasks]", "boss": "role: lead"}
-NEVER = "there is no task 'task_0'; `folkmoot tasks list --all` shows those that are"
+NEVER = "there is no task 'task_zzz'; `folkmoot tasks list --all` shows those that are"
 
 
 class Screen(io.StringIO):
@@ -183,7 +183,7 @@ def test_an_unknown_task_is_named(tasks, command):
     """E-19."""
     tasks("start", "x", "--agent", "coder")
 
-    assert NEVER in tasks(command, "task_0").err
+    assert NEVER in tasks(command, "task_zzz").err
 
 
 def test_steps_are_set_added_started_and_put_in_order(tasks):

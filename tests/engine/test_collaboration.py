@@ -150,6 +150,19 @@ async def test_milestones_are_kept_as_snapshots(workplace):
     assert all([await workplace.journal.artifact(each.artifact) for each in scene.work.snapshots])
 
 
+async def test_what_was_done_and_decided_is_found_with_the_work_session_afterwards(workplace):
+    """D-20: the summary, the artifacts and the records of what was decided; U-5: each step was a task."""
+    await workplace.gather()
+    _, scene = await workplace.carry_on()
+
+    kept = {each.title: await workplace.journal.artifact(each.artifact) for each in scene.work.artifacts}
+    (adr,) = [text for title, text in kept.items() if title.startswith("ADR: s2")]
+    assert b"Tie-break by: lead" in adr
+    assert any(title.startswith("step s1: ") for title in kept)
+    assert {task.agent_id for task in scene.tasks.values()} == {"coder", "operator"}
+    assert {task.status for task in scene.tasks.values()} == {"completed", "cancelled"}
+
+
 async def test_a_process_that_dies_before_any_move_is_gone_on_with_and_nothing_is_done_twice(workplace):
     """D-27: kill and restart, all there."""
     await workplace.gather()

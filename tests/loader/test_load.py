@@ -301,16 +301,6 @@ def test_what_this_release_does_not_do_yet_is_a_warning(tmp_path, declared, key)
     assert f"warning: `{key}` is checked, but this release does not do it yet" in warning
 
 
-def test_settings_that_have_no_effect_yet_are_warnings_too(tmp_path):
-    settings = (
-        "models: {default: openai/gpt-5-mini}\nagents: {defaults: {taskContinuation: {idleThreshold: 4m}}}\n"
-    )
-
-    found = warnings(tmp_path, {"a.ai": PLAIN, "folkmoot.yaml": settings})
-
-    assert [w.split(": ")[0] for w in found] == ["folkmoot.yaml:2:39"]
-
-
 def test_an_agent_that_no_other_knows_is_a_warning_where_others_work_together(tmp_path):
     """A-13."""
     files = {"a.ai": "handoff: b.ai", "b.ai": PLAIN, "lonely.ai": PLAIN}

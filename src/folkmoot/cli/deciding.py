@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
-from folkmoot.app import load_project
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import Call
+from folkmoot.cli.moot import changing, named, reading, redrawn
 from folkmoot.cli.output import Cell
-from folkmoot.cli.records import has_run, opened
-from folkmoot.cli.shown import in_one_line, shown
+from folkmoot.cli.records import has_run
+from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.desk import Decisions
-from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import Decision, Option, Voter
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.tally import tally
 from folkmoot.domain.text import storable
-from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock
 
-LOOK = 0.5
-"""Seconds from one look at a decision that is followed to the next."""
 Change = Callable[[Decisions, str, Author], Awaitable[Decision]]
 Risk = Literal["low", "medium", "high"]
 _RISKS: tuple[Risk, ...] = ("low", "medium", "high")
@@ -40,58 +32,40 @@ _RISKS: tuple[Risk, ...] = ("low", "medium", "high")
 async def all_decisions(folder: Path) -> list[Decision]:
     if not has_run(folder):
         return []
-    async with _reading(folder) as decisions:
-        return await decisions.all()
+    async with reading(folder) as moot:
+        return await moot.decisions.all()
 
 
 async def one_decision(folder: Path, name: str) -> Decision:
-    async with _reading(folder) as decisions:
-        return await named(decisions, name)
+    async with reading(folder) as moot:
+        return await _named(moot.decisions, name)
 
 
 async def watched(folder: Path, name: str, console: Console) -> Decision:
-    async with _reading(folder) as decisions:
-        return await follow(decisions, name, console, SystemClock())
+    async with reading(folder) as moot:
+        return await follow(moot.decisions, name, console, moot.clock)
 
 
 async def changed(call: Call, name: str, by: str, change: Change) -> Decision:
-    """What becomes of the decision `name` by the change of a person; empty: it is a new one.
-
-    The project's files are read too: they say who is an agent, and who leads.
-    """
-    graph = load_project(call.folder, overrides=call.overrides).graph
-    journal = open_journal(call.folder)
-    try:
-        decisions = Decisions(journal, SystemClock(), graph)
-        id = (await named(decisions, name)).id if name else ""
-        return await change(decisions, id, _person(by))
-    finally:
-        await journal.close()
-
-
-async def named(decisions: Decisions, name: str) -> Decision:
-    """By its id, the beginning of one that fits no other, or `last`."""
-    known = await decisions.all()
-    if name == "last" and known:
-        return known[-1]
-    fitting = [each for each in known if name and each.id.startswith((name, f"decision_{name}"))]
-    if len(fitting) == 1:
-        return fitting[0]
-    many = f"{len(fitting)} decisions begin with {name!r}"
-    said = many if fitting else f"there is no decision {name!r}"
-    raise WrongUse(f"{said}; `folkmoot decisions list` shows those that are")
+    """What becomes of the decision `name` by the change of a person; empty: it is a new one."""
+    async with changing(call) as moot:
+        id = (await _named(moot.decisions, name)).id if name else ""
+        return await change(moot.decisions, id, _person(by))
 
 
 async def follow(decisions: Decisions, name: str, console: Console, clock: Clock) -> Decision:
     """Draw a decision again and again until it is made."""
-    id = (await named(decisions, name)).id
-    with Live(console=console, auto_refresh=False) as live:
-        while True:
-            decision = await decisions.get(id)
-            live.update(Text(shown(brief(decision, clock.now()))), refresh=True)
-            if decision.status == "committed":
-                return decision
-            await clock.sleep(LOOK)
+    id = (await _named(decisions, name)).id
+
+    async def look() -> tuple[Decision, str, bool]:
+        decision = await decisions.get(id)
+        return decision, brief(decision, clock.now()), decision.status == "committed"
+
+    return await redrawn(console, look, clock)
+
+
+async def _named(decisions: Decisions, name: str) -> Decision:
+    return named("decision", {each.id: each for each in await decisions.all()}, name)
 
 
 def row(decision: Decision) -> tuple[Cell, ...]:
@@ -143,10 +117,3 @@ def _voter(written: str) -> Voter:
     if not (weight.isascii() and weight.isdigit() and len(weight) < 10):
         raise WrongUse(f"--voter takes NAME or NAME=WEIGHT with a whole number, not {written!r}")
     return Voter(name, int(weight))
-
-
-@asynccontextmanager
-async def _reading(folder: Path) -> AsyncIterator[Decisions]:
-    """Whatever state the project's files are in."""
-    async with opened(folder) as journal:
-        yield Decisions(journal, SystemClock(), Graph({}))

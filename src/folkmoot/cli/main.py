@@ -40,8 +40,10 @@ from folkmoot.cli import (
     streams,
     task_changes,
     tasks,
+    team,
     trust,
     verify,
+    watch,
     work,
     worker,
 )
@@ -101,6 +103,8 @@ app.command()(trust.trust)
 app.command()(serve.serve)
 app.command()(worker.worker)
 app.add_typer(sinks.app, name="sinks")
+app.command()(watch.watch)
+app.command()(team.team)
 app.command()(doctor.doctor)
 
 

@@ -45,11 +45,14 @@ def projections(
 
 
 async def _brought_up(folder: Path, *, check: bool) -> Difference:
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.records import require_runs
-    from folkmoot.engine.projections import difference, write
+    """Looks at the journal alone: an open project would write the files by itself."""
+    from folkmoot.app import load_project
+    from folkmoot.cli.records import opened
+    from folkmoot.coordination.moot import Moot
+    from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.projections import difference, projected, write
     from folkmoot.journal.database import FOLDER
 
-    async with Folkmoot.open(require_runs(folder)) as moot:
-        wanted = await moot.projected()
-        return (difference if check else write)(folder / FOLDER, wanted)
+    async with opened(folder) as journal:
+        wanted = await projected(Moot(journal, SystemClock(), load_project(folder).graph))
+    return (difference if check else write)(folder / FOLDER, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,13 +17,12 @@ from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Keeper
-from folkmoot.coordination.task.desk import AgentTasks, TaskDesk
+from folkmoot.coordination.task.desk import AgentTasks
 from folkmoot.coordination.task.document import document, step_counts
 from folkmoot.coordination.task.picking import by_priority
 from folkmoot.coordination.task.record import TASK
 from folkmoot.domain.task import STATUSES, Task
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Journal
 
@@ -73,14 +72,12 @@ async def acted(
     call: Call, named: str, agent: str, act: Callable[[AgentTasks, str], Awaitable[Task]]
 ) -> Task:
     """Whatever a person does to a task, for an agent or to one that they name."""
-    from folkmoot.app import load_project
     from folkmoot.cli.asking import this_user
+    from folkmoot.cli.moot import changing
 
-    graph = load_project(call.folder, overrides=call.overrides).graph
-    async with _writable(call.folder) as journal:
-        desk = TaskDesk(journal, SystemClock(), graph)
-        tasks = desk.of(agent, Author(this_user()))
-        return await act(tasks, _chosen(await desk.all(), named) if named else "")
+    async with changing(call) as moot:
+        tasks = moot.tasks.of(agent, Author(this_user()))
+        return await act(tasks, _chosen(await moot.tasks.all(), named) if named else "")
 
 
 async def follow_tasks(folder: Path, wanted: Wanted, *, as_json: bool) -> None:
@@ -172,13 +169,3 @@ def _chosen(tasks: Mapping[str, Task], named: str) -> str:
     if len(fitting) > 1:
         raise WrongUse(f"{len(fitting)} tasks begin with {named!r}: {', '.join(fitting[:5])}")
     return fitting[0]
-
-
-@asynccontextmanager
-async def _writable(folder: Path) -> AsyncIterator[Journal]:
-    """Also of a project in which nothing has happened yet."""
-    journal = open_journal(folder)
-    try:
-        yield journal
-    finally:
-        await journal.close()

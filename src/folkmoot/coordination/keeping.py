@@ -6,14 +6,14 @@ again. So no update is lost, there are no locks, and whoever is killed blocks no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
-from folkmoot.errors import Conflict, WrongUse
+from folkmoot.errors import Conflict, JournalDamaged, WrongUse
 from folkmoot.ports import Clock, Journal, Query, Version
 
 R = TypeVar("R")
@@ -35,6 +35,9 @@ class Kind(Generic[R]):
 
 Decide = Callable[[R | None], Sequence[Event]]
 """What a change comes to, given the record as it is, or None. Raises `WrongUse` to refuse; no events: nothing to do."""
+
+
+Look = Callable[[], Awaitable[None]]
 
 
 class Keeper(Generic[R]):
@@ -70,13 +73,37 @@ class Keeper(Generic[R]):
         """The record that this very call changed before its process died, as of the last `all`; empty if none."""
         return self._made.get((author.session, author.span), "") if author.is_agent else ""
 
-    async def change(self, id: str, author: Author, decide: Decide[R], work_session: str = "") -> R:
-        """Decide on the record as it is and write what comes of it, as one step; the record after it."""
+    async def readable(self) -> tuple[dict[str, R], dict[str, str]]:
+        """As `all`; a damaged record does not hide the others, but is named with what is wrong with it."""
+        try:
+            return await self.all(), {}
+        except JournalDamaged:
+            whole = Query(prefix=self._kind.prefix)
+            names = dict.fromkeys([stored.stream async for stored in self._journal.stored(whole)])
+        records: dict[str, R] = {}
+        damaged: dict[str, str] = {}
+        for name in names:
+            try:
+                records[name] = await self.get(name)
+            except JournalDamaged as error:
+                damaged[name] = str(error)
+        return records, damaged
+
+    async def change(
+        self, id: str, author: Author, decide: Decide[R], work_session: str = "", look: Look | None = None
+    ) -> R:
+        """Decide on the record as it is and write what comes of it, as one step; the record after it.
+
+        `look` reads what else the decision depends on. It comes after the record was read, so that whoever records
+        what he does in the same record is either seen by it, or in the way of what is written.
+        """
         for _ in range(TRIES):
             entries = await self._entries(id)
             record, version = self._folded(entries)
             if record is not None and _has_done(author, entries):
                 return record
+            if look:
+                await look()
             events = decide(record)
             drafts = [self._draft(author, event, work_session) for event in events]
             if drafts:

@@ -8,6 +8,7 @@ from folkmoot.coordination.decisions.desk import Decisions
 from folkmoot.coordination.memory import Memories
 from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.task.desk import TaskDesk
+from folkmoot.coordination.team.desk import TeamDesk
 from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
@@ -40,3 +41,7 @@ class Moot:
     @cached_property
     def memories(self) -> Memories:
         return Memories(self.journal, self.clock, self.graph)
+
+    @cached_property
+    def team(self) -> TeamDesk:
+        return TeamDesk(self.journal, self.graph)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from folkmoot.domain.event import Event
 from folkmoot.domain.task import TaskStatus, TaskStep
+
+Reason = Literal["rate_limit", "billing", "timeout", "context_overflow", "unknown"]
+"""Why a run failed, as far as it matters for when to try again."""
 
 
 class ContinuationSent(Event):
@@ -21,8 +26,7 @@ class ContinuationBackoff(Event):
 
     type = "continuation.backoff"
     agent: str
-    reason: str
-    """`rate_limit`, `billing`, `timeout`, `context_overflow` or `unknown`."""
+    reason: Reason
     failures: int
     """In a row."""
     until: str
@@ -39,6 +43,8 @@ class UnblockRequested(Event):
     attempt: int
     """From 1."""
     escalated: bool = False
+    channel: str = ""
+    """With an escalation: where people are told of it; `internal` is the journal and whoever reads it."""
     run: str = ""
 
 
@@ -69,6 +75,13 @@ class ZombieAbandoned(Event):
     status: TaskStatus
     last_activity: str
     reason: str = ""
+
+
+class ZombieReported(Event):
+    """A lead is told of a task that was interrupted. Recorded before it is told."""
+
+    type = "zombie.reported"
+    lead: str
 
 
 class BacklogAutoPicked(Event):

@@ -32,6 +32,7 @@ from folkmoot.domain.value import Value
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.ports import Query
+from folkmoot.views import adr
 from folkmoot.views.result import Result
 
 Start = Callable[[str, str, Errand], Awaitable[Result]]
@@ -84,7 +85,7 @@ class Collaboration:
         """Why it does not go on; empty if it does."""
         if isinstance(move, Ask):
             return await self._ask(scene, move)
-        await (self._on_session(move) or self._on_plan(scene, move) or self._on_records(scene, move))
+        await (self._on_session(scene, move) or self._on_plan(scene, move) or self._on_records(scene, move))
         return ""
 
     async def _ask(self, scene: Scene, ask: Ask) -> str:
@@ -108,7 +109,7 @@ class Collaboration:
         await self._moot.work_sessions.change(self._id, lambda _: [answered], _RUNTIME)
         return ""
 
-    def _on_session(self, move: Move) -> Awaitable[object] | None:
+    def _on_session(self, scene: Scene, move: Move) -> Awaitable[object] | None:
         sessions, id = self._moot.work_sessions, self._id
         match move:
             case moves.Become(state=state, reason=reason):
@@ -116,7 +117,7 @@ class Collaboration:
             case moves.Snapshot(reason=reason, step=step, attempt=attempt):
                 return sessions.snapshot(id, Milestone(reason, step=step, state={"attempt": attempt}))
             case moves.Complete(summary=summary):
-                return self._complete(summary)
+                return self._complete(scene, summary)
         return None
 
     def _on_plan(self, scene: Scene, move: Move) -> Awaitable[object] | None:
@@ -149,11 +150,16 @@ class Collaboration:
             case moves.SettleDecision(decision=decision):
                 await moot.decisions.settle(decision)
 
-    async def _complete(self, summary: str) -> None:
-        sessions = self._moot.work_sessions
-        taken = [each.id for each in await self._moot.decisions.all() if each.work_session == self._id]
-        await sessions.snapshot(self._id, Milestone("final"))
-        await sessions.change(self._id, decide.completed(summary, tuple(taken)), _RUNTIME)
+    async def _complete(self, scene: Scene, summary: str) -> None:
+        """Whoever comes later finds what was done and what was decided with the work session."""
+        sessions, id = self._moot.work_sessions, self._id
+        for step in scene.plan.steps if scene.plan else ():
+            await sessions.add_artifact(id, "log", f"step {step.id}: {step.description}", step.note.encode())
+        for decision in scene.decisions:
+            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", adr.record(decision).encode())
+        await sessions.snapshot(id, Milestone("final"))
+        taken = tuple(decision.id for decision in scene.decisions)
+        await sessions.change(id, decide.completed(summary, taken), _RUNTIME)
 
 
 _DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, Actor], Events]]] = {

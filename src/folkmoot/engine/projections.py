@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.value import Value
 from folkmoot.journal.files import make_durable_folder, write_durably
-from folkmoot.views import adr, plan_json, task_markdown
+from folkmoot.views import adr, plan_json, task_markdown, team
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -25,10 +25,12 @@ KEPT = ("tasks", "plans", "decisions", "snapshots")
 
 async def projected(moot: Moot) -> dict[str, str]:
     """What should stand in them, by path."""
+    tasks = await moot.tasks.all()
     return {
-        **task_markdown.projected(await moot.tasks.all()),
+        **task_markdown.projected(tasks),
         **plan_json.projected(await moot.plans.all()),
         **adr.projected(await moot.decisions.all()),
+        **team.projected(await moot.team.members(tasks)),
     }
 
 

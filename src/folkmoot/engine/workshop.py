@@ -144,14 +144,15 @@ class Workshop:
             self._moot = Moot(self._journal, self.clock, graph)
         return self._moot
 
-    async def write_files(self) -> None:
+    async def write_files(self) -> tuple[()]:
         """Bring the files that follow from the records up to date, if anybody has looked at a record here."""
         if self._moot is None or self._around.journal is not None:
-            return
+            return ()
         from folkmoot.engine.projections import project
         from folkmoot.journal.database import FOLDER
 
         await project(self._moot, self.folder / FOLDER)
+        return ()
 
     def index(self) -> Index:
         """Of this project's journal; made when somebody looks for something."""

@@ -97,7 +97,6 @@ def _project(root: Path, env: Mapping[str, str], flags: Mapping[str, str], findi
     settings = options.settings_with(declared(node or nothing, Settings, findings), above)
     project = Project(settings, node or nothing, above, readable=node is not None)
     check_sources(root, project, findings)
-    warn_of_unfinished(project.settings, project.node, findings)
     return project
 
 

@@ -51,7 +51,7 @@ def test_all_events_of_tasks_and_of_the_watch_have_the_names_and_the_role_that_o
         if event.__module__ in (task_events.__name__, watch_events.__name__)
     }
 
-    assert declared == {*names, "task.failed"}
+    assert declared == {*names, "task.failed", "zombie.reported"}
     samples = (
         ContinuationSent("coder"),
         ZombieAbandoned("interrupted", BEGAN),

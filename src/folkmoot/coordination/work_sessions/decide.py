@@ -13,6 +13,7 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.plan_events import SnapshotCreated
 from folkmoot.domain.work_session import NEXT, Roster, WorkSession, WorkState
 from folkmoot.domain.work_session_events import (
+    WorkSessionArtifactAdded,
     WorkSessionCategorised,
     WorkSessionChanged,
     WorkSessionCompleted,
@@ -122,6 +123,14 @@ def summarised(summary: str) -> Decide[WorkSession]:
     def decide(record: WorkSession | None) -> Sequence[Event]:
         going = _going(record)
         return () if going.summary == summary else (WorkSessionSummarised(summary),)
+
+    return decide
+
+
+def added(artifact: WorkSessionArtifactAdded) -> Decide[WorkSession]:
+    def decide(record: WorkSession | None) -> Sequence[Event]:
+        there = {(each.artifact, each.kind, each.title) for each in record.artifacts} if record else set()
+        return () if (artifact.artifact, artifact.kind, artifact.title) in there else (artifact,)
 
     return decide
 

@@ -93,8 +93,9 @@ class WorkSessions:
     async def add_artifact(
         self, id: str, kind: ArtifactKind, title: str, content: bytes, author: Author = Author()
     ) -> WorkSession:
+        """The same one counts once."""
         added = WorkSessionArtifactAdded(self._journal.keep(content), kind, title)
-        return await self.change(id, lambda record: (added,), author)
+        return await self.change(id, decide.added(added), author)
 
     async def snapshot(self, id: str, milestone: Milestone) -> WorkSession:
         """Keep how things stand, for good; the same milestone in the same state counts once."""

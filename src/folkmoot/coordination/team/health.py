@@ -1,0 +1,177 @@
+"""How each agent fares: a fold over what is recorded, so it survives whatever becomes of the process that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from folkmoot.coordination.team.reason import reason_of, reset_after
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import (
+    RUN_ENDS,
+    SESSION_ENDS,
+    RunCompleted,
+    RunFailed,
+    RunParked,
+    RunStarted,
+    SessionStarted,
+)
+from folkmoot.domain.value import Value
+from folkmoot.domain.watch_events import ContinuationBackoff, Reason, ZombieReported
+
+LISTED = (
+    "run.started", "run.parked", "run.completed", "run.failed", "run.cancelled", "run.pruned",
+    "session.started", "session.completed", "session.failed", "session.cancelled",
+)  # fmt: skip
+"""What is read of all runs: every journal finds these quickly."""
+WATCHED = ("continuation.backoff", "zombie.reported")
+"""What is read of all tasks."""
+BEATS = ("llm.request", "tool.started", "tool.finished")
+"""Signs of life inside a session; read only of runs that are under way."""
+
+
+class Failure(Value):
+    at: str
+    reason: Reason
+    reset_after: float = 0.0
+    """Seconds that the provider asked for."""
+
+
+class Health(Value):
+    """Of one agent."""
+
+    last_heartbeat: str = ""
+    """When one of its sessions last gave a sign of life."""
+    consecutive_failures: int = 0
+    """Of runs that it was the root of."""
+    last_failure: Failure | None = None
+    """Of these; none after a success."""
+    backoff_until: str = ""
+    backed_off_for: int = 0
+    """How many failures in a row that answers."""
+
+
+class OpenRun(Value):
+    """A run that has begun and not ended."""
+
+    agent: str
+    """The id of its root agent."""
+    task: str = ""
+    sessions: dict[str, str] = {}
+    """Those that have not ended, and whose they are."""
+    parked: int = 0
+    """The position at which it was put aside to wait for someone; 0 while it is not."""
+
+
+class LastRun(Value):
+    """Of an agent on a task."""
+
+    run: str
+    started_at: str
+    ended_at: str = ""
+    completed: bool = False
+
+
+class Report(Value):
+    """That a lead was told of an interrupted task."""
+
+    at: str
+    times: int = 0
+
+
+@dataclass
+class TeamHealth:
+    """Of all agents; entries are taken in the order of the journal, each once."""
+
+    agents: dict[str, Health] = field(default_factory=dict)
+    open: dict[str, OpenRun] = field(default_factory=dict)
+    """By the run's name."""
+    last_runs: dict[tuple[str, str], LastRun] = field(default_factory=dict)
+    """By task and agent."""
+    reports: dict[tuple[str, str], Report] = field(default_factory=dict)
+    """By task and lead."""
+    last_updated: str = ""
+
+    def of(self, agent: str) -> Health:
+        return self.agents.get(agent) or Health()
+
+    def busy(self, agent: str, living: Collection[str]) -> bool:
+        """Whether somebody goes on with a run in which this agent works."""
+        return any(run in living and not self.open[run].parked for run in self.runs_of(agent))
+
+    def runs_of(self, agent: str) -> list[str]:
+        """Those that have not ended."""
+        return [id for id, run in self.open.items() if agent == run.agent or agent in run.sessions.values()]
+
+    def take(self, entry: Entry) -> None:
+        event, agent, at = entry.event, entry.draft.agent_id, entry.draft.ts
+        self.last_updated = max(self.last_updated, at)
+        match event:
+            case ContinuationBackoff():
+                self.agents[event.agent] = _backed_off(self.of(event.agent), event, at)
+                return
+            case ZombieReported():
+                times = self.reports.get((entry.stream, event.lead), Report("")).times
+                self.reports[entry.stream, event.lead] = Report(at, times + 1)
+                return
+            case RunStarted():
+                self.open[entry.stream] = OpenRun(agent, event.errand.task)
+                if event.errand.task:
+                    self.last_runs[event.errand.task, agent] = LastRun(entry.stream, at)
+            case RunFailed() | RunCompleted():
+                self.agents[agent] = _scored(self.of(agent), event, at)
+        if agent:
+            self.agents[agent] = _beating(self.of(agent), at)
+        if isinstance(event, RUN_ENDS):
+            self._end(entry.stream, at, completed=isinstance(event, RunCompleted))
+        elif entry.stream in self.open:
+            self.open[entry.stream] = _went_on(self.open[entry.stream], entry)
+
+    def _end(self, run: str, at: str, *, completed: bool) -> None:
+        if ended := self.open.pop(run, None):
+            last = self.last_runs.get((ended.task, ended.agent))
+            if last and last.run == run:
+                known = replace(last, ended_at=at, completed=completed)
+                self.last_runs[ended.task, ended.agent] = known
+
+
+def _scored(before: Health, event: RunFailed | RunCompleted, at: str) -> Health:
+    """A success forgets all failures before it."""
+    if isinstance(event, RunCompleted):
+        return Health(last_heartbeat=before.last_heartbeat)
+    return replace(
+        before,
+        consecutive_failures=before.consecutive_failures + 1,
+        last_failure=Failure(at, reason_of(event), reset_after(event)),
+    )
+
+
+def _backed_off(before: Health, event: ContinuationBackoff, at: str) -> Health:
+    """It also tells of failures that left no run behind."""
+    failure = before.last_failure
+    if failure is None or event.failures > before.consecutive_failures:
+        failure = Failure(at, event.reason)
+    return replace(
+        before,
+        consecutive_failures=max(before.consecutive_failures, event.failures),
+        last_failure=failure,
+        backoff_until=event.until,
+        backed_off_for=event.failures,
+    )
+
+
+def _beating(health: Health, at: str) -> Health:
+    return replace(health, last_heartbeat=max(health.last_heartbeat, at))
+
+
+def _went_on(run: OpenRun, entry: Entry) -> OpenRun:
+    sessions = run.sessions
+    if isinstance(entry.event, SessionStarted):
+        sessions = {**sessions, entry.draft.session_id: entry.draft.agent_id}
+    elif isinstance(entry.event, SESSION_ENDS):
+        sessions = {id: agent for id, agent in sessions.items() if id != entry.draft.session_id}
+    # A sign of life from before it was parked may be read after it.
+    parked = entry.seq if isinstance(entry.event, RunParked) else run.parked if run.parked > entry.seq else 0
+    return replace(run, sessions=sessions, parked=parked)

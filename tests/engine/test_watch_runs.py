@@ -1,0 +1,140 @@
+"""The watch with real runs: what agents are really asked, and what they then do with their task."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+from folkmoot import Folkmoot, Surroundings
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.task.desk import AgentTasks
+from folkmoot.coordination.task.opening import NewTask
+from folkmoot.domain.task import Blocking
+from folkmoot.engine.identity import Identity
+from folkmoot.ports import Query
+from tests.desk import SETTINGS, Desk, blocks
+from tests.watching import HOUR, MINUTE
+
+FILES = {"coder": "tools: [tasks]\nmaxRetries: 1", "tester": "tools: [tasks]", "boss": "role: lead"}
+COMPLETE = {"calls": [{"tool": "task_complete", "arguments": {"summary": "mended"}}]}
+RESUME = {"calls": [{"tool": "task_resume", "arguments": {}}]}
+
+
+@asynccontextmanager
+async def opened(desk: Desk) -> AsyncIterator[Hall]:
+    """With runs that are named one after the other."""
+    names = count(1)
+    around = Surroundings(
+        env={},
+        clock=desk.clock,
+        journal=desk.journal,
+        identify=lambda _: Identity(f"run-{next(names)}", "seed"),
+    )
+    async with Folkmoot.open(desk.folder, models={"scripted": desk.model}, around=around) as moot:
+        yield Hall(desk, moot)
+
+
+class Hall:
+    """A project, its tasks and its watch."""
+
+    def __init__(self, desk: Desk, moot: Folkmoot) -> None:
+        self.desk = desk
+        self.moot = moot.moot
+        self.tasks = moot.moot.tasks
+        self.watch = moot.watch()
+
+    def of(self, agent: str) -> AgentTasks:
+        return self.tasks.of(agent, Author("ann"))
+
+    def later(self, seconds: float) -> None:
+        """At once: who sleeps for a second is not woken for every second of a day."""
+        self.desk.clock._elapsed += seconds
+
+    async def look(self) -> None:
+        await self.watch.tick()
+        await self.watch.told()
+
+    def prompts(self, agent: str) -> list[str]:
+        return [
+            next(message.text for message in request.messages if message.role == "user")
+            for request in self.desk.model.heard_from(agent)
+            if request.turn == request.attempt == 1
+        ]
+
+
+async def test_an_idle_agent_gets_one_prompt_with_the_task_in_an_envelope_and_completes_it(desk):
+    """E-34, X-22, U-13."""
+    desk = desk(FILES, {"coder": [COMPLETE, "done"]})
+    async with opened(desk) as hall:
+        task = await hall.of("coder").start(NewTask("Mend the login", simple=True), chance="1")
+        hall.later(3 * MINUTE)
+        await hall.look()
+        hall.later(HOUR)
+        await hall.look()
+
+        (prompt,) = hall.prompts("coder")
+        (asked, told) = blocks(prompt)
+        assert (asked[0], told[0]) == ("original_user_request", "task")
+        assert task.id in asked[2]
+        assert "Mend the login" in told[2]
+        assert (await hall.tasks.get(task.id)).status == "completed"
+        (run,) = [entry.draft async for entry in desk.journal.read(Query(types=("run.started",)))]
+        assert (run.event.errand.task, run.work_session_id) == (task.id, task.work_session_id)
+
+
+async def test_a_blocked_agent_is_helped_reminded_and_goes_on(desk):
+    """E-40, E-39: request, answer, reminder, resumption; each agent is asked once."""
+    desk = desk(FILES, {"coder": [RESUME, "going on"], "tester": ["access is granted"]})
+    async with opened(desk) as hall:
+        task = await hall.of("coder").start(NewTask("Mend the login", simple=True), chance="1")
+        await hall.of("coder").block(Blocking("no access", ("tester",), "grant access"), task.id)
+        hall.later(1)
+        await hall.look()
+        hall.later(1)
+        await hall.look()
+        await hall.look()
+
+        (helping,) = hall.prompts("tester")
+        assert all(word in helping for word in (task.id, "no access", "grant access"))
+        (reminded,) = hall.prompts("coder")
+        assert ("response", "tester", "access is granted") in blocks(reminded)
+        assert (await hall.tasks.get(task.id)).status == "in_progress"
+
+
+async def test_the_lead_is_asked_what_becomes_of_an_interrupted_task(desk):
+    """E-41, E-42: on the third day nobody touched it."""
+    script = {"coder": ["hm"] * 9, "boss": ["give it to the tester"]}
+    desk = desk(
+        FILES, script, settings=SETTINGS + "agents: {defaults: {taskContinuation: {idleThreshold: 9d}}}\n"
+    )
+    async with opened(desk) as hall:
+        task = await hall.of("coder").start(NewTask("Mend the login", simple=True), chance="1")
+        for _ in range(3):
+            hall.later(24 * HOUR)
+            await hall.look()
+
+        (asked,) = hall.prompts("boss")
+        assert task.id in asked
+        assert "coder" in asked
+        assert (await hall.tasks.get(task.id)).outcome.reason.startswith("nobody worked on it since")
+
+
+async def test_an_agent_whose_model_fails_is_left_alone_and_shown_so(desk):
+    """E-43, E-51: the reason comes from what the model's provider said."""
+    failing = {"error": "local answered 402 Payment Required"}
+    desk = desk(FILES, {"coder": [failing]})
+    async with opened(desk) as hall:
+        task = await hall.of("coder").start(NewTask("Mend the login", simple=True), chance="1")
+        hall.later(3 * MINUTE)
+        await hall.look()
+        hall.later(59 * MINUTE)
+        await hall.look()
+
+        (coder,) = [
+            each for each in await hall.moot.team.members(await hall.tasks.all()) if each.agent_id == "coder"
+        ]
+        assert (coder.consecutive_failures, coder.last_failure_reason) == (1, "billing")
+        assert coder.backoff_until == "2026-01-01T01:03:00.000Z"
+        assert len(hall.prompts("coder")) == 1
+        assert (await hall.tasks.get(task.id)).status == "in_progress"
