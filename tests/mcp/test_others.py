@@ -80,6 +80,7 @@ async def test_the_everything_server(shop, by_others):
     assert "42" in summed.text
     assert set(json.loads(structured.text)) == {"temperature", "conditions", "humidity"}
     assert "[image image/png of" in image.text
+    assert image.attachments[0].content.startswith(b"\x89PNG")
     assert "completed" in slow.text.lower()
     assert "A_SECRET" not in seen.text
 

@@ -23,12 +23,16 @@ async def test_all_text_is_read_and_what_is_no_text_is_named(shop):
 
     assert result.text.splitlines() == [
         "see",
-        "[image image/png of 3 bytes is left out]",
+        "[image image/png of 3 bytes]",
         "[resource a: file:///a]",
         "[resource file:///b]",
         "inside b",
-        "[resource file:///c of 6 bytes is left out]",
+        "[resource file:///c of 6 bytes]",
         '{"n":1}',
+    ]
+    assert [(each.what, len(each.content)) for each in result.attachments] == [
+        ("image image/png", 3),
+        ("resource file:///c", 6),
     ]
 
 

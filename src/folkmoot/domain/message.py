@@ -49,6 +49,14 @@ class ToolSpec(Value):
     """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
 
 
+class Attachment(Value):
+    """Something in a tool's result that is no text: a model reads only where it is kept."""
+
+    what: str
+    """Such as `image image/png`."""
+    content: bytes
+
+
 class ToolResult(Value):
     text: str
     failed: bool = False
@@ -58,6 +66,7 @@ class ToolResult(Value):
     """What the model reads after the text, however much of that is left out."""
     plain: bool = False
     """The model reads the text as it is, also when the call failed: it says so itself."""
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Usage(Value):

@@ -76,7 +76,9 @@ class SessionTools:
             work_session=self._run.log.work_session,
         )
         result = await self._run.tools.call(replace(call, arguments=arguments), at)
-        return replace(result, text=self._run.secrets.text(result.text))  # before it is cut
+        kept = (f"[{each.what} is artifact {self._run.keep(each.content)}]" for each in result.attachments)
+        text = "\n".join((self._run.secrets.text(result.text), *kept))  # before it is cut
+        return replace(result, text=text, attachments=())
 
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
