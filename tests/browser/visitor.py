@@ -47,7 +47,8 @@ class Visitor:
         await self.page.goto(self.home + path)
 
     async def texts(self, selector: str) -> list[str]:
-        return [text.strip() for text in await self.page.locator(selector).all_inner_texts()]
+        """With spaces as they are shown; of a drawing too."""
+        return [" ".join(text.split()) for text in await self.page.locator(selector).all_text_contents()]
 
     def request(self, request: Request) -> None:
         if not request.url.startswith(self.home + "/"):
