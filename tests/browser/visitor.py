@@ -72,6 +72,7 @@ class Visitor:
 async def visiting(browser: Browser, home: str, **look: Any) -> AsyncIterator[Visitor]:
     """`look` is Playwright's: `viewport`, `color_scheme`, `java_script_enabled`, …"""
     context = await browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **look})
+    context.set_default_timeout(10_000)
     page = await context.new_page()
     visitor = Visitor(page, home)
     await context.expose_function(

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute
 
-from folkmoot.http.pages import graph, runs
+from folkmoot.http.pages import events, graph, runs
 
-ROUTES: tuple[BaseRoute, ...] = (*runs.ROUTES, *graph.ROUTES)
+ROUTES: tuple[BaseRoute, ...] = (*runs.ROUTES, *graph.ROUTES, *events.ROUTES)
