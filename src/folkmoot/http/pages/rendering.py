@@ -25,6 +25,21 @@ SCREENS = (
 )
 """Address, icon and words of each screen of the rail, and whether it is a tab on a phone."""
 
+KEYS = {
+    "runs": "r",
+    "inbox": "i",
+    "conversations": "c",
+    "tasks": "t",
+    "work": "w",
+    "chat": "h",
+    "decisions": "d",
+    "graph": "g",
+    "team": "m",
+    "costs": "s",
+    "events": "e",
+}
+"""What goes to each screen, after `g`."""
+
 
 @cache
 def environment() -> Environment:
@@ -36,7 +51,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["SCREENS"] = SCREENS
+    made.globals |= {"SCREENS": SCREENS, "KEYS": KEYS}
     return made
 
 
