@@ -28,6 +28,7 @@ _LABELS = {
 }
 _WIDTH, _HEIGHT, _CHARACTER, _ROW = 150.0, 46.0, 7.2, 15.0
 _BETWEEN, _RUN_IN = 118.0, 58.0
+_GAP, _WIDE = 24.0, 900.0
 
 Mark = Literal["", "bad", "doubtful"]
 
@@ -45,6 +46,7 @@ class Node(Value):
     entry: bool
     """Nobody refers to it: runs begin here."""
     alone: bool
+    """Nobody refers to it, and it refers to nobody."""
     mark: Mark
 
 
@@ -73,8 +75,9 @@ def drawing(sketch: Sketch) -> Drawing:
         used[arrow.end].append(arrow.label)
     order = sorted(files, key=lambda file: (bool(used[file]), file))
     sizes = {file: _size(file, len(used[file])) for file in order}
-    layout = lay_out(sizes, arrows, between=_BETWEEN, run_in=_RUN_IN)
-    circles = _circles(order, arrows)
+    alone = {file: sizes.pop(file) for file in order if not used[file] and not files[file].links}
+    layout = _beside(lay_out(sizes, arrows, between=_BETWEEN, run_in=_RUN_IN), alone)
+    circles = _circles(list(sizes), arrows)
     caught = {file for circle in circles for file in circle}
     return Drawing(
         width=layout.width,
@@ -91,6 +94,26 @@ def _size(file: str, arriving: int) -> Size:
     return Size(
         max(_WIDTH, len(_name(file)) * _CHARACTER + 60, len(file) * 6.5 + 26),
         max(_HEIGHT, arriving * _ROW + 8),
+    )
+
+
+def _beside(layout: Layout, alone: Mapping[str, Size]) -> Layout:
+    """Those with whom nobody works stand below the others, in rows of one width."""
+    if not alone:
+        return layout
+    width = max(size.width for size in alone.values()) + _GAP
+    across = max(1, int((max(layout.width, _WIDE) - _GAP) // width))
+    top = layout.height if layout.spots else _GAP
+    spots = {
+        file: Spot(
+            _GAP + number % across * width, top + number // across * (_HEIGHT + _GAP), width - _GAP, _HEIGHT
+        )
+        for number, file in enumerate(alone)
+    }
+    return layout._replace(
+        width=max(layout.width, *(spot.x + width for spot in spots.values())),
+        height=max(spot.y for spot in spots.values()) + _HEIGHT + _GAP,
+        spots={**layout.spots, **spots},
     )
 
 
@@ -127,7 +150,7 @@ def _node(agent: Sketched, sketch: Sketch, used: Sequence[str], spot: Spot, mark
         spot=spot,
         kind=_kind(agent, used),
         tag=_tag(agent, used),
-        entry=not used,
+        entry=not used and bool(agent.links),
         alone=not used and not agent.links,
         mark=mark,
     )
