@@ -101,15 +101,10 @@ def _role(given: str) -> str:
 
 
 def _moment(given: str) -> str:
-    """As events have it: a day or a moment in UTC, or how long ago."""
-    from folkmoot.domain.duration import moment
+    from folkmoot.domain.moment import moment
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.errors import WrongUse
 
-    found = moment(given, SystemClock().now()) if given else ""
-    if found is None:
-        raise WrongUse(f"{given!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h")
-    return found
+    return moment(given, SystemClock().now())
 
 
 def _document(entry: Entry) -> dict[str, Any]:

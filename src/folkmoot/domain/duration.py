@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds by unit."""
 EXAMPLES = "200ms, 5s, 2m, 1h, 1d, 1500 (milliseconds) or off"
 
 _MOST = 2**63
-_LONG_AGO = 3.0e9
-"""Seconds: before there were events."""
 _WRITTEN = re.compile(rf"([0-9]{{1,20}}(?:\.[0-9]{{1,20}})?)({'|'.join(UNITS)})?", re.ASCII)
 
 
@@ -28,19 +26,6 @@ def seconds(written: object) -> float | None:
 def later(moment: str, seconds: float) -> str:
     """A moment as the clocks of `ports` write it, so much later."""
     at = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def moment(written: str, now: str) -> str | None:
-    """A day or a moment in UTC, or how long before `now`, as events have it; None if it is neither."""
-    ago = seconds(written)
-    if ago is not None:
-        return later(now, -min(ago, _LONG_AGO))
-    try:
-        at = datetime.fromisoformat(written)
-    except ValueError:
-        return None
-    at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -11,11 +11,9 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.duration import moment
-from folkmoot.engine.clock import SystemClock
 from folkmoot.http.house import house_of
+from folkmoot.http.pages.events import asked_moment
 from folkmoot.http.pages.rendering import page
-from folkmoot.http.problems import Refused
 from folkmoot.ports import Query
 from folkmoot.views.costs import By, Costs, Limit, RunCost, Wanted, limits
 
@@ -33,8 +31,8 @@ async def costs(request: Request) -> Response:
     wanted = Wanted(
         work_session=query.get("work_session", ""),
         run=query.get("run", ""),
-        since=_day(query.get("since", "")),
-        until=_day(query.get("until", "")),
+        since=asked_moment(query.get("since", ""))[:10],
+        until=asked_moment(query.get("until", ""))[:10],
     )
     book = await costs_of(moot)
     runs = book.runs(wanted)
@@ -67,13 +65,6 @@ def _limits(moot: Folkmoot, run: RunCost) -> list[Limit]:
     """By the budgets of the project and of the run's agent, as this server was started with them."""
     agent = moot.graph.agents.get(run.agent)
     return limits(run, moot.graph.settings.budget, agent.budget if agent else Budget())
-
-
-def _day(given: str) -> str:
-    found = moment(given, SystemClock().now()) if given else ""
-    if found is None:
-        raise Refused(400, f"{given!r} is no day; write 2026-03-01 or 7d")
-    return found[:10]
 
 
 ROUTES = (Route("/costs", costs),)

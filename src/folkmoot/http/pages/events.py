@@ -13,9 +13,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.duration import moment
+from folkmoot.domain.moment import moment
 from folkmoot.domain.role import Role
 from folkmoot.engine.clock import SystemClock
+from folkmoot.errors import WrongUse
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import NotFound, Refused
@@ -76,17 +77,20 @@ async def new_events(request: Request) -> Response:
 
 def asked_for(query: Mapping[str, str]) -> Filter:
     """What an address asks for. Raises `Refused` for a moment or a number that is none."""
-    now = SystemClock().now()
-    times = {name: moment(query[name], now) for name in ("since", "until") if query.get(name)}
-    for name, found in times.items():
-        if found is None:
-            raise Refused(400, f"{query[name]!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h")
+    times = {name: asked_moment(query.get(name, "")) for name in ("since", "until")}
     exact = {
         name: query.get(name, "") for name in ("agent", "run", "session", "step", "work_session", "role")
     }
     types = tuple(query.get("type", "").replace(",", " ").split())
     before = _number(query, "before")
     return msgspec.convert(exact | times | {"types": types, "before": before, "limit": PAGE}, Filter)
+
+
+def asked_moment(given: str) -> str:
+    try:
+        return moment(given, SystemClock().now())
+    except WrongUse as error:
+        raise Refused(400, str(error)) from error
 
 
 def _number(query: Mapping[str, str], name: str) -> int:
