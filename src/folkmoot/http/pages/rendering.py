@@ -25,21 +25,6 @@ SCREENS = (
 )
 """Address, icon and words of each screen of the rail, and whether it is a tab on a phone."""
 
-KEYS = {
-    "runs": "r",
-    "inbox": "i",
-    "conversations": "c",
-    "tasks": "t",
-    "work": "w",
-    "chat": "h",
-    "decisions": "d",
-    "graph": "g",
-    "team": "m",
-    "costs": "s",
-    "events": "e",
-}
-"""What goes to each screen, after `g`."""
-
 
 @cache
 def environment() -> Environment:
@@ -51,7 +36,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"SCREENS": SCREENS, "KEYS": KEYS}
+    made.globals["SCREENS"] = SCREENS
     return made
 
 
