@@ -115,6 +115,9 @@ def _desk_script(word: Word) -> dict[str, Any]:
 
     ask = call("ask_user", question=word("question", "Which card shall it go back to?"))
     tell = call("a2a_send", to="stock", message=word("message", "Keep a lamp aside, please."))
+    doubt = word("message", "[Goal] Sell the green lamp. Was it ever stolen?")
+    ask_fraud = call("a2a_send", to="fraud", message=doubt, label=word("message label", "The green lamp"))
+    listed = word("report", "There are three **lamps**, see [the list](https://example.com/list).")
     return {
         "desk": [{"route": {"agent": "billing", "message": word("route message", "It is about money.")}}],
         "fraud": [{"report": word("advice", "Two equal charges within a minute.")}],
@@ -127,9 +130,7 @@ def _desk_script(word: Word) -> dict[str, Any]:
             ],
             "default": call("till", order="1042", note=word("argument", "both charges")),
         },
-        "stock": [
-            {"report": word("report", "There are three **lamps**, see [the list](https://example.com/list).")}
-        ],
+        "stock": {"rules": [{"when": "Is the green lamp", **ask_fraud}], "default": {"report": listed}},
         "closing": [{"error": {"message": word("model error", "the provider is tired"), "retryable": False}}],
     }
 

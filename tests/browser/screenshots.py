@@ -26,11 +26,12 @@ async def screens(moot: Folkmoot) -> dict[str, str]:
     runs = await moot.runs()
     waits = [item for item in await moot.inbox() if item.is_open and item.kind == "approval"]
     decided = [each.id for each in await moot.moot.decisions.all() if each.status == "committed"]
+    talks = await moot.find(Filter(role="conversation.main", limit=1))
     failed = await moot.find(Filter(types=("tool.failed",), limit=1))
     return {
         "runs": "/runs",
         "run": f"/runs/{runs[0].run_id}",
-        "conversations": "/conversations",
+        "conversations": f"/conversations/{talks[0].draft.conversation_id}",
         "tasks": "/tasks",
         "inbox": f"/inbox/{waits[0].id}",
         "decisions": f"/decisions/{decided[0]}",
@@ -43,7 +44,7 @@ async def screens(moot: Folkmoot) -> dict[str, str]:
 
 
 async def take(browser: Browser, home: str, name: str, address: str) -> None:
-    """None where the screen is not there."""
+    """Nothing where the screen is not there."""
     looks = [("light", WIDE), ("dark", WIDE), *([("phone", PHONE)] if name in PHONES else [])]
     for look, size in looks:
         scheme = "dark" if look == "dark" else "light"
