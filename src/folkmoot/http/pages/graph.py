@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.app import Folkmoot
+from folkmoot.app import Folkmoot, load_project
 from folkmoot.domain.sketch import Sketch
 from folkmoot.errors import Problem
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import NotFound
-from folkmoot.orchestration.explain import Explanation
+from folkmoot.loader.sketch import sketch
+from folkmoot.orchestration.explain import Explanation, explain
 from folkmoot.views.graph_drawing import KINDS, drawing
 
 
 async def graph(request: Request) -> Response:
     moot = house_of(request).moot
-    sketch = await asyncio.to_thread(moot.sketch)
+    sketched = await asyncio.to_thread(_sketch, moot)
     file = request.query_params.get("agent", "")
-    chosen = next((agent for agent in sketch.agents if agent.file == file), None)
+    chosen = next((agent for agent in sketched.agents if agent.file == file), None)
     if file and chosen is None:
         raise NotFound(f"there is no agent file {file!r}")
-    drawn = drawing(sketch)
+    drawn = drawing(sketched)
     patterns = {edge.pattern for edge in drawn.edges}
     return page(
         request,
@@ -35,14 +37,18 @@ async def graph(request: Request) -> Response:
         drawing=drawn,
         legend=[KINDS[pattern] for pattern in KINDS if pattern in patterns],
         kinds=KINDS,
-        problems=sketch.problems,
-        verdict=_verdict(sketch.problems),
+        problems=sketched.problems,
+        verdict=_verdict(sketched.problems),
         chosen=chosen,
-        callers=_callers(sketch, file),
-        loaded=sketch.graph and sketch.graph.agents.get(file),
+        callers=_callers(sketched, file),
+        loaded=sketched.graph and sketched.graph.agents.get(file),
         explained=_explained(moot, file),
-        stale=sketch.graph is not None and sketch.graph != moot.graph,
+        stale=sketched.graph is not None and sketched.graph != moot.graph,
     )
+
+
+def _sketch(moot: Folkmoot) -> Sketch:
+    return sketch(moot.folder, partial(load_project, moot.folder, tools=moot.tools))
 
 
 def _verdict(problems: tuple[Problem, ...]) -> str:
@@ -51,13 +57,14 @@ def _verdict(problems: tuple[Problem, ...]) -> str:
     return ", ".join(f"{count} {word}{'s' * (count > 1)}" for word, count in counts.items() if count)
 
 
-def _callers(sketch: Sketch, file: str) -> list[tuple[str, str]]:
-    return [(pattern, agent.file) for agent in sketch.agents for pattern, to in agent.links if to == file]
+def _callers(sketched: Sketch, file: str) -> list[tuple[str, str]]:
+    return [(pattern, agent.file) for agent in sketched.agents for pattern, to in agent.links if to == file]
 
 
 def _explained(moot: Folkmoot, file: str) -> Explanation | None:
     """Of the files with which this server runs agents."""
-    return moot.explain(file) if file in moot.graph.agents else None
+    agent = moot.graph.agents.get(file)
+    return explain(moot.graph, moot.kits, agent) if agent else None
 
 
 ROUTES = (Route("/graph", graph),)
