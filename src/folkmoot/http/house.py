@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
+from folkmoot.http.onward import Onward
+from folkmoot.http.records import Records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,14 @@ class House:
     door: Door
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """Signs the cookies of this process: who signs in must do so again after a restart."""
+
+    @cached_property
+    def onward(self) -> Onward:
+        return Onward(self.moot)
+
+    @cached_property
+    def records(self) -> Records:
+        return Records(self.moot)
 
 
 def house_of(connection: HTTPConnection) -> House:

@@ -10,13 +10,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from folkmoot.domain.canonical import visible
 from folkmoot.http.house import house_of
+from folkmoot.http.pages.markdown import markdown
+from folkmoot.views.ages import age, clock_time
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
     ("inbox", "inbox", "Inbox", True),
     ("conversations", "talks", "Conversations", True),
     ("tasks", "tasks", "Tasks", True),
+    ("work", "plan", "Work sessions", False),
+    ("chat", "k-advisor", "Chat", False),
     ("decisions", "decide", "Decisions", False),
     ("graph", "graph", "Graph", False),
     ("team", "team", "Team", False),
@@ -37,7 +42,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["SCREENS"] = SCREENS
+    made.filters.update(age=age, at=clock_time, markdown=markdown, visible=_visible)
     return made
+
+
+def _visible(text: str) -> str:
+    """Line by line, with every character that could hide something spelled out."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def fragment(template: str, **values: Any) -> str:
