@@ -13,6 +13,9 @@ from folkmoot.domain.task import Task
 from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value
 
+_GLANCE = 80
+"""Characters of a headline; what is approved is shown whole."""
+
 AskKind = Literal["approval", "question", "in_doubt", "plan", "task", "decision"]
 ICONS: dict[AskKind, tuple[str, str]] = {
     "approval": ("hand", ""),
@@ -64,7 +67,7 @@ def asks(
 
 
 def of_item(item: Item) -> Ask:
-    words = {"question": "question", "approval": visible(item.tool), "in_doubt": "in doubt"}
+    words = {"question": "question", "approval": tool_name(item.tool), "in_doubt": "in doubt"}
     form = (
         "fail"
         if item.kind == "in_doubt" or item.risk == "high"
@@ -86,10 +89,20 @@ def title_of(item: Item) -> str:
         case "question":
             return one_line(visible(item.question))
         case "in_doubt":
-            return f"Was {visible(item.tool)} done? Its process stopped in the middle of it"
+            return f"Was {tool_name(item.tool)} done? Its process stopped in the middle of it"
         case _:
-            about = item.preview or item.arguments.get("path") or ""
-            return one_line(visible(f"{item.tool} {about}" if about != item.tool else item.tool)).strip()
+            return f"{tool_name(item.tool)} {about(item)}".strip()
+
+
+def tool_name(wire: str) -> str:
+    """As files name it, for a headline; the whole call has the name that is really called."""
+    return visible(wire.replace("__", "."))
+
+
+def about(item: Item) -> str:
+    """What a call is about, as far as one of its arguments tells it at a glance."""
+    said = (item.arguments.get(name) for name in ("path", "specialist", "url", "to", "mission"))
+    return next((one_line(visible(text))[:_GLANCE] for text in said if text and isinstance(text, str)), "")
 
 
 def past_of(item: Item) -> str:

@@ -34,7 +34,7 @@ async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Re
         title="Chat",
         agents=agents,
         agent=house.moot.agent(named).id if named else "",
-        chats=[row for row in await house.records.work_rows() if row.state is None][:30],
+        chats=[row for row in await house.records.work_rows() if row.state is None and row.runs][:30],
         problem=problem,
         form=form,
         **await _turns(house, id, exchanges),

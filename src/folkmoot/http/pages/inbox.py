@@ -21,7 +21,7 @@ from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import NotFound
 from folkmoot.tools.builtin.change import before_and_after
 from folkmoot.tools.builtin.refused import Refused as NotChanged
-from folkmoot.views.asks import ICONS, Ask, asks
+from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
 from folkmoot.views.inbox import whole_call
 from folkmoot.views.patch import Patch, patch
 
@@ -71,6 +71,8 @@ def _listed(request: Request, found: list[Ask]) -> dict[str, Any]:
         "selected": request.path_params.get("id", ""),
         "now": house_of(request).moot.moot.clock.now(),
         "ICONS": ICONS,
+        "tool_name": tool_name,
+        "about": about,
     }
 
 

@@ -34,7 +34,7 @@ class _Inert(RendererHTML):
 
 @cache
 def _reader() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}, renderer_cls=_Inert).enable("table")
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Inert).enable("table")
 
 
 def markdown(text: str) -> Markup:
