@@ -81,7 +81,7 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
     async with AsyncExitStack() as stack:
         moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
         house = House(moot=moot, door=door)
-        house.room.caretaker.say = say
+        house.room.say = say
         await _at_work(stack, moot, house, token_file)
         address = await stack.enter_async_context(listening(house))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")

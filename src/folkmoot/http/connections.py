@@ -6,7 +6,7 @@ uvicorn has no limits of these kinds; its protocols are extended here, and nowhe
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from typing import Any
 
 import h11
 import uvicorn
@@ -21,36 +21,6 @@ from folkmoot.http.house import House
 
 class Config(uvicorn.Config):
     house: House
-    crowd: Crowd
-
-
-class Crowd:
-    """Who is connected."""
-
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._from: dict[asyncio.BaseTransport, str] = {}
-        self._each: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        return len(self._from)
-
-    def admit(self, transport: asyncio.Transport) -> bool:
-        limits, address = self._house.door.limits, address_of(transport)
-        alone = address not in self._house.door.proxies  # which come for many
-        if len(self) >= limits.connections or (alone and self._each[address] >= limits.connections_each):
-            self._house.refusals.note("connections", address, f"{len(self)} are open")
-            return False
-        self._from[transport] = address
-        self._each[address] += 1
-        return True
-
-    def leave(self, transport: asyncio.BaseTransport) -> None:
-        address = self._from.pop(transport, None)
-        if address is not None:
-            self._each[address] -= 1
-            if not self._each[address]:
-                del self._each[address]
 
 
 class Connection(H11Protocol):
@@ -59,7 +29,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         self._stage = ""
         self._timer: asyncio.TimerHandle | None = None
-        self._refused = not self.config.crowd.admit(transport)
+        self._refused = not self.config.house.crowd.admit(transport, address_of(transport))
         if self._refused:
             self.transport = transport
             self._answer(503, "too many connections are open; come later")
@@ -68,7 +38,7 @@ class Connection(H11Protocol):
         self._keep_time()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.config.crowd.leave(self.transport)
+        self.config.house.crowd.leave(self.transport)
         self._stop_timer()
         if not self._refused:
             super().connection_lost(exc)
@@ -127,8 +97,14 @@ class Socket(WebSocketsSansIOProtocol):
         self._frames = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.config.crowd.leave(self.transport)
+        self.config.house.crowd.leave(self.transport)
         super().connection_lost(exc)
+
+    async def send(self, message: Any) -> None:
+        """uvicorn forgets that a refusal ends the handshake, and complains of each one."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete = True
 
     def handle_events(self) -> None:
         """Pings and empty frames count too: each costs an answer, or a turn of the loop."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
+from folkmoot.http.crowd import Crowd
 from folkmoot.http.engine_room import EngineRoom
 from folkmoot.http.keys import Keys, check_token
 from folkmoot.http.limits import Limits
@@ -66,20 +68,31 @@ class Door:
 class House:
     moot: Folkmoot
     door: Door
-    room: EngineRoom = field(init=False)
-    streams: OpenStreams = field(init=False, default_factory=OpenStreams)
-    keys: Keys = field(init=False)
-    refusals: Refusals = field(init=False)
-    patience: Patience = field(init=False)
 
-    def __post_init__(self) -> None:
-        for name, made in (
-            ("room", EngineRoom(self.moot)),
-            ("keys", Keys(self.door.token, self.streams.close)),
-            ("refusals", Refusals(self.clock.monotonic)),
-            ("patience", Patience(self.clock.monotonic, self.clock.sleep)),
-        ):
-            object.__setattr__(self, name, made)
+    @cached_property
+    def room(self) -> EngineRoom:
+        """The runs that go on in this server."""
+        return EngineRoom(self.moot)
+
+    @cached_property
+    def streams(self) -> OpenStreams:
+        return OpenStreams()
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys(self.door.token, self.streams.close)
+
+    @cached_property
+    def refusals(self) -> Refusals:
+        return Refusals(self.clock.monotonic)
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        return Crowd(self.door.limits, self.door.proxies, self.refusals)
+
+    @cached_property
+    def patience(self) -> Patience:
+        return Patience(self.clock.monotonic, self.clock.sleep)
 
     @property
     def clock(self) -> Clock:

@@ -60,6 +60,13 @@ def _foreign(scope: Scope, headers: Headers) -> Refusal | None:
 def _head(scope: Scope, door: Door) -> Refusal | None:
     if len(scope["headers"]) > door.limits.headers:
         return Refusal("headers", 431, f"a request has at most {door.limits.headers} headers")
+    lines = (
+        scope["path"].encode(),
+        scope["query_string"],
+        *(part for pair in scope["headers"] for part in pair),
+    )
+    if sum(map(len, lines)) > door.limits.head:
+        return Refusal("headers", 431, f"address and headers have at most {door.limits.head:,} bytes")
     return None
 
 

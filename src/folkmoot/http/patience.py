@@ -20,18 +20,18 @@ class Patience:
         self._sleep = sleep
         self._failed: OrderedDict[str, tuple[int, float]] = OrderedDict()
         """By address: how often, and when last."""
-        self._waiting = 0
+        self.waiting = 0
 
     async def lose(self, address: str) -> bool:
         """Wait with the answer to a wrong token; whether there was room to."""
         pause = self._pause(address)
-        if self._waiting >= _WAITING:
+        if self.waiting >= _WAITING:
             return False
-        self._waiting += 1
+        self.waiting += 1
         try:
             await self._sleep(pause)
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
         return True
 
     def _pause(self, address: str) -> float:

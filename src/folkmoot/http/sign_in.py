@@ -39,7 +39,10 @@ async def sign_in(request: Request) -> Response:
     fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5)
     onward = _here(fields.get("onward", ["/"])[0])
     client = request.client.host if request.client else ""
-    if not house.keys.opens(fields.get("token", [""])[0].strip()):
+    token = fields.get("token", [""])[0].strip()
+    if not token:
+        return sign_in_page(onward=onward, status=401)
+    if not house.keys.opens(token):
         house.refusals.note("wrong token", client, f"{request.method} {ADDRESS}")
         waited = await house.patience.lose(client)
         return sign_in_page(onward=onward, status=401 if waited else 429, wrong=_WRONG)
