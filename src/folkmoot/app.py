@@ -217,6 +217,10 @@ class Folkmoot:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
 
+    def hand_over(self, *, at_once: bool = False) -> None:
+        """Leave all runs that are run here to whoever goes on with them, when what is under way has ended."""
+        self._engine.hand_over(at_once=at_once)
+
     def sinking(self) -> Sinking:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)

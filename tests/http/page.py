@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from contextlib import asynccontextmanager
@@ -43,6 +44,12 @@ class Browser:
         headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://127.0.0.1:8484"}
         return await self._ask("POST", address, urlencode(fields).encode(), headers)
 
+    async def rest(self) -> None:
+        """Return when no run is under way in this server any more."""
+        moot, room = self.house.moot, self.house.room
+        while going := [task for row in await moot.runs() if (task := room.task(row.run_id))]:
+            await asyncio.wait(going)
+
     async def _ask(self, method: str, address: str, body: bytes, headers: dict[str, str]) -> Shown:
         path, _, query = address.partition("?")
         said = {"host": "127.0.0.1:8484", **headers}
@@ -76,5 +83,6 @@ async def browsing(desk):
     """The pages of a project; when it closes, whatever it began has come to its end."""
     async with desk.open() as moot:
         house = House(moot=moot, door=Door())
-        yield Browser(house)
-        await house.onward.rest()
+        page = Browser(house)
+        yield page
+        await page.rest()

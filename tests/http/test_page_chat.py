@@ -14,10 +14,10 @@ async def test_a_chat_goes_on_in_one_work_session_and_the_agent_knows_what_was_s
     async with browsing(at) as page:
         sent = await page.send("/chat", agent="clerk", text="I am Eve")
         assert sent.status == 303
-        await page.house.onward.rest()
+        await page.rest()
         again = await page.send(sent.location, text="Who am I?")
         assert again.location == sent.location
-        await page.house.onward.rest()
+        await page.rest()
 
     assert "earlier_request" in at.model.heard[1].messages[-1].text
     assert "I am Eve" in at.model.heard[1].messages[-1].text
@@ -58,7 +58,7 @@ async def test_while_the_agent_writes_its_words_come_in(desk):
         assert "still answering" in refused.words
 
         at.model.go_on.set()
-        await page.house.onward.rest()
+        await page.rest()
 
         turns = await page.get(f"{sent.location}/turns")
         assert "Slowly but surely." in turns.words
@@ -69,7 +69,7 @@ async def test_a_run_that_waits_says_for_whom(desk):
     """D-26, D-38."""
     async with browsing(desk({"clerk": "tools: [ask_user]"}, {"clerk": [ASK, "done"]})) as page:
         sent = await page.send("/chat", agent="clerk", text="hello")
-        await page.house.onward.rest()
+        await page.rest()
 
         shown = await page.get(sent.location)
         [item] = await page.house.moot.inbox()

@@ -47,7 +47,7 @@ async def test_an_approval_in_the_page_releases_exactly_this_call_once_and_the_r
 
         sent = await page.send(f"/inbox/{item.id}", word="approve", hash=item.hash, by="eve")
         assert (sent.status, sent.location) == (303, f"/inbox/{item.id}")
-        await page.house.onward.rest()
+        await page.rest()
 
         assert PAID == ["ann"]
         assert (await page.house.moot.result("run-1")).status == "completed"
@@ -89,7 +89,7 @@ async def test_to_deny_needs_a_reason_which_the_agent_reads(desk):
         assert [each.is_open for each in await page.house.moot.inbox()] == [True]
 
         await page.send(f"/inbox/{item.id}", word="deny", hash=item.hash, text="not today")
-        await page.house.onward.rest()
+        await page.rest()
 
         assert PAID == []
         assert "not today" in at.model.heard_from("clerk")[-1].messages[-1].text
@@ -105,7 +105,7 @@ async def test_an_approval_for_the_run_covers_equal_calls_without_asking_again(d
     async with browsing(at) as page:
         item = await asked(page)
         await page.send(f"/inbox/{item.id}", word="approve_run", hash=item.hash)
-        await page.house.onward.rest()
+        await page.rest()
 
         assert PAID == ["ann", "ann"]
         assert (await page.house.moot.result("run-1")).status == "completed"
@@ -149,7 +149,7 @@ async def test_a_question_is_answered_and_the_agent_reads_it(desk):
         assert (await page.send(f"/inbox/{item.id}", word="answer")).status == 409
 
         await page.send(f"/inbox/{item.id}", word="answer", text="five")
-        await page.house.onward.rest()
+        await page.rest()
 
         assert (await page.house.moot.result("run-1")).status == "completed"
         assert "answered by" in (await page.get("/inbox")).words
@@ -188,7 +188,7 @@ async def test_a_call_in_doubt_is_settled_by_what_a_person_says(desk):
         assert "Was pay of clerk done?" in (await page.get(f"/inbox/{item.id}")).words
 
         await page.send(f"/inbox/{item.id}", word="done", text="receipt 4711", hash=item.hash)
-        await page.house.onward.rest()
+        await page.rest()
 
         assert PAID == []
         assert at.model.heard[-1].messages[-1].text == "receipt 4711"

@@ -34,7 +34,7 @@ async def test_the_timeline_shows_each_kind_in_order_of_time(desk):
         await page.house.moot.run("clerk", "sweep", errand=Errand(work_session=made.id))
         [item] = [item for item in await page.house.moot.inbox() if item.is_open]
         await page.send(f"/inbox/{item.id}", word="answer", text="that one")
-        await page.house.onward.rest()
+        await page.rest()
         await at.clock.advance(1)
         proposal = Proposal("Which?", (Option("a"), Option("b")), (Voter("x"),), work_session=made.id)
         await moot.decisions.propose(EVE, proposal, "c")
@@ -66,11 +66,11 @@ async def test_a_paused_work_session_asks_no_model_until_it_is_resumed(desk):
 
         [item] = [item for item in await page.house.moot.inbox() if item.is_open]
         await page.send(f"/inbox/{item.id}", word="answer", text="that one")
-        await page.house.onward.rest()
+        await page.rest()
         assert len(at.model.heard) == asked
 
         await page.send(f"/work/{made.id}/resume")
-        await page.house.onward.rest()
+        await page.rest()
         assert (await page.house.moot.result("run-1")).status == "completed"
 
 

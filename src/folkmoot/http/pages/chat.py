@@ -53,7 +53,7 @@ async def _turns(house: House, id: str, exchanges: list[Exchange]) -> dict[str, 
     return {
         "id": id,
         "exchanges": exchanges,
-        "heard": house.onward.heard,
+        "heard": house.heard.texts,
         "asked": {item.id: title_of(item) for item in items},
         "live": any(each.under_way for each in exchanges),
     }
@@ -85,7 +85,7 @@ async def _said(house: House, id: str, form: Form) -> str:
     session = id or own_work_session(chance())
     agent = before[-1].agent if before else form["agent"]
     errand = Errand(work_session=session, blocks=said_before(before))
-    run = await house.onward.begin(agent, form["text"], errand)
+    run = await house.room.begin(agent, form["text"], errand)
     return f"/chat/{await _work_session(house, run)}"
 
 

@@ -143,7 +143,8 @@ async def _answered(house: House, id: str, form: Form) -> str:
             await moot.tasks.of("", by).cancel(id, _reason(text))
         case (("approval" | "question" | "in_doubt"), _):
             item = await _item(house, id)
-            await house.onward.answer(_reply(item, word, text, by.name, form["hash"]), item.run)
+            await house.moot.reply(_reply(item, word, text, by.name, form["hash"]))
+            house.go_on(item.run)
         case kind, _:
             raise WrongUse(f"{id} is a {kind}; {word!r} cannot be said to it here")
     return f"/inbox/{id}"

@@ -112,7 +112,7 @@ async def _changed(house: House, id: str, deed: str, form: Form) -> str:
             await control.pause(id, text, by)
         case "resume":
             for run in await control.resume(id, by):
-                house.onward.go_on(run)
+                house.go_on(run)
         case "cancel":
             await control.cancel(id, text, by)
         case "label":
