@@ -41,7 +41,7 @@ async def test_what_agents_have_others_do_is_never_rendered_there(desk):
             shown = await page.get(address)
             assert "secret beans" not in shown.html
             assert "seven beans" not in shown.html
-        assert "cid" in (await page.get(f"/work/{row.work_session}")).words
+        assert "cid" in (await page.get(f"/work-sessions/{row.work_session}")).words
 
 
 async def test_the_list_is_narrowed_by_category_and_by_words_in_the_address(desk):

@@ -39,7 +39,7 @@ async def test_the_timeline_shows_each_kind_in_order_of_time(desk):
         proposal = Proposal("Which?", (Option("a"), Option("b")), (Voter("x"),), work_session=made.id)
         await moot.decisions.propose(EVE, proposal, "c")
 
-        shown = await page.get(f"/work/{made.id}")
+        shown = await page.get(f"/work-sessions/{made.id}")
 
         kinds = re.findall(r'<span class="chip line">([a-z ]+)</span></span><span class="text">', shown.html)
         assert {"plan", "step", "tool", "handoff", "decision", "approval", "run"} <= set(kinds)
@@ -48,7 +48,7 @@ async def test_the_timeline_shows_each_kind_in_order_of_time(desk):
         assert len(set(times)) > 1
         assert "sweep it" in shown.words
         assert "Plan · committed · 0 %" in shown.words
-        only = await page.get(f"/work/{made.id}?kind=decision")
+        only = await page.get(f"/work-sessions/{made.id}?kind=decision")
         assert set(
             re.findall(r'<span class="chip line">([a-z ]+)</span></span><span class="text">', only.html)
         ) == {"decision"}
@@ -60,8 +60,8 @@ async def test_a_paused_work_session_asks_no_model_until_it_is_resumed(desk):
     async with browsing(at) as page:
         made = await opened(page)
         await page.house.moot.run("clerk", "sweep", errand=Errand(work_session=made.id))
-        await page.send(f"/work/{made.id}/pause", text="lunch", by="eve")
-        assert "Paused: lunch" in (await page.get(f"/work/{made.id}")).words
+        await page.send(f"/work-sessions/{made.id}/pause", text="lunch", by="eve")
+        assert "Paused: lunch" in (await page.get(f"/work-sessions/{made.id}")).words
         asked = len(at.model.heard)
 
         [item] = [item for item in await page.house.moot.inbox() if item.is_open]
@@ -69,7 +69,7 @@ async def test_a_paused_work_session_asks_no_model_until_it_is_resumed(desk):
         await page.rest()
         assert len(at.model.heard) == asked
 
-        await page.send(f"/work/{made.id}/resume")
+        await page.send(f"/work-sessions/{made.id}/resume")
         await page.rest()
         assert (await page.house.moot.result("run-1")).status == "completed"
 
@@ -78,11 +78,11 @@ async def test_a_cancelled_work_session_is_over(desk):
     """D-10."""
     async with browsing(desk(FILES, {})) as page:
         made = await opened(page)
-        await page.send(f"/work/{made.id}/cancel", text="no yard")
+        await page.send(f"/work-sessions/{made.id}/cancel", text="no yard")
 
-        shown = await page.get(f"/work/{made.id}")
+        shown = await page.get(f"/work-sessions/{made.id}")
         assert "Cancelled" in shown.words
-        again = await page.send(f"/work/{made.id}/pause")
+        again = await page.send(f"/work-sessions/{made.id}/pause")
         assert again.status == 409
         assert "is Cancelled; open another" in again.words
 
@@ -91,15 +91,15 @@ async def test_the_list_names_what_is_worked_on_with_category_and_activity(desk)
     """E-9, E-78, E-83."""
     async with browsing(desk(FILES, {})) as page:
         made = await opened(page, "[Goal] Refund the order of a customer")
-        await page.send(f"/work/{made.id}/label", text="The refund")
+        await page.send(f"/work-sessions/{made.id}/label", text="The refund")
 
-        shown = await page.get("/work?category=customer_community&q=refund")
+        shown = await page.get("/work-sessions?category=customer_community&q=refund")
         assert "Active · 1" in shown.words
         assert "The refund" in shown.words
         assert "customer/community" in shown.words
-        assert "The refund" not in (await page.get("/work?q=nothing")).words
-        await page.send(f"/work/{made.id}/category", category="legal_compliance")
-        assert "set by hand" in (await page.get(f"/work/{made.id}")).words
+        assert "The refund" not in (await page.get("/work-sessions?q=nothing")).words
+        await page.send(f"/work-sessions/{made.id}/category", category="legal_compliance")
+        assert "set by hand" in (await page.get(f"/work-sessions/{made.id}")).words
 
 
 async def test_what_came_of_it_can_be_read_as_plain_text(desk):
@@ -107,8 +107,8 @@ async def test_what_came_of_it_can_be_read_as_plain_text(desk):
         made = await opened(page)
         sessions = page.house.moot.moot.work_sessions
         kept = await sessions.add_artifact(made.id, "doc", "Notes", b"<script>x()</script>")
-        shown = await page.get(f"/work/{made.id}/artifacts/{kept.artifacts[0].artifact}")
+        shown = await page.get(f"/work-sessions/{made.id}/artifacts/{kept.artifacts[0].artifact}")
 
         assert shown.html == "<script>x()</script>"
         assert shown.type == "text/plain; charset=utf-8"
-        assert (await page.get(f"/work/{made.id}/artifacts/none")).status == 404
+        assert (await page.get(f"/work-sessions/{made.id}/artifacts/none")).status == 404

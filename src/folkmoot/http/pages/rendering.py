@@ -20,7 +20,7 @@ SCREENS = (
     ("inbox", "inbox", "Inbox", True),
     ("conversations", "talks", "Conversations", True),
     ("tasks", "tasks", "Tasks", True),
-    ("work", "plan", "Work sessions", False),
+    ("work-sessions", "plan", "Work sessions", False),
     ("chat", "k-advisor", "Chat", False),
     ("decisions", "decide", "Decisions", False),
     ("graph", "graph", "Graph", False),

@@ -34,7 +34,7 @@ async def work_sessions(request: Request) -> Response:
     return page(
         request,
         "work_list.html",
-        screen="work",
+        screen="work-sessions",
         title="Work sessions",
         groups=[(name, [row for row in shown if row.status == key]) for key, name in GROUPS.items()],
         categories=sorted({row.category for row in rows}),
@@ -56,7 +56,7 @@ async def _shown(request: Request, problem: str = "") -> Response:
     return page(
         request,
         "work.html",
-        screen="work",
+        screen="work-sessions",
         title=row.title,
         row=row,
         kinds=list(dict.fromkeys(line.kind for line in timeline)),
@@ -121,12 +121,12 @@ async def _changed(house: House, id: str, deed: str, form: Form) -> str:
             await control.desk.change(id, categorised(known_category(form["category"])), by)
         case _:
             raise WrongUse(f"nobody can {deed!r} a work session; use one of the buttons")
-    return f"/work/{id}"
+    return f"/work-sessions/{id}"
 
 
 ROUTES = (
-    Route("/work", work_sessions, name="work"),
-    Route("/work/{id}", work_session),
-    Route("/work/{id}/artifacts/{artifact}", artifact),
-    Route("/work/{id}/{deed}", change, methods=["POST"]),
+    Route("/work-sessions", work_sessions, name="work"),
+    Route("/work-sessions/{id}", work_session),
+    Route("/work-sessions/{id}/artifacts/{artifact}", artifact),
+    Route("/work-sessions/{id}/{deed}", change, methods=["POST"]),
 )
