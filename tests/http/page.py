@@ -52,7 +52,7 @@ class Browser:
 
     async def _ask(self, method: str, address: str, body: bytes, headers: dict[str, str]) -> Shown:
         path, _, query = address.partition("?")
-        said = {"host": "127.0.0.1:8484", **headers}
+        said = {"host": "127.0.0.1:8484", "accept": "text/html", **headers}
         scope = {
             "type": "http", "http_version": "1.1", "method": method, "scheme": "http", "path": path,
             "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",

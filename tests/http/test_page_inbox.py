@@ -185,7 +185,7 @@ async def test_a_call_in_doubt_is_settled_by_what_a_person_says(desk):
         await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), played.drafts[:cut])
         await moot.resume("run-1")
         [item] = [item for item in await moot.inbox() if item.kind == "in_doubt"]
-        assert "Was pay of clerk done?" in (await page.get(f"/inbox/{item.id}")).words
+        assert "Was pay ann of clerk done?" in (await page.get(f"/inbox/{item.id}")).words
 
         await page.send(f"/inbox/{item.id}", word="done", text="receipt 4711", hash=item.hash)
         await page.rest()
@@ -227,7 +227,10 @@ async def test_plans_tasks_and_undecided_votes_wait_there_too(desk):
 
         assert (await moot.plans.get(plan.id)).status == "committed"
         assert (await moot.tasks.get(task.id)).status == "in_progress"
+        assert (await page.get(f"/inbox/{task.id}")).location == f"/tasks/{task.id}"
         assert "Waits for you · 1" in (await page.get("/inbox")).words
+        await page.send(f"/decisions/{decision.id}/commit", by="eve", option="b")
+        assert "decided by eve: b" in (await page.get("/inbox")).words
 
 
 async def test_nothing_that_an_agent_writes_becomes_part_of_the_page(desk):
@@ -245,4 +248,7 @@ async def test_nothing_that_an_agent_writes_becomes_part_of_the_page(desk):
 
 async def test_an_unknown_id_is_said_to_be_unknown(desk):
     async with browsing(desk({"clerk": ""}, {})) as page:
-        assert (await page.get("/inbox/ap_none")).status == 404
+        unknown = await page.get("/inbox/ap_none")
+        assert (unknown.status, unknown.type) == (404, "text/html; charset=utf-8")
+        assert "the inbox shows what does" in unknown.words
+        assert (await page.get("/nowhere")).status == 404

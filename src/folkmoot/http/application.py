@@ -17,6 +17,7 @@ from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
 from folkmoot.http.operation import route
 from folkmoot.http.pages.every import ROUTES as PAGES
+from folkmoot.http.pages.problem import for_people
 from folkmoot.http.sign_in import ROUTES as SIGN_IN
 
 
@@ -25,9 +26,9 @@ def application(house: House) -> Starlette:
     app = Starlette(
         routes=[*map(route, OPERATIONS), Mount("/static", static, name="static"), *SIGN_IN, *PAGES],
         exception_handlers={
-            FolkmootError: problems.on_folkmoot_error,
+            FolkmootError: for_people(problems.on_folkmoot_error),
             ClientDisconnect: problems.on_disconnect,
-            HTTPException: problems.on_http_error,
+            HTTPException: for_people(problems.on_http_error),
             Exception: problems.on_surprise,
         },
     )

@@ -53,13 +53,9 @@ def asks(
     """What waits first, the longest-waiting on top; then what is past, the latest first."""
     found = [
         *map(of_item, items),
-        *(
-            of_plan(plan)
-            for plan in plans
-            if plan.status in ("submitted", "approved", "rejected") or plan.decided_at
-        ),
+        *(of_plan(plan) for plan in plans if plan.status != "draft"),
         *(of_task(task) for task in tasks if task.status == "pending_approval"),
-        *(of_decision(each) for each in decisions if each.escalated_because and each.status == "escalated"),
+        *(of_decision(each) for each in decisions if each.escalated_because),
     ]
     waiting = sorted((ask for ask in found if not ask.past), key=lambda ask: ask.at)
     past = sorted((ask for ask in found if ask.past), key=lambda ask: ask.at, reverse=True)
@@ -147,4 +143,7 @@ def of_decision(decision: Decision) -> Ask:
     why = (decision.escalated_because or "").replace("_", " ")
     title = f"Decision: {one_line(decision.topic)}"
     tags = (("wait", "decision"), ("", why))
-    return Ask(decision.id, "decision", title, decision.proposed_by, decision.escalated_at, tags)
+    past = f"decided by {decision.committed_by}: {decision.committed_option}" if decision.committed_by else ""
+    return Ask(
+        decision.id, "decision", title, decision.proposed_by, decision.escalated_at, tags, past, yes=True
+    )

@@ -18,13 +18,12 @@ from folkmoot.views.ballot import ballot
 
 async def decisions(request: Request) -> Response:
     house = house_of(request)
-    await house.moot.moot.decisions.settle_overdue()
     found = [ballot(each) for each in reversed(await house.moot.moot.decisions.all())]
     status = request.query_params.get("status", "")
     shown = [each for each in found if status in ("", each.decision.status)]
     return page(
         request, "decisions.html", screen="decisions", title="Decisions", ballots=shown, status=status,
-        counts={each.decision.status: 0 for each in found}, now=house.moot.moot.clock.now(),
+        statuses=list(dict.fromkeys(each.decision.status for each in found)), now=house.moot.moot.clock.now(),
     )  # fmt: skip
 
 
@@ -34,7 +33,7 @@ async def decision(request: Request) -> Response:
 
 async def _decision(request: Request, problem: str = "", form: Form = Form()) -> Response:
     house = house_of(request)
-    found = await house.moot.moot.decisions.settle(request.path_params["id"])
+    found = await house.moot.moot.decisions.get(request.path_params["id"])
     agents = {agent.id for agent in house.moot.graph.agents.values()}
     people = [voter.name for voter in found.participants if voter.name not in agents]
     return page(
@@ -43,6 +42,7 @@ async def _decision(request: Request, problem: str = "", form: Form = Form()) ->
         screen="decisions",
         title=found.topic,
         ballot=ballot(found),
+        over=found.is_over(house.moot.moot.clock.now()),
         decision=found,
         people=people,
         adr=record(found),

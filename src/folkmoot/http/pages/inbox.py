@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import life
+from folkmoot.domain.decision import Decision
 from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.item import APPROVED, Item, Reply
 from folkmoot.domain.naming import wire_name
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.task import Task
 from folkmoot.errors import WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
@@ -27,7 +32,39 @@ from folkmoot.views.patch import Patch, patch
 
 _WRITING = tuple(map(wire_name, ("files.write", "files.edit")))
 _LARGEST = 10_000_000
+"""Bytes of a file that is compared."""
+MOST_PAST = 50
 _SETTLEMENTS: tuple[Settlement, ...] = ("done", "retry", "fail")
+
+
+@dataclass(frozen=True)
+class _Records:
+    """All that may wait, by id, and the list that people see of it."""
+
+    items: Mapping[str, Item]
+    plans: Mapping[str, Plan]
+    tasks: Mapping[str, Task]
+    decisions: Mapping[str, Decision]
+    asks: list[Ask]
+
+    @classmethod
+    async def read(cls, house: House) -> _Records:
+        moot = house.moot.moot
+        items = {item.id: item for item in await house.moot.inbox()}
+        plans, tasks = await moot.plans.all(), await moot.tasks.all()
+        decisions = {each.id: each for each in await moot.decisions.all()}
+        listed = asks(items.values(), plans.values(), tasks.values(), decisions.values())
+        return cls(items, plans, tasks, decisions, listed)
+
+    def ask(self, id: str) -> Ask:
+        if ask := next((ask for ask in self.asks if ask.id == id), None):
+            return ask
+        raise NotFound(f"nothing waits, or waited, under the id {id!r}; the inbox shows what does")
+
+    def moved_on(self, id: str) -> str:
+        """Where to look at a task that waits no more; empty if it is none."""
+        task = self.tasks.get(id)
+        return f"/tasks/{id}" if task and task.status != "pending_approval" else ""
 
 
 async def inbox(request: Request) -> Response:
@@ -36,83 +73,62 @@ async def inbox(request: Request) -> Response:
 
 async def answer(request: Request) -> Response:
     form = await form_of(request)
-    id = request.path_params["id"]
-    return await posted(
-        _answered(house_of(request), id, form), lambda problem: _shown(request, problem, form)
-    )
+    deed = _answered(house_of(request), request.path_params["id"], form)
+    return await posted(deed, lambda problem: _shown(request, problem, form))
 
 
 async def said(request: Request) -> Response:
     """The past form of what was decided meanwhile; nothing as long as it waits."""
-    ask = _ask(await _asks(house_of(request)), request.path_params["id"])
+    records, id = await _Records.read(house_of(request)), request.path_params["id"]
+    if elsewhere := records.moved_on(id):
+        return Response(headers={"HX-Redirect": elsewhere})
+    ask = records.ask(id)
     if not ask.past:
         return Response(status_code=204)
     return HTMLResponse(fragment("inbox_past.html", ask=ask, can_revoke=False, swap=True))
 
 
-async def waiting(request: Request) -> Response:
-    """The list alone, for a page that stays open."""
-    found = await _asks(house_of(request))
-    return HTMLResponse(fragment("inbox_list.html", **_listed(request, found)))
-
-
 async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Response:
     house, id = house_of(request), request.path_params.get("id", "")
-    found = await _asks(house)
-    opened = await _opened(house, _ask(found, id)) if id else {"ask": None}
-    values = {**_listed(request, found), **opened, "problem": problem, "form": form}
-    return page(request, "inbox.html", screen="inbox", title="Inbox", **values)
+    records = await _Records.read(house)
+    if elsewhere := records.moved_on(id):
+        return RedirectResponse(elsewhere, 303)
+    return page(
+        request,
+        "inbox.html",
+        screen="inbox",
+        title="Inbox",
+        asks=[ask for ask in records.asks if not ask.past],
+        past=[ask for ask in records.asks if ask.past][:MOST_PAST],
+        selected=id,
+        now=house.moot.moot.clock.now(),
+        ICONS=ICONS,
+        problem=problem,
+        form=form,
+        **(await _opened(house, records, id) if id else {"ask": None}),
+    )
 
 
-def _listed(request: Request, found: list[Ask]) -> dict[str, Any]:
-    return {
-        "asks": [ask for ask in found if not ask.past],
-        "past": [ask for ask in found if ask.past][:50],
-        "selected": request.path_params.get("id", ""),
-        "now": house_of(request).moot.moot.clock.now(),
-        "ICONS": ICONS,
-        "tool_name": tool_name,
-        "about": about,
-    }
-
-
-async def _asks(house: House) -> list[Ask]:
-    moot = house.moot.moot
-    plans, tasks = await moot.plans.all(), await moot.tasks.all()
-    return asks(await house.moot.inbox(), plans.values(), tasks.values(), await moot.decisions.all())
-
-
-def _ask(found: list[Ask], id: str) -> Ask:
-    if ask := next((ask for ask in found if ask.id == id), None):
-        return ask
-    raise NotFound(f"nothing waits, or waited, under the id {id!r}; the inbox shows what does")
-
-
-async def _opened(house: House, ask: Ask) -> dict[str, Any]:
+async def _opened(house: House, records: _Records, id: str) -> dict[str, Any]:
     """What the detail of each kind is made of."""
-    moot = house.moot.moot
+    ask = records.ask(id)
     match ask.kind:
         case "plan":
-            return {"ask": ask, "plan": await moot.plans.get(ask.id)}
+            return {"ask": ask, "plan": records.plans[id]}
         case "task":
-            return {"ask": ask, "task": await moot.tasks.get(ask.id)}
+            return {"ask": ask, "task": records.tasks[id]}
         case "decision":
-            return {"ask": ask, "decision": await moot.decisions.get(ask.id)}
+            return {"ask": ask, "decision": records.decisions[id]}
         case _:
-            item = await _item(house, ask.id)
-            change = await asyncio.to_thread(_change, house, item)
-            can_revoke = item.status in APPROVED and not item.begun
+            item = records.items[id]
             return {
                 "ask": ask,
                 "item": item,
+                "headline": f"{tool_name(item.tool)} {about(item)}".strip(),
                 "call": whole_call(item),
-                "change": change,
-                "can_revoke": can_revoke,
+                "change": await asyncio.to_thread(_change, house, item),
+                "can_revoke": item.status in APPROVED and not item.begun,
             }
-
-
-async def _item(house: House, id: str) -> Item:
-    return next(item for item in await house.moot.inbox() if item.id == id)
 
 
 def _change(house: House, item: Item) -> Patch | None:
@@ -132,7 +148,8 @@ def _change(house: House, item: Item) -> Patch | None:
 async def _answered(house: House, id: str, form: Form) -> str:
     """Leave the answer; then the run goes on."""
     moot, by, word, text = house.moot.moot, Author(person(form)), form["word"], form["text"]
-    match _ask(await _asks(house), id).kind, word:
+    records = await _Records.read(house)
+    match records.ask(id).kind, word:
         case "plan", "approve" | "commit":
             await moot.plans.change(id, by, life.approve, text, committed=word == "commit")
         case "plan", "deny":
@@ -142,7 +159,7 @@ async def _answered(house: House, id: str, form: Form) -> str:
         case "task", "deny":
             await moot.tasks.of("", by).cancel(id, _reason(text))
         case (("approval" | "question" | "in_doubt"), _):
-            item = await _item(house, id)
+            item = records.items[id]
             await house.moot.reply(_reply(item, word, text, by.name, form["hash"]))
             house.go_on(item.run)
         case kind, _:
@@ -181,7 +198,6 @@ def _reason(text: str) -> str:
 
 ROUTES = (
     Route("/inbox", inbox, name="inbox"),
-    Route("/inbox-list", waiting),
     Route("/inbox/{id}", inbox),
     Route("/inbox/{id}", answer, methods=["POST"]),
     Route("/inbox/{id}/said", said),
