@@ -41,12 +41,14 @@ from folkmoot.views.runs import RunRow
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
+    from folkmoot.domain.sketch import Sketch
     from folkmoot.engine.bus import Bus
     from folkmoot.engine.control import Control
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
+    from folkmoot.orchestration.explain import Explanation
     from folkmoot.views.difference import Difference
 
 
@@ -376,6 +378,19 @@ class Folkmoot:
         from folkmoot.engine.control import Control
 
         return Control(self.moot.work_sessions, self._engine)
+
+    def sketch(self) -> Sketch:
+        """Its agents as the files are by now, sound or not, and everything that is wrong with them."""
+        from folkmoot.loader.sketch import sketch
+
+        reading = partial(load_project, self.folder, tools=self._workshop.tools, env=self._workshop.env)
+        return sketch(self.folder, reading)
+
+    def explain(self, agent: str) -> Explanation:
+        """What an agent may call, and why."""
+        from folkmoot.orchestration.explain import explain
+
+        return explain(self.graph, self._project.kits, self.agent(agent))
 
     def agent(self, name: str) -> Agent:
         """An agent by its file or its id."""

@@ -72,6 +72,7 @@ class Workshop:
         self._models = models
         self._around = around
         self.clock = around.clock
+        self.env = around.env
         self._journal: Journal | None = None
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []

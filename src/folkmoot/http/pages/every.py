@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute
 
-from folkmoot.http.pages import chat, conversations, decisions, inbox, runs, tasks, team, work
+from folkmoot.http.pages import (
+    chat,
+    conversations,
+    costs,
+    decisions,
+    events,
+    graph,
+    inbox,
+    more,
+    runs,
+    tasks,
+    team,
+    work,
+)
 
 ROUTES: tuple[BaseRoute, ...] = (
     *runs.ROUTES,
     *inbox.ROUTES,
     *conversations.ROUTES,
     *tasks.ROUTES,
-    *decisions.ROUTES,
-    *team.ROUTES,
     *work.ROUTES,
     *chat.ROUTES,
+    *decisions.ROUTES,
+    *graph.ROUTES,
+    *team.ROUTES,
+    *costs.ROUTES,
+    *events.ROUTES,
+    *more.ROUTES,
 )
