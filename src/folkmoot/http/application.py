@@ -13,16 +13,24 @@ from starlette.staticfiles import StaticFiles
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.api.stream import OPERATIONS as STREAMS
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
 from folkmoot.http.operation import route
 from folkmoot.http.pages.every import ROUTES as PAGES
+from folkmoot.http.stream.socket import SOCKET
 
 
 def application(house: House) -> Starlette:
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
-        routes=[*map(route, OPERATIONS), Mount("/static", static, name="static"), *PAGES],
+        routes=[
+            *map(route, OPERATIONS),
+            *map(route, STREAMS),
+            SOCKET,
+            Mount("/static", static, name="static"),
+            *PAGES,
+        ],
         middleware=[Middleware(Guard, door=house.door, key=house.key)],
         exception_handlers={
             FolkmootError: problems.on_folkmoot_error,
@@ -31,4 +39,5 @@ def application(house: House) -> Starlette:
         },
     )
     app.state.house = house
+    app.state.hub = house.hub
     return app

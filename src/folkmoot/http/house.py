@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
+from folkmoot.http.stream.hub import Hub
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,13 @@ class House:
     door: Door
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """Signs the cookies of this process: who signs in must do so again after a restart."""
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set: every stream ends. Who sets and clears it at once sends away only those who look on now."""
+
+    @cached_property
+    def hub(self) -> Hub:
+        """The live side of the project; `hub.deltas.hear(run)` is the ear of a run that this process runs."""
+        return Hub(self.moot, self.closing)
 
 
 def house_of(connection: HTTPConnection) -> House:
