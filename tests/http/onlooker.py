@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,6 @@ from folkmoot.http.house import Door, House
 
 PATIENCE = 20.0
 """Seconds, for what comes over a socket or not at all."""
-
-
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self):
-        yield
 
 
 @dataclass
@@ -118,18 +113,13 @@ class Socket:
 
 @asynccontextmanager
 async def visited(moot) -> AsyncIterator[Visitor]:
-    house = House(moot=moot, door=Door(port=0))
-    server = _Server(
-        uvicorn.Config(application(house), port=0, log_config=None, lifespan="off", ws="websockets-sansio")
-    )
-    serving = asyncio.create_task(server.serve())
+    house = House(moot=moot, door=Door())
+    server = uvicorn.Server(uvicorn.Config(application(house), log_config=None, lifespan="off"))
+    listener = socket.create_server(("127.0.0.1", 0))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        async with asyncio.timeout(PATIENCE):
-            while not server.started:
-                await asyncio.sleep(0)
-        port = server.servers[0].sockets[0].getsockname()[1]
         async with aiohttp.ClientSession() as client:
-            yield Visitor(house, client, port)
+            yield Visitor(house, client, listener.getsockname()[1])
     finally:
         house.closing.set()
         server.should_exit = True

@@ -8,6 +8,8 @@ import json
 import pytest
 
 from folkmoot import ScriptedModel, tool
+from folkmoot.coordination.author import Author
+from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.plan_events import PlanProgress
 from folkmoot.journal.codec import to_line
@@ -51,10 +53,13 @@ async def test_status_changes_tools_and_errors_are_told_by_their_types(tmp_path)
 
     files = {"a": "tools: [look]\nhandoff: b.ai", "b": "description: b"}
     played = desk(tmp_path, files, script, tools=[look])
-    async with played.open() as moot, visited(moot) as visitor:
-        async with visitor.stream("/api/stream?type=run.*,tool.*&type=handoff.*") as stream:
-            await moot.run("a", "hello")
-            types = [event.event for event in await stream.until("run.failed")]
+    async with (
+        played.open() as moot,
+        visited(moot) as visitor,
+        visitor.stream("/api/stream?type=run.*,tool.*&type=handoff.*") as stream,
+    ):
+        await moot.run("a", "hello")
+        types = [event.event for event in await stream.until("run.failed")]
 
     called, passed_on = ["tool.started", "tool.finished"], ["requested", "accepted", "rejected"]
     assert types == ["run.started", *called, *(f"handoff.{word}" for word in passed_on), "run.failed"]
@@ -88,14 +93,15 @@ async def test_a_filter_lets_through_what_fits_it_alone(tmp_path):
 async def test_a_session_stream_gives_the_progress_of_its_plan_and_no_other(tmp_path):
     """D-11: subscribing to a session stream gives plan progress."""
     played = desk(tmp_path)
-    async with played.open() as moot, visited(moot) as visitor:
-        async with visitor.stream("/api/stream?workSession=ws_1") as stream:
-            for number, session in enumerate(("ws_2", "ws_1")):
-                draft = Draft(
-                    played.clock.now(), PlanProgress("plan_1", 50 + number), work_session_id=session
-                )
-                await played.journal.append("plan_1", Version(number), [draft])
-            event = await stream.next()
+    async with (
+        played.open() as moot,
+        visited(moot) as visitor,
+        visitor.stream("/api/stream?workSession=ws_1") as stream,
+    ):
+        for number, session in enumerate(("ws_2", "ws_1")):
+            draft = Draft(played.clock.now(), PlanProgress("plan_1", 50 + number), work_session_id=session)
+            await played.journal.append("plan_1", Version(number), [draft])
+        event = await stream.next()
 
     assert event.event == "plan.progress"
     assert event.data["data"] == {"plan": "plan_1", "percent": 51}
@@ -104,20 +110,26 @@ async def test_a_session_stream_gives_the_progress_of_its_plan_and_no_other(tmp_
 async def test_decisions_and_approvals_come_without_asking_again(tmp_path):
     """D-38: decision messages and approval prompts on the live channel."""
 
-    @tool(effect="once", access="write")
+    @tool(effect="once", access="write", asks="medium")
     def pay(amount: int) -> str:
         """Pay."""
         return "paid"
 
     script = {"a": [{"calls": [{"tool": "pay", "arguments": {"amount": 5}}]}, {"report": "paid"}]}
     played = desk(tmp_path, {"a": "tools: [pay]"}, script, tools=[pay])
-    async with played.open() as moot, visited(moot) as visitor:
-        async with visitor.stream("/api/stream?type=approval.*,decision.*") as stream:
-            await moot.run("a", "pay it")
-            asked = await stream.next()
+    proposal = Proposal("Which database?", (Option("sqlite"), Option("postgres")), (Voter("a"),))
+    async with (
+        played.open() as moot,
+        visited(moot) as visitor,
+        visitor.stream("/api/stream?type=approval.*,decision.*") as stream,
+    ):
+        await moot.run("a", "pay it")
+        await moot.moot.decisions.propose(Author("ann"), proposal, "a chance")
+        asked, proposed = await stream.take(2)
 
-    assert asked.event == "approval.requested"
-    assert '"amount":5' in json.dumps(asked.data, separators=(",", ":")).replace("\\", "")
+    assert (asked.event, proposed.event) == ("approval.requested", "decision.proposed")
+    assert asked.data["data"]["arguments"] == {"amount": 5}
+    assert proposed.data["data"]["proposal"]["topic"] == "Which database?"
 
 
 async def test_the_stream_of_a_run_tells_it_from_its_beginning_and_ends_with_it(tmp_path):
@@ -134,8 +146,7 @@ async def test_the_stream_of_a_run_tells_it_from_its_beginning_and_ends_with_it(
         async with visitor.stream(f"/api/runs/{run}/stream?type=run.started") as part:
             assert [event.event for event in await part.rest()] == ["run.started"]
 
-    assert [event.event for event in events][0] == "run.started"
-    assert [event.event for event in events][-1] == "run.completed"
+    assert (events[0].event, events[-1].event) == ("run.started", "run.completed")
 
 
 class Talking(ScriptedModel):
@@ -157,7 +168,10 @@ async def test_tokens_are_shown_as_they_come_and_the_messages_are_there_after_a_
     played.model = model = Talking({"a": ["Good morning"]})
     async with played.open() as moot, visited(moot) as visitor:
         hear = visitor.house.hub.deltas.hear("run-1")
-        async with visitor.stream("/api/stream?agent=a") as agent, visitor.stream("/api/stream?agent=b") as other:
+        async with (
+            visitor.stream("/api/stream?agent=a") as agent,
+            visitor.stream("/api/stream?agent=b") as other,
+        ):
             running = asyncio.create_task(moot.run("a", "hello", hear=hear))
             told = [*await agent.until("delta"), *await agent.until("delta")]
             model.done.set()
@@ -230,3 +244,41 @@ async def test_a_quiet_stream_gives_signs_of_life_and_ends_when_the_server_close
         visitor.house.closing.set()
 
         assert await stream.rest() == []
+
+
+async def test_a_page_sends_what_it_has_rendered_line_by_line_under_the_id_of_its_entry(tmp_path):
+    """Whoever makes fragments from the same hub uses the same helper."""
+
+    async def rows(hub):
+        async for entry in hub.subscribe(Filter(types=("step.*",)), after=0):
+            yield Message("row", f"<tr>\r\n<td>{entry.event.step}</td>\n</tr>", entry.seq)
+
+    async def page(request):
+        return event_source(request, rows(hub_of(request)))
+
+    played = desk(tmp_path)
+    async with played.open() as moot, visited(moot) as visitor:
+        visitor.app.router.routes.append(Route("/rows", page))
+        await happen(played.journal, *steps(1, 1))
+        async with visitor.stream("/rows") as stream:
+            row = await stream.next()
+
+    assert row == Event("row", "<tr>\n<td>s1</td>\n</tr>", 1)
+
+
+async def test_a_client_that_takes_nothing_is_cut_off_and_goes_on_by_its_last_id(tmp_path):
+    """Memory is bounded: what waits for it is what fits into the buffers of its socket."""
+    played = desk(tmp_path)
+    size, count = 20_000, 1_000
+    big = [StepReopened("plan_1", f"s{number}", "coder", "x" * size) for number in range(count)]
+    async with played.open() as moot, visited(moot) as visitor:
+        async with visitor.stream("/api/stream?after=0") as stalled:
+            await happen(played.journal, *big)
+            seen = await stalled.take(1)
+            while not visitor.hub.is_idle:
+                await played.clock.advance(60.0)
+            seen += [event for event in await stalled.whatever_is_left()]
+        async with visitor.stream("/api/stream", last=seen[-1].id) as again:
+            seen += await again.take(count - len(seen))
+
+    assert [event.id for event in seen] == list(range(1, count + 1))

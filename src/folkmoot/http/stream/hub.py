@@ -2,7 +2,7 @@
 
 Who comes, or comes back, first reads from the journal what it has not seen, up to where the hub is; then it takes a
 seat and is told the rest. Between its last look and taking the seat nothing is awaited, so there is no gap and no
-double. A seat has room for so many entries; who is slower loses it, and reads on from the journal until it has caught up.
+double. A seat has room for so many entries: who is slower loses it, and reads from the journal until it has caught up.
 """
 
 from __future__ import annotations

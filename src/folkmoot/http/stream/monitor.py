@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.coordination.task.record import TASK
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.role import DELEGATION_EVENTS, TASK_EVENTS, role
@@ -38,7 +39,7 @@ class Told(msgspec.Struct, rename="camel", omit_defaults=True):
 def messages(entry: Entry) -> Iterator[Told]:
     """What there is to say about an entry; each with the event as the journal has it, or with what follows from it."""
     type, wire = entry.event.type, msgspec.Raw(to_line(entry)[:-1])
-    task = entry.stream if entry.stream.startswith("task_") else ""
+    task = entry.stream if entry.stream.startswith(TASK.prefix) else ""
 
     def told(name: str, **data: Any) -> Told:
         return Told(name, entry.draft.ts, data, entry.draft.agent_id, task, entry.seq)
