@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 import uvicorn
+from starlette.applications import Starlette
 
 from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
@@ -26,14 +27,15 @@ class Event:
 
     event: str
     data: Any
-    id: int = 0
+    id: int | None = None
 
 
 class Visitor:
     """Whoever looks at a house from outside."""
 
-    def __init__(self, house: House, client: aiohttp.ClientSession, port: int) -> None:
-        self.house = house
+    def __init__(self, app: Starlette, client: aiohttp.ClientSession, port: int) -> None:
+        self.app = app
+        self.house: House = app.state.house
         self.client = client
         self.port = port
 
@@ -76,7 +78,7 @@ class Stream:
             return None
         data = "\n".join(fields["data"])
         parsed = json.loads(data) if data.startswith("{") else data
-        return Event(fields["event"][0], parsed, int(fields.get("id", ["0"])[0]))
+        return Event(fields["event"][0], parsed, int(fields["id"][0]) if "id" in fields else None)
 
     async def take(self, count: int) -> list[Event]:
         return [event for _ in range(count) if (event := await self.next())]
@@ -113,14 +115,14 @@ class Socket:
 
 @asynccontextmanager
 async def visited(moot) -> AsyncIterator[Visitor]:
-    house = House(moot=moot, door=Door())
-    server = uvicorn.Server(uvicorn.Config(application(house), log_config=None, lifespan="off"))
+    app = application(House(moot=moot, door=Door()))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     listener = socket.create_server(("127.0.0.1", 0))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         async with aiohttp.ClientSession() as client:
-            yield Visitor(house, client, listener.getsockname()[1])
+            yield Visitor(app, client, listener.getsockname()[1])
     finally:
-        house.closing.set()
+        app.state.house.closing.set()
         server.should_exit = True
         await serving

@@ -153,6 +153,20 @@ async def test_who_knows_more_than_the_hub_is_told_none_of_it_again(tmp_path):
     assert await looking == [4]
 
 
+async def test_who_comes_as_the_last_one_leaves_misses_nothing(tmp_path):
+    played = desk(tmp_path)
+    async with played.open() as moot:
+        hub = Hub(moot, asyncio.Event())
+        await happen(played.journal, *steps(1, 1))
+        for number in range(2, 6):
+            entries = hub.subscribe(after=number - 2)
+            assert (await anext(entries)).seq == number - 1
+            await happen(played.journal, *steps(1, 1))
+            await entries.aclose()
+
+    assert await take(hub, 4, after=1) == [2, 3, 4, 5]
+
+
 async def test_a_journal_that_is_closed_ends_every_subscription_with_words(tmp_path):
     played = desk(tmp_path)
     async with played.open() as moot:

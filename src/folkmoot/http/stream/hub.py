@@ -45,6 +45,10 @@ class Hub:
         self._begun = asyncio.Event()
         self._failure: FolkmootError = OperationFailed("nobody reads the journal")
 
+    @property
+    def is_watched(self) -> bool:
+        return self._guests > 0
+
     async def subscribe(self, wanted: Filter = Filter(), after: int | None = None) -> AsyncIterator[Entry]:
         """What fits, in order and without end: all after an entry, or, with None, what is to come.
 
@@ -95,21 +99,21 @@ class Hub:
         self._guests += 1
         try:
             if self._reading is None or self._reading.done():
-                self._begun.clear()
-                self._reading = asyncio.create_task(self._read())
+                self._begun = asyncio.Event()  # a new one: who read before may not have ended yet
+                self._reading = asyncio.create_task(self._read(self._begun))
             await self._begun.wait()
             yield
         finally:
             self._guests -= 1
-            if not self._guests and self._reading:
+            if self._reading and not self.is_watched:
                 self._reading.cancel()
                 self._reading = None
 
-    async def _read(self) -> None:
+    async def _read(self, begun: asyncio.Event) -> None:
         self._failure = OperationFailed("the journal is closed")
         try:
             self._at = await self.moot.position()
-            self._begun.set()
+            begun.set()
             async for entry in self.moot.events(follow=True, after=self._at):
                 self._at = entry.seq
                 for seat in self._seats:
@@ -117,9 +121,10 @@ class Hub:
         except FolkmootError as error:
             self._failure = error
         finally:
-            self._begun.set()
-            for seat in self._seats:
-                seat.lose()
+            begun.set()
+            if self._reading is asyncio.current_task():
+                for seat in self._seats:
+                    seat.lose()
 
     def _take_seat(self, wanted: Filter, after: int) -> _Seat:
         if self._reading is None or self._reading.done():
