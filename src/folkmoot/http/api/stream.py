@@ -16,7 +16,7 @@ from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import NotFound, Refused
 from folkmoot.http.stream.event_source import Message, event_source
 from folkmoot.http.stream.hub import Hub
-from folkmoot.http.stream.wanted import DELTA, delta_fits, fits, wants_deltas
+from folkmoot.http.stream.wanted import DELTA, Position, delta_fits, fits, wants_deltas
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query
 
@@ -25,7 +25,7 @@ KNOWN_SPEAKERS = 1_000
 
 
 class RunStreamQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    after: int | None = None
+    after: Position | None = None
     """The `seq` of the last event that is known already; `Last-Event-ID` says the same and wins."""
     agent: str = ""
     session: str = ""
@@ -69,9 +69,14 @@ def _wanted(asked: Asked, query: RunStreamQuery) -> Filter:
 
 def _after(asked: Asked, query: RunStreamQuery) -> int | None:
     last = asked.request.headers.get("last-event-id", "")
-    if last and not (last.isascii() and last.isdigit()):
-        raise Refused(400, f"{last[:80]!r} is the id of no event: Last-Event-ID is the `seq` of one")
-    return int(last[:18]) if last else query.after
+    if not last:
+        return query.after
+    try:
+        return msgspec.convert(last, Position, strict=False)
+    except msgspec.ValidationError:
+        raise Refused(
+            400, f"{last[:80]!r} is the id of no event: Last-Event-ID is the `seq` of one"
+        ) from None
 
 
 async def _events(hub: Hub, wanted: Filter, after: int) -> AsyncIterator[Message]:

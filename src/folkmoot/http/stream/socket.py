@@ -14,6 +14,7 @@ from folkmoot.errors import FolkmootError
 from folkmoot.http.stream.event_source import STALLED
 from folkmoot.http.stream.hub import Hub, hub_of
 from folkmoot.http.stream.monitor import Told, messages
+from folkmoot.http.stream.wanted import Position
 from folkmoot.ports import Filter
 
 LONGEST = 65_536
@@ -33,7 +34,7 @@ class Asking(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     role: Literal["", Role] = ""
     types: tuple[str, ...] = ()
     """Of events: `task.*`."""
-    after: int | None = None
+    after: Position | None = None
 
     @property
     def wanted(self) -> Filter:
