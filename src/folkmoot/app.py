@@ -21,7 +21,7 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
-from folkmoot.engine.fork import Fork, begun, changed
+from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
 from folkmoot.engine.local import encoded
@@ -246,18 +246,27 @@ class Folkmoot:
 
         In a fork every call of a tool that is not `pure` waits for a person's word.
         """
+        return await self.resume(await self.branch(run_id, fork), hear=hear, answer=answer, wait=wait)
+
+    async def branch(self, run_id: str, fork: Fork) -> str:
+        """The name of a fork that nobody has gone on with yet."""
+        from folkmoot.engine.forking import changed_graph
+
         past = await self._engine.past(run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
-        graph = self._changed(graph, fork)
+        graph = changed_graph(graph, fork)
         root = find_agent(graph, past[0].agent_id)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
+        self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)
         if fork.request:
             check_request(root, fork.request)
-        begin = partial(begun, past, fork, project, self._engine.now)
-        forked = await self._engine.adopt(begin)
-        return await self._engine.resume(forked, lambda *_: project, _audience(hear, answer, wait=wait))
+        return await self._engine.adopt(partial(begun, past, fork, project, self._engine.now))
+
+    def hand_over(self) -> None:
+        """Leave the runs that go on here to whoever resumes them: nothing of them is cancelled."""
+        self._engine.hand_over(at_once=True)
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""
@@ -265,18 +274,6 @@ class Folkmoot:
             decoded = msgspec.json.decode(graph, type=Graph)
             self._pinned_projects[graph_id] = self._workshop.project(decoded, graph_id)
         return self._pinned_projects[graph_id]
-
-    def _changed(self, graph: Graph, fork: Fork) -> Graph:
-        from folkmoot.loader.models import choice_named
-        from folkmoot.models.known import known_models
-
-        agents = {name: find_agent(graph, name) for name in (*fork.prompts, *fork.models)}
-        known = known_models()
-        models = {
-            name: choice_named(model, graph.settings, known, f"the model for {name}")
-            for name, model in fork.models.items()
-        }
-        return changed(graph, fork, agents, models)
 
     async def inbox(self, run_id: str = "") -> list[Item]:
         """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""

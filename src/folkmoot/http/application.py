@@ -15,6 +15,7 @@ from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
+from folkmoot.http.openapi import ROUTES as DOCUMENT
 from folkmoot.http.operation import route
 from folkmoot.http.pages.every import ROUTES as PAGES
 
@@ -22,7 +23,7 @@ from folkmoot.http.pages.every import ROUTES as PAGES
 def application(house: House) -> Starlette:
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
-        routes=[*map(route, OPERATIONS), Mount("/static", static, name="static"), *PAGES],
+        routes=[*DOCUMENT, *map(route, OPERATIONS), Mount("/static", static, name="static"), *PAGES],
         middleware=[Middleware(Guard, door=house.door, key=house.key)],
         exception_handlers={
             FolkmootError: problems.on_folkmoot_error,

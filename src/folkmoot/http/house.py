@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
+from folkmoot.http.folds import Folds
+from folkmoot.http.repeating import Repeats
+from folkmoot.http.running import Running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +56,19 @@ class House:
     door: Door
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """Signs the cookies of this process: who signs in must do so again after a restart."""
+
+    @cached_property
+    def running(self) -> Running:
+        """The runs that go on in this server."""
+        return Running(self.moot)
+
+    @cached_property
+    def folds(self) -> Folds:
+        return Folds(self.moot)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        return Repeats()
 
 
 def house_of(connection: HTTPConnection) -> House:
