@@ -14,8 +14,7 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
-from folkmoot.domain.fork_events import RunRepinned
+from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.naming import wire_name
@@ -26,9 +25,9 @@ from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
-from folkmoot.engine.pins import pin_of
+from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
-from folkmoot.errors import WrongUse
+from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query
@@ -137,10 +136,13 @@ class Folkmoot:
         around: Surroundings | None = None,
     ) -> AsyncIterator[Folkmoot]:
         """Open a project as a run was started with it, whatever its files say by now: to resume the run."""
+        from folkmoot.loader.load import Loaded
+
         async with AsyncExitStack() as stack:
             workshop = Workshop(Path(folder), as_tools(tools), models or {}, around or Surroundings())
             journal = workshop.open_journal(stack)
-            yield cls(await _pinned(journal, run_id), journal, workshop)
+            pinned = Loaded(graph=await pinned_graph(journal, run_id), warnings=(), settings=())
+            yield cls(pinned, journal, workshop)
 
     async def run(
         self,
@@ -264,6 +266,13 @@ class Folkmoot:
             check_request(root, fork.request)
         return await self._engine.adopt(partial(begun, past, fork, project, self._engine.now))
 
+    def problems(self) -> list[Problem]:
+        """What is wrong in the files of this project as they are now; it goes on with those it was opened with."""
+        try:
+            return list(load_project(self.folder, tools=self._workshop.tools).warnings)
+        except DeclarationError as error:
+            return list(error.problems)
+
     def hand_over(self) -> None:
         """Leave the runs that go on here to whoever resumes them: nothing of them is cancelled."""
         self._engine.hand_over(at_once=True)
@@ -377,16 +386,6 @@ class Folkmoot:
 
 def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
     return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
-
-
-async def _pinned(journal: Journal, run_id: str) -> Loaded:
-    from folkmoot.loader.load import Loaded
-
-    types = (RunStarted.type, RunRepinned.type)
-    if pins := [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]:
-        graph = msgspec.json.decode(await journal.artifact(pin_of(pins).graph), type=Graph)
-        return Loaded(graph=graph, warnings=(), settings=())
-    raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
 
 
 async def _of_run(run_id: str, entries: AsyncIterator[Entry]) -> AsyncIterator[Entry]:

@@ -118,9 +118,7 @@ async def test_a_request_that_comes_again_under_its_key_starts_nothing_twice(tmp
 
 async def test_lists_come_in_pages_that_lead_to_each_other(api):
     """DESIGN 8: an array of objects with id and status; `Link` leads on."""
-    runs = [
-        (await api.post("/api/runs", 202, agent="desk", request=f"hello {n}"))["runId"] for n in range(3)
-    ]
+    runs = [(await api.post("/api/runs", 202, agent="desk", request=f"hello {n}"))["runId"] for n in range(3)]
     for run in runs:
         await api.ended(run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_origin
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import Meta
@@ -32,7 +32,7 @@ class Said(Given, kw_only=True):
 
 
 def query_of(request: Request, type: type[T]) -> T:
-    many = {field.encode_name for field in msgspec.structs.fields(type) if get_origin(field.type) is tuple}
+    many = {field.encode_name for field in msgspec.structs.fields(type) if field.default == ()}
     given: dict[str, Any] = {}
     for key, value in request.query_params.multi_items():
         if key in many:

@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.app import load_project
 from folkmoot.domain.agent import Agent
 from folkmoot.engine.describing import document, summary
-from folkmoot.errors import DeclarationError, Problem
+from folkmoot.errors import Problem
 from folkmoot.http.api.shapes import Document
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
@@ -60,22 +59,15 @@ async def show_graph(asked: Asked) -> GraphDocument:
     graph = asked.moot.graph
     nodes = [msgspec.convert(summary(graph, agent), AgentSummary) for agent in graph.agents.values()]
     edges = [Edge(file, to, how) for file, agent in graph.agents.items() for how, to in agent.edges]
-    return GraphDocument(nodes, edges, mermaid(graph), await asyncio.to_thread(_problems, asked))
+    return GraphDocument(nodes, edges, mermaid(graph), await asyncio.to_thread(asked.moot.problems))
 
 
 async def list_problems(asked: Asked) -> list[Problem]:
-    return await asyncio.to_thread(_problems, asked)
+    return await asyncio.to_thread(asked.moot.problems)
 
 
 def agent_of(asked: Asked) -> Agent:
     return asked.moot.agent(asked.id)
-
-
-def _problems(asked: Asked) -> list[Problem]:
-    try:
-        return list(load_project(asked.moot.folder).warnings)
-    except DeclarationError as error:
-        return list(error.problems)
 
 
 OPERATIONS = (

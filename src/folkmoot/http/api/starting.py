@@ -13,6 +13,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunStarted
 from folkmoot.engine.admission import check_request
 from folkmoot.engine.fork import Fork
+from folkmoot.engine.pins import check_fit
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, require_run
 from folkmoot.http.operation import Asked, Operation
@@ -87,6 +88,8 @@ async def resume_run(asked: Asked) -> RunState:
     status = (await require_run(asked, asked.id)).status
     if status not in (*ENDED, "running"):
         body: ResumeRun = asked.body
+        if body.with_current_files:
+            check_fit([entry.draft async for entry in asked.moot.events(asked.id)], asked.moot.graph)
         asked.house.running.resume(asked.id, wait=body.wait, with_current_files=body.with_current_files)
         status = "running"
     return RunState(asked.id, status)
@@ -149,6 +152,7 @@ OPERATIONS = (
         body=ResumeRun,
         answer=RunState,
         status=202,
+        problems=(409,),
         links=_THEN,
     ),
     Operation(
