@@ -16,7 +16,7 @@ from starlette.routing import Route
 from folkmoot import __version__
 from folkmoot.http.api.every import OPERATIONS
 from folkmoot.http.operation import Operation
-from folkmoot.http.problems import Problem
+from folkmoot.http.problems import ProblemDetails
 from folkmoot.http.repeating import HEADER, LONGEST
 from folkmoot.loader.template import field_lines
 
@@ -46,7 +46,7 @@ def document() -> dict[str, Any]:
 
 def made_from(operations: Sequence[Operation]) -> dict[str, Any]:
     types = [type for each in operations for type in (each.answer, each.body) if type is not None]
-    schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=_TEMPLATE)
+    schemas, components = msgspec.json.schema_components([*types, ProblemDetails], ref_template=_TEMPLATE)
     found = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for each in operations:
@@ -154,7 +154,7 @@ def _json(schema: Any) -> dict[str, Any]:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    schema = {"$ref": _TEMPLATE.format(name=Problem.__name__)}
+    schema = {"$ref": _TEMPLATE.format(name=ProblemDetails.__name__)}
     return {"description": _MEANINGS[status], "content": {"application/problem+json": {"schema": schema}}}
 
 

@@ -19,7 +19,7 @@ _UNKNOWN = ("there is no ", "this project has no agent ", "nothing waits under "
 """How a `WrongUse` begins that names something unknown."""
 
 
-class Problem(msgspec.Struct, omit_defaults=True):
+class ProblemDetails(msgspec.Struct, omit_defaults=True):
     """What went wrong with a request."""
 
     title: str
@@ -52,7 +52,7 @@ def input_refused() -> Iterator[None]:
 
 
 def response(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = msgspec.json.encode(Problem(http.HTTPStatus(status).phrase, status, detail))
+    body = msgspec.json.encode(ProblemDetails(http.HTTPStatus(status).phrase, status, detail))
     return Response(body, status, headers, media_type="application/problem+json")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
@@ -12,7 +11,7 @@ from folkmoot.domain.category import CategoryId
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.moment import moment
 from folkmoot.domain.role import Role
-from folkmoot.http.api.shapes import EventDocument
+from folkmoot.http.api.shapes import EventDocument, event_document
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Back, Part
 from folkmoot.http.problems import input_refused
@@ -80,7 +79,7 @@ async def _found(asked: Asked, query: EventsQuery, text: str) -> Part:
     shown = found[: query.limit]
     if len(found) > query.limit:
         before, more = shown[-1].seq, True
-    return Part([msgspec.Raw(to_line(entry)) for entry in shown], "before", str(before) if more else "")
+    return Part([event_document(entry) for entry in shown], "before", str(before) if more else "")
 
 
 def _filter(query: EventsQuery, now: str) -> Filter:

@@ -35,7 +35,7 @@ class Answer(Said):
     """What the agent will read."""
 
 
-class Approve(Said):
+class ApproveCall(Said):
     scope: Literal["once", "run", "always"] = "once"
     """`run`: equal calls of this run need no further word. `always`: nor do equal calls of later runs; that adds a
     rule to folkmoot.yaml."""
@@ -160,7 +160,7 @@ OPERATIONS = (
     ),
     _word("/inbox/{id}/answer", "Answer a question of an agent", answer_question, Answer),
     _word("/inbox/{id}/settle", "Say what became of a call in doubt", settle_call, Settle),
-    _word("/approvals/{id}/approve", "Let a call be made", approve_call, Approve),
+    _word("/approvals/{id}/approve", "Let a call be made", approve_call, ApproveCall),
     _word("/approvals/{id}/deny", "Refuse a call", deny_call, Deny),
     _word("/approvals/{id}/revoke", "Take an approval back", revoke_approval, Deny),
 )

@@ -37,18 +37,18 @@ class DraftPlan(PlanWish, kw_only=True):
     """It waits for a decision at once."""
 
 
-class Approve(Said):
+class ApprovePlan(Said):
     commit: bool = False
     """And let it be carried out at once."""
     text: str = ""
 
 
-class Reason(Said):
+class PlanReason(Said):
     reason: Words
     """Whoever it concerns reads it."""
 
 
-class Review(Said):
+class ReviewPlan(Said):
     verdict: Verdict
     text: str = ""
     """What should change."""
@@ -61,7 +61,7 @@ class CompleteStep(Said):
     """It will not be done."""
 
 
-class BlockStep(Reason):
+class BlockStep(PlanReason):
     decision: str = ""
     """What must be decided first."""
 
@@ -70,7 +70,7 @@ class ResumeStep(Said):
     reason: str = ""
 
 
-class ReassignStep(Reason):
+class ReassignStep(PlanReason):
     to: Words
     """The id of the agent that shall own it."""
 
@@ -219,16 +219,16 @@ OPERATIONS = (
     Operation(method="GET", path="/plans/{id}", summary="One plan", handle=show_plan, answer=Document),
     _change("revise", "Put another version in its place; it is a draft again", revise_plan, DraftPlan),
     _change("submit", "Have a plan decided", submit_plan),
-    _change("approve", "Approve a submitted plan", approve_plan, Approve),
-    _change("reject", "Reject a submitted plan", reject_plan, Reason),
+    _change("approve", "Approve a submitted plan", approve_plan, ApprovePlan),
+    _change("reject", "Reject a submitted plan", reject_plan, PlanReason),
     _change("commit", "Let an approved plan be carried out", commit_plan),
-    _change("review", "Look over a plan that is not decided", review_plan, Review),
+    _change("review", "Look over a plan that is not decided", review_plan, ReviewPlan),
     _change("steps/{step}/start", "Say that a step is under way", start_step),
     _change("steps/{step}/complete", "Say that a step is done", complete_step, CompleteStep),
     _change("steps/{step}/block", "Say that a step cannot go on", block_step, BlockStep),
     _change("steps/{step}/resume", "Say that a step can go on", resume_step, ResumeStep),
     _change("steps/{step}/reassign", "Give a step to another owner", reassign_step, ReassignStep),
     _change("steps/{step}/accept", "Take a step that was passed on", accept_step),
-    _change("steps/{step}/review", "Look over a step that is over", review_step, Review),
-    _change("steps/{step}/reopen", "Say that a step that is over is not", reopen_step, Reason),
+    _change("steps/{step}/review", "Look over a step that is over", review_step, ReviewPlan),
+    _change("steps/{step}/reopen", "Say that a step that is over is not", reopen_step, PlanReason),
 )

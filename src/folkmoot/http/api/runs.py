@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from folkmoot.http.api.shapes import EventDocument, RunState, require_run
+from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Limit, Page, Part, part
 from folkmoot.http.reading import Given, Position, Said
-from folkmoot.journal.codec import to_line
 from folkmoot.ports import Query
 from folkmoot.views.audit import Audit, audit
 from folkmoot.views.plans import PlanView
@@ -89,7 +88,7 @@ async def run_events(asked: Asked) -> Part:
     ]
     shown = entries[: query.limit]
     further = str(shown[-1].run_seq) if len(shown) < len(entries) else ""
-    return Part([msgspec.Raw(to_line(entry)) for entry in shown], "after", further)
+    return Part([event_document(entry) for entry in shown], "after", further)
 
 
 async def audit_run(asked: Asked) -> Audit:

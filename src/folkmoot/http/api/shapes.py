@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.entry import Entry
 from folkmoot.http.operation import Asked
 from folkmoot.http.problems import NotFound
+from folkmoot.journal.codec import to_line
 from folkmoot.views.runs import RunRow
 
 
@@ -50,6 +52,11 @@ class EventDocument(msgspec.Struct, rename="camel"):
     agent_id: str | None = None
     work_session_id: str | None = None
     conversation_id: str | None = None
+
+
+def event_document(entry: Entry) -> msgspec.Raw:
+    """An `EventDocument`, byte for byte as it is exported."""
+    return msgspec.Raw(to_line(entry)[:-1])
 
 
 async def require_run(asked: Asked, run_id: str) -> RunRow:

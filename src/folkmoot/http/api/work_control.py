@@ -47,7 +47,7 @@ class FormTeam(Said):
     name: str = ""
 
 
-class Reason(Said):
+class ControlWork(Said):
     reason: str = ""
 
 
@@ -208,7 +208,7 @@ OPERATIONS = (
     _change("complete", "Complete it with a summary", complete_work_session, CompleteWork),
     _change("label", "Name it, for lists", label_work_session, Label),
     _change("artifacts", "Keep something that came of the work", add_artifact, AddArtifact),
-    _change("pause", "Pause it together with its runs", pause_work_session, Reason, Controlled),
-    _change("resume", "Let it go on together with its runs", resume_work_session, Reason, Controlled),
-    _change("cancel", "Give it up and stop its runs", cancel_work_session, Reason, Controlled),
+    _change("pause", "Pause it together with its runs", pause_work_session, ControlWork, Controlled),
+    _change("resume", "Let it go on together with its runs", resume_work_session, ControlWork, Controlled),
+    _change("cancel", "Give it up and stop its runs", cancel_work_session, ControlWork, Controlled),
 )
