@@ -219,6 +219,10 @@ class Folkmoot:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
 
+    def hand_over(self, *, at_once: bool = False) -> None:
+        """Leave all runs that are run here to whoever goes on with them, when what is under way has ended."""
+        self._engine.hand_over(at_once=at_once)
+
     def sinking(self) -> Sinking:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)
@@ -272,10 +276,6 @@ class Folkmoot:
             return list(load_project(self.folder, tools=self._workshop.tools).warnings)
         except DeclarationError as error:
             return list(error.problems)
-
-    def hand_over(self) -> None:
-        """Leave the runs that go on here to whoever resumes them: nothing of them is cancelled."""
-        self._engine.hand_over(at_once=True)
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""

@@ -97,7 +97,7 @@ class Client:
 
     async def ended(self, run: str) -> dict[str, Any]:
         """A run that has gone on in the server, when it has ended or waits."""
-        if task := self.house.running.task(run):
+        if task := self.house.room.task(run):
             await asyncio.wait([task])
         shown: dict[str, Any] = await self.get(f"/api/runs/{run}")
         return shown
@@ -117,7 +117,8 @@ async def served(folder: Path, **door: Any) -> AsyncIterator[Client]:
     async with opened as moot, listening(House(moot=moot, door=Door(**door))) as (house, base):
         async with aiohttp.ClientSession() as session:
             yield Client(house, base, session, bench)
-        await house.running.close()
+        house.room.leave_at_once()
+        await house.room.close()
 
 
 @asynccontextmanager

@@ -66,7 +66,7 @@ async def test_a_client_that_goes_away_stops_its_run_only_if_it_was_tied_to_it(a
     tied.cancel()
     (name,) = {row["runId"] for row in rows} - {free}
 
-    assert (await api.ended(name))["error"] == "its client went away"
+    assert (await api.ended(name))["error"] == "its client has gone"
     assert (await api.get(f"/api/runs/{free}"))["status"] == "running"
     api.bench.go_on.set()
     assert (await api.ended(free))["status"] == "completed"

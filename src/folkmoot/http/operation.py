@@ -114,7 +114,7 @@ class Operation:
     def refusals(self) -> tuple[int, ...]:
         """Every status of a problem that it can give."""
         found = {403, 421, 503, *self.problems}
-        if not f"/api{self.path}".startswith(OPEN):
+        if f"/api{self.path}" not in OPEN:
             found.add(401)
         if self.query or self.body:
             found.add(400)

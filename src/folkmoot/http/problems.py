@@ -83,6 +83,11 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     return response(error.status_code, str(error.detail), error.headers)
 
 
+async def on_disconnect(request: Request, error: Exception) -> Response:
+    """Nobody is there to read it."""
+    return response(400, "the request did not come to its end")
+
+
 async def on_surprise(request: Request, error: Exception) -> Response:
     _log.exception("a request could not be answered: %s %s", request.method, request.url.path, exc_info=error)
     return response(500, "something went wrong here; the log of the server says what")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from folkmoot.domain.item import Item, Kind, Reply
 from folkmoot.errors import WrongUse
-from folkmoot.http.api.shapes import Document, Recorded
+from folkmoot.http.api.shapes import Document, Recorded, go_on
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import NotFound
@@ -115,7 +115,7 @@ async def _say(asked: Asked, reply: Any) -> Recorded:
     item = await _item(asked)
     said: Reply = reply(item, asked.author.name)
     await asked.moot.reply(said)
-    asked.house.running.resume(item.run)
+    go_on(asked, item.run)
     return Recorded(item.id, "recorded")
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable
-from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta
@@ -76,10 +73,9 @@ async def start_run(asked: Asked) -> RunState:
         asked.must_repeat(same)
         return RunState(run, (await require_run(asked, run)).status)
     errand = Errand(work_session=body.work_session_id, label=body.label, run=run)
-    await asked.house.running.start(agent.file, body.request, errand, wait=body.wait)
-    going = asked.house.running.task(run)
-    if body.cancel_on_disconnect and going:
-        await _until_gone(asked, run, going)
+    run = await asked.house.room.begin(agent.file, body.request, errand, wait=body.wait)
+    if body.cancel_on_disconnect:
+        await asked.house.room.attended(run, asked.request.receive)
     return RunState(run, (await require_run(asked, run)).status)
 
 
@@ -90,7 +86,7 @@ async def resume_run(asked: Asked) -> RunState:
         body: ResumeRun = asked.body
         if body.with_current_files:
             check_fit([entry.draft async for entry in asked.moot.events(asked.id)], asked.moot.graph)
-        asked.house.running.resume(asked.id, wait=body.wait, with_current_files=body.with_current_files)
+        asked.house.room.resume(asked.id, wait=body.wait, with_current_files=body.with_current_files)
         status = "running"
     return RunState(asked.id, status)
 
@@ -102,7 +98,7 @@ async def fork_run(asked: Asked) -> RunState:
     wanted = Fork(body.at, body.prompts, body.models, body.answer, body.request)
     with input_refused():
         run = await asked.moot.branch(asked.id, wanted)
-    asked.house.running.resume(run, wait=body.wait)
+    asked.house.room.resume(run, wait=body.wait)
     return RunState(run, "running")
 
 
@@ -111,25 +107,6 @@ async def _begun(asked: Asked, run: str) -> RunStarted | None:
         if isinstance(entry.event, RunStarted):
             return entry.event
     return None
-
-
-async def _until_gone(asked: Asked, run: str, going: asyncio.Task[object]) -> None:
-    """Until the run has ended or parked; if the client goes away first, the run is stopped."""
-    leaving = asyncio.get_running_loop().create_task(_left(asked.request.receive))
-    await asyncio.wait((going, leaving), return_when=asyncio.FIRST_COMPLETED)
-    if not going.done():
-        await asked.moot.cancel(run, "its client went away")
-    leaving.cancel()
-    with suppress(asyncio.CancelledError):
-        await leaving
-
-
-async def _left(receive: object) -> None:
-    assert callable(receive)
-    message = {"type": ""}
-    while message["type"] != "http.disconnect":
-        coming: Awaitable[dict[str, str]] = receive()
-        message = await coming
 
 
 OPERATIONS = (

@@ -13,6 +13,7 @@ from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.category import CategoryId
 from folkmoot.domain.work_session import ArtifactKind, WorkSession, WorkState
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.http.api.shapes import go_on
 from folkmoot.http.api.work_sessions import row_of
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import NotFound
@@ -149,7 +150,7 @@ async def resume_work_session(asked: Asked) -> Controlled:
     await row_of(asked)
     runs = await asked.moot.control.resume(asked.id, asked.author)
     for run in runs:
-        asked.house.running.resume(run)
+        go_on(asked, run)
     return Controlled(asked.id, "resumed", runs)
 
 
