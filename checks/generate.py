@@ -65,7 +65,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
 }
 
 
-_EVERYWHERE = ("401", "403", "421", "503")
+_EVERYWHERE = ("401", "403", "408", "413", "421", "429", "431", "503")
+"""What the guard may say to any request; the page says it once."""
 
 
 def _operation(title: str, operation: Any, shapes: Any) -> str:

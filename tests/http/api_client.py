@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import uvicorn
 
 from folkmoot import Folkmoot, ScriptedModel, Surroundings, tool
-from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
+from folkmoot.http.server import listening
 from tests.desk import write
 
 FILES = {
@@ -114,22 +112,9 @@ async def served(folder: Path, **door: Any) -> AsyncIterator[Client]:
         models={"scripted": ScriptedModel(SCRIPT)},
         around=Surroundings(env={}),
     )
-    async with opened as moot, listening(House(moot=moot, door=Door(**door))) as (house, base):
-        async with aiohttp.ClientSession() as session:
-            yield Client(house, base, session, bench)
+    async with opened as moot:
+        house = House(moot=moot, door=Door(port=0, **door))
+        async with listening(house) as base, aiohttp.ClientSession() as session:
+            yield Client(house, base.rstrip("/"), session, bench)
         house.room.leave_at_once()
         await house.room.close()
-
-
-@asynccontextmanager
-async def listening(house: House) -> AsyncIterator[tuple[House, str]]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    config = uvicorn.Config(application(house), log_level="warning", lifespan="off")
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server._serve([listener]))  # without its signal handlers
-    try:
-        yield house, f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        await serving

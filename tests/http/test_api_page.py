@@ -9,7 +9,7 @@ from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.main import main
 from folkmoot.http.house import Door, House
-from tests.http.api_client import listening
+from folkmoot.http.server import listening
 
 PLAYED = re.compile(r"^\$ curl (.+)\n(.+)$", re.MULTILINE)
 SERVER = "http://127.0.0.1:8484"
@@ -21,7 +21,7 @@ def pattern(shown: str) -> re.Pattern[str]:
 
 async def answer(session: aiohttp.ClientSession, base: str, command: str) -> str:
     words = shlex.split(command)
-    url = next(word for word in words if word.startswith(SERVER)).replace(SERVER, base)
+    url = next(word for word in words if word.startswith(SERVER)).replace(SERVER, base.rstrip("/"))
     headers = dict(words[place + 1].split(": ") for place, word in enumerate(words) if word == "-H")
     data = words[words.index("-d") + 1] if "-d" in words else None
     async with session.request("POST" if data else "GET", url, data=data, headers=headers) as response:
@@ -34,13 +34,14 @@ async def test_the_commands_of_the_page_give_what_it_shows(tmp_path):
 
     async with (
         Folkmoot.open(tmp_path / "desk", around=Surroundings(env={})) as moot,
-        listening(House(moot=moot, door=Door())) as (house, base),
         aiohttp.ClientSession() as session,
     ):
-        for command, shown in commands:
-            said = await answer(session, base, command)
-            assert pattern(shown).fullmatch(said), f"{command}\n{said}"
-            if '"running"' in shown:
-                await house.room.task("50de9c26eb0a51e4e4b9")
+        house = House(moot=moot, door=Door(port=0))
+        async with listening(house) as base:
+            for command, shown in commands:
+                said = await answer(session, base, command)
+                assert pattern(shown).fullmatch(said), f"{command}\n{said}"
+                if '"running"' in shown:
+                    await house.room.task("50de9c26eb0a51e4e4b9")
 
     assert len(commands) == 10

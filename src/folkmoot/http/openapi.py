@@ -31,11 +31,14 @@ _MEANINGS = {
     403: "Another site asks.",
     404: "What is named does not exist.",
     409: "The state of things does not allow it.",
+    408: "The request did not come in time.",
     413: "The body is too long.",
     415: "The body is not `application/json`.",
     421: "This server does not answer under that name.",
     422: "The Idempotency-Key was used for another request.",
-    503: "The world did not do its part: the disk, a server, another process.",
+    429: "Too many wrong tokens come at once.",
+    431: "The headers are too many or too long.",
+    503: "Too many connections are open, or the disk, a server or another process did not do its part.",
 }
 
 

@@ -24,6 +24,8 @@ from folkmoot.http.problems import Refused
 from folkmoot.http.reading import body_of, query_of
 from folkmoot.http.repeating import key_of
 
+ALWAYS = (400, 403, 408, 413, 421, 431, 503)
+"""What the guard may say to any request, and the world to anything that is done."""
 _NAMES = re.compile(r"{(\w+)}")
 
 
@@ -113,15 +115,13 @@ class Operation:
     @property
     def refusals(self) -> tuple[int, ...]:
         """Every status of a problem that it can give."""
-        found = {403, 421, 503, *self.problems}
+        found = {*ALWAYS, *self.problems}
         if f"/api{self.path}" not in OPEN:
-            found.add(401)
-        if self.query or self.body:
-            found.add(400)
+            found |= {401, 429}
         if self.parameters:
             found.add(404)
         if self.body:
-            found |= {413, 415}
+            found.add(415)
         if self.is_repeatable:
             found.add(422)
         return tuple(sorted(found))
