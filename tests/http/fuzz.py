@@ -1,17 +1,19 @@
 """Lets schemathesis try everything that the OpenAPI document says, against a real server with a project in it.
 
-`python -m tests.http.fuzz` makes the full run; the suite makes a short one.
+`./dev fuzz` makes the full run; the suite makes a short one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.http.api_client import Client, served
 
@@ -35,8 +37,10 @@ async def tried(folder: Path, *options: str) -> Tried:
     async with served(folder) as api:
         await furnish(api)
         api.bench.go_on.set()
+        document = folder / "openapi.json"
+        document.write_text(json.dumps(narrowed(await api.get("/api/openapi.json"))))
         command = [
-            *(sys.executable, "-m", "schemathesis.cli", "run", f"{api.base}/api/openapi.json"),
+            *(sys.executable, "-m", "schemathesis.cli", "run", str(document), "--url", api.base),
             *("--checks", CHECKS, "--suppress-health-check", "all", "--warnings", "off", *options),
         ]
         process = await asyncio.create_subprocess_exec(
@@ -46,6 +50,14 @@ async def tried(folder: Path, *options: str) -> Tried:
     said = out.decode()
     found = _CASES.search(said)
     return Tried(process.returncode or 0, int(found[1].replace(",", "")) if found else 0, said)
+
+
+def narrowed(document: Any) -> Any:
+    """With the names of agents: of those that one could make up, none would ever start anything."""
+    for shape in document["components"]["schemas"].values():
+        if "agent" in shape.get("required", ()) and shape.get("additionalProperties") is False:
+            shape["properties"]["agent"] = {"enum": ["desk", "clerk", "boss"]}
+    return document
 
 
 async def furnish(api: Client) -> None:
@@ -67,12 +79,15 @@ async def furnish(api: Client) -> None:
 
 
 async def main(options: Sequence[str]) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        full = ("--max-examples", "12", "--phases", "examples,fuzzing,stateful", *options)
-        result = await tried(Path(folder), *full)
-    print(result.said)
-    print(f"{result.cases} cases, exit code {result.code}")
-    return result.code
+    """First every operation by itself, then one after the other along the links."""
+    cases = code = 0
+    for phase, examples in (("fuzzing", "8"), ("stateful", "250")):
+        with tempfile.TemporaryDirectory() as folder:
+            result = await tried(Path(folder), "--phases", phase, "--max-examples", examples, *options)
+        print(result.said)
+        cases, code = cases + result.cases, code or result.code
+    print(f"{cases} cases; {'something was found, see above' if code else 'no fault'}")
+    return code
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from tests.http.fuzz import tried
 
 
 async def test_schemathesis_finds_no_fault_and_no_status_that_is_not_documented(tmp_path):
-    """Issue 7: a short form of `python -m tests.http.fuzz`."""
+    """Issue 7: a short form of `./dev fuzz`."""
     result = await tried(
         tmp_path, "--max-examples", "3", "--phases", "fuzzing,stateful", "--seed", "20261115"
     )
