@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
-import uvicorn
 
 from bench.process import ROOT
 from folkmoot import Folkmoot
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCancelled, RunStarted, ToolFinished
-from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
+from folkmoot.http.server import listening
 from folkmoot.ports import Epoch, NewRun
 
 RUNS = 1_000
@@ -61,23 +59,15 @@ async def _measured(project: Path, seconds: float) -> Crowd:
     async with Folkmoot.open(project) as moot:
         load = Load(moot)
         await load.begin()
-        house = House(moot=moot, door=Door(port=0))
-        server = uvicorn.Server(uvicorn.Config(application(house), log_level="error", lifespan="off"))
-        listener = socket.create_server(("127.0.0.1", 0))
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            rate, seen = await _watched(load, listener.getsockname()[1], seconds)
-        finally:
-            house.closing.set()
-            server.should_exit = True
-            await serving
+        async with listening(House(moot=moot, door=Door(port=0))) as address:
+            rate, seen = await _watched(load, address, seconds)
     return _figures(load, rate, seen)
 
 
-async def _watched(load: Load, port: int, seconds: float) -> tuple[float, dict[str, list[list[float]]]]:
+async def _watched(load: Load, address: str, seconds: float) -> tuple[float, dict[str, list[list[float]]]]:
     """Events per second that were appended, and what each client got: pairs of seq and moment."""
     clients = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.crowd", str(port), *load.followed,
+        sys.executable, "-m", "bench.crowd", address, *load.followed,
         cwd=ROOT, stdout=asyncio.subprocess.PIPE, limit=1 << 30,
     )  # fmt: skip
     assert clients.stdout
@@ -152,12 +142,11 @@ def _part(seconds: list[float], part: float) -> float:
     return sorted(seconds)[int(len(seconds) * part)] * 1000 if seconds else float("inf")
 
 
-async def clients(port: int, runs: list[str]) -> None:
+async def clients(address: str, runs: list[str]) -> None:
     """Follow until all these runs have ended; then say what came."""
     seen: dict[str, list[tuple[int, float]]] = {run: [] for run in ("", *runs)}
     connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None, sock_read=_PATIENCE)
-    server = f"http://127.0.0.1:{port}"
-    async with aiohttp.ClientSession(server, connector=connector, timeout=timeout) as session:
+    async with aiohttp.ClientSession(address, connector=connector, timeout=timeout) as session:
         ready = asyncio.Barrier(len(seen) + 1)
         following = [
             asyncio.create_task(_follow(session, f"/api/runs/{run}/stream", 1, seen[run], ready))
@@ -190,4 +179,4 @@ async def _follow(
 
 
 if __name__ == "__main__":
-    asyncio.run(clients(int(sys.argv[1]), sys.argv[2:]))
+    asyncio.run(clients(sys.argv[1], sys.argv[2:]))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-import uvicorn
 from starlette.applications import Starlette
 
 from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
+from folkmoot.http.server import listening
 
 PATIENCE = 20.0
 """Seconds, for what comes over a socket or not at all."""
@@ -33,19 +32,15 @@ class Event:
 class Visitor:
     """Whoever looks at a house from outside."""
 
-    def __init__(self, app: Starlette, client: aiohttp.ClientSession, port: int) -> None:
+    def __init__(self, house: House, app: Starlette, client: aiohttp.ClientSession) -> None:
+        self.house = house
         self.app = app
-        self.house: House = app.state.house
         self.client = client
-        self.port = port
-
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
 
     @asynccontextmanager
     async def stream(self, path: str, last: int | str = "") -> AsyncIterator[Stream]:
         headers = {"Last-Event-ID": str(last)} if last != "" else {}
-        async with self.client.get(self.url(path), headers=headers) as response:
+        async with self.client.get(path, headers=headers) as response:
             stream = Stream(response)
             if response.content_type == "text/event-stream":
                 stream.hint = await stream.line()
@@ -54,7 +49,7 @@ class Visitor:
 
     @asynccontextmanager
     async def socket(self, path: str = "/ws") -> AsyncIterator[Socket]:
-        async with self.client.ws_connect(self.url(path)) as socket:
+        async with self.client.ws_connect(path) as socket:
             yield Socket(socket)
 
 
@@ -115,14 +110,7 @@ class Socket:
 
 @asynccontextmanager
 async def visited(moot) -> AsyncIterator[Visitor]:
-    app = application(House(moot=moot, door=Door()))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-    listener = socket.create_server(("127.0.0.1", 0))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        async with aiohttp.ClientSession() as client:
-            yield Visitor(app, client, listener.getsockname()[1])
-    finally:
-        app.state.house.closing.set()
-        server.should_exit = True
-        await serving
+    house = House(moot=moot, door=Door(port=0))
+    app = application(house)
+    async with listening(house, app) as address, aiohttp.ClientSession(address) as client:
+        yield Visitor(house, app, client)

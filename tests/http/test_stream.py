@@ -12,6 +12,7 @@ from folkmoot import ScriptedModel, tool
 from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan_events import PlanProgress, StepReopened
 from folkmoot.http.stream.event_source import STALLED, Message, event_source
 from folkmoot.http.stream.hub import hub_of
@@ -59,7 +60,7 @@ async def test_status_changes_tools_and_errors_are_told_by_their_types(tmp_path)
     async with (
         played.open() as moot,
         visited(moot) as visitor,
-        visitor.stream("/api/stream?type=run.*,tool.*&type=handoff.*") as stream,
+        visitor.stream("/api/stream?type=run.*&type=tool.*&type=handoff.*") as stream,
     ):
         await moot.run("a", "hello")
         types = [event.event for event in await stream.until("run.failed")]
@@ -124,7 +125,7 @@ async def test_decisions_and_approvals_come_without_asking_again(tmp_path):
     async with (
         played.open() as moot,
         visited(moot) as visitor,
-        visitor.stream("/api/stream?type=approval.*,decision.*") as stream,
+        visitor.stream("/api/stream?type=approval.*&type=decision.*") as stream,
     ):
         await moot.run("a", "pay it")
         await moot.moot.decisions.propose(Author("ann"), proposal, "a chance")
@@ -169,19 +170,18 @@ async def test_tokens_are_shown_as_they_come_and_the_messages_are_there_after_a_
     """D-7: the stream shows tokens, which are in no journal; the message is. D-11: to an agent stream, its tokens."""
     played = desk(tmp_path)
     played.model = model = Talking({"a": ["Good morning"]})
-    async with played.open() as moot, visited(moot) as visitor:
-        hear = visitor.house.hub.deltas.hear("run-1")
-        async with (
-            visitor.stream("/api/stream?agent=a") as agent,
-            visitor.stream("/api/stream?agent=b") as other,
-        ):
-            running = asyncio.create_task(moot.run("a", "hello", hear=hear))
-            told = [*await agent.until("delta"), *await agent.until("delta")]
-            model.done.set()
-            told += await agent.until("run.completed")
-            await running
-            await happen(played.journal, *steps(1, 1), agent="b")
-            heard_of_another = await other.next()
+    async with (
+        played.open() as moot,
+        visited(moot) as visitor,
+        visitor.stream("/api/stream?agent=a") as agent,
+        visitor.stream("/api/stream?agent=b") as other,
+    ):
+        await visitor.house.room.begin("a", "hello", Errand(run="run-1"))
+        told = [*await agent.until("delta"), *await agent.until("delta")]
+        model.done.set()
+        told += await agent.until("run.completed")
+        await happen(played.journal, *steps(1, 1), agent="b")
+        heard_of_another = await other.next()
 
     deltas = [event for event in told if event.event == "delta"]
     place = {"runId": "run-1", "sessionId": "run-1", "agentId": "a", "span": "0"}
@@ -247,7 +247,7 @@ async def test_a_quiet_stream_gives_signs_of_life_and_ends_when_the_server_close
         assert await stream.line() == ": still here"
         await stream.line()
 
-        visitor.house.closing.set()
+        visitor.house.streams.close()
 
         assert await stream.rest() == []
 

@@ -84,7 +84,7 @@ async def test_fifty_who_look_on_cost_one_reader(tmp_path):
     played = desk(tmp_path)
     played.journal = journal = Counting(played.clock.monotonic)
     async with played.open() as moot:
-        hub = Hub(moot, asyncio.Event())
+        hub = Hub(moot)
         looking = [asyncio.create_task(take(hub, 40)) for _ in range(50)]
         await until(lambda: len(hub._seats) == 50)
         await happen(journal, *steps(1, 40))
@@ -108,7 +108,7 @@ async def test_who_is_slow_keeps_no_more_than_its_room_and_loses_nothing(tmp_pat
     monkeypatch.setattr(hubs, "ROOM", 10)
     played = desk(tmp_path)
     async with played.open() as moot:
-        hub = Hub(moot, asyncio.Event())
+        hub = Hub(moot)
         async with asyncio.timeout(PATIENCE), aclosing(hub.subscribe(Filter(agent="coder"))) as entries:
             first = asyncio.create_task(anext(entries))
             await until(lambda: hub._seats)
@@ -134,7 +134,7 @@ async def test_who_comes_back_long_after_is_told_by_the_index_and_then_live(tmp_
             await happen(
                 played.journal, *steps(1, 2), stream=f"plan_{number}", agent=("coder", "tester")[number % 2]
             )
-        hub = Hub(moot, asyncio.Event())
+        hub = Hub(moot)
         looking = asyncio.create_task(take(hub, 9, Filter(agent="coder", types=("step.*",)), after=2))
         await until(lambda: hub._seats)
         await happen(played.journal, *steps(1, 1), stream="plan_live", agent="coder")
@@ -145,7 +145,7 @@ async def test_who_comes_back_long_after_is_told_by_the_index_and_then_live(tmp_
 async def test_who_knows_more_than_the_hub_is_told_none_of_it_again(tmp_path):
     played = desk(tmp_path)
     async with played.open() as moot:
-        hub = Hub(moot, asyncio.Event())
+        hub = Hub(moot)
         looking = asyncio.create_task(take(hub, 1, after=3))
         await until(lambda: hub._seats)
         await happen(played.journal, *steps(1, 4))
@@ -156,7 +156,7 @@ async def test_who_knows_more_than_the_hub_is_told_none_of_it_again(tmp_path):
 async def test_who_comes_as_the_last_one_leaves_misses_nothing(tmp_path):
     played = desk(tmp_path)
     async with played.open() as moot:
-        hub = Hub(moot, asyncio.Event())
+        hub = Hub(moot)
         await happen(played.journal, *steps(1, 1))
         for number in range(2, 6):
             entries = hub.subscribe(after=number - 2)
@@ -170,7 +170,7 @@ async def test_who_comes_as_the_last_one_leaves_misses_nothing(tmp_path):
 async def test_a_journal_that_is_closed_ends_every_subscription_with_words(tmp_path):
     played = desk(tmp_path)
     async with played.open() as moot:
-        hub = Hub(moot, asyncio.Event())
+        hub = Hub(moot)
         looking = asyncio.create_task(take(hub, 1))
         await until(lambda: hub._seats)
         await played.journal.close()
@@ -181,4 +181,4 @@ async def test_a_journal_that_is_closed_ends_every_subscription_with_words(tmp_p
 async def test_a_step_is_no_filter_of_a_live_stream(tmp_path):
     async with desk(tmp_path).open() as moot:
         with pytest.raises(WrongUse, match="follow its run"):
-            await take(Hub(moot, asyncio.Event()), 1, Filter(step="s1"))
+            await take(Hub(moot), 1, Filter(step="s1"))

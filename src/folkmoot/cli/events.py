@@ -99,24 +99,10 @@ def _role(given: str) -> str:
 
 
 def _moment(given: str) -> str:
-    """As events have it: a day or a moment in UTC, or how long ago."""
-    from datetime import UTC, datetime
-
-    from folkmoot.domain.duration import later, seconds
+    from folkmoot.domain.moment import moment
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.errors import WrongUse
 
-    if not given:
-        return ""
-    ago = seconds(given)
-    if ago is not None:
-        return later(SystemClock().now(), -ago)
-    try:
-        moment = datetime.fromisoformat(given)
-    except ValueError:
-        raise WrongUse(f"{given!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h") from None
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+    return moment(given, SystemClock().now())
 
 
 def _document(entry: Entry) -> dict[str, Any]:

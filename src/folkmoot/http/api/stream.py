@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 from starlette.responses import Response
 
@@ -14,9 +15,10 @@ from folkmoot.domain.events import RUN_ENDS, SessionStarted
 from folkmoot.domain.role import Role
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import NotFound, Refused
+from folkmoot.http.reading import Given, Position
 from folkmoot.http.stream.event_source import Message, event_source
 from folkmoot.http.stream.hub import Hub
-from folkmoot.http.stream.wanted import DELTA, Position, delta_fits, fits, wants_deltas
+from folkmoot.http.stream.wanted import DELTA, delta_fits, fits, wants_deltas
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query
 
@@ -24,25 +26,28 @@ KNOWN_SPEAKERS = 1_000
 """Sessions whose agents one stream remembers."""
 
 
-class RunStreamQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class RunStreamQuery(Given):
     after: Position | None = None
     """The `seq` of the last event that is known already; `Last-Event-ID` says the same and wins."""
     agent: str = ""
+    """Of one agent, or of `user`."""
     session: str = ""
-    role: Literal["", Role] = ""
-    type: str = ""
-    """Types with commas between them, or `task.*`; may be repeated."""
+    """Of one agent session."""
+    role: Role | None = None
+    type: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
+    """Of this type, or `task.*`; may be repeated."""
 
 
 class StreamQuery(RunStreamQuery):
     run: str = ""
-    """Or another stream: a task, a plan, a decision."""
+    """Of a run, a task, a plan, a decision or a work session alone."""
     work_session: str = ""
+    """Of everything in a work session."""
 
 
 async def stream(asked: Asked) -> Response:
     query: StreamQuery = asked.query
-    wanted = replace(_wanted(asked, query), run=query.run, work_session=query.work_session)
+    wanted = replace(_wanted(query), run=query.run, work_session=query.work_session)
     hub, after = asked.house.hub, _after(asked, query)
     if after is None:  # from here on, however long it takes until the client is told
         after = await asked.moot.position()
@@ -52,8 +57,8 @@ async def stream(asked: Asked) -> Response:
 async def stream_run(asked: Asked) -> Response:
     """From its beginning, until it ends. Who has seen the end is told by 204 not to come back."""
     query: RunStreamQuery = asked.query
-    run, after = asked.path["run"], _after(asked, query) or 0
-    hub, wanted = asked.house.hub, replace(_wanted(asked, query), run=run)
+    run, after = asked.id, _after(asked, query) or 0
+    hub, wanted = asked.house.hub, replace(_wanted(query), run=run)
     if not [entry async for entry in hub.journal.read(Query(stream=run, limit=1))]:
         raise NotFound(f"there is no run {run!r}")
     if await _is_told(hub, wanted, after):
@@ -61,10 +66,8 @@ async def stream_run(asked: Asked) -> Response:
     return event_source(asked.request, _until_its_end(hub, wanted, after), *_said(hub, wanted))
 
 
-def _wanted(asked: Asked, query: RunStreamQuery) -> Filter:
-    types = ",".join(asked.request.query_params.getlist("type"))
-    named = tuple(type.strip() for type in types.split(",") if type.strip())
-    return Filter(agent=query.agent, session=query.session, role=query.role, types=named)
+def _wanted(query: RunStreamQuery) -> Filter:
+    return Filter(agent=query.agent, session=query.session, role=query.role or "", types=query.type)
 
 
 def _after(asked: Asked, query: RunStreamQuery) -> int | None:
@@ -144,14 +147,15 @@ OPERATIONS = (
         summary="What happens, as it happens: server-sent events, each as the journal has it",
         handle=stream,
         query=StreamQuery,
+        media=("text/event-stream",),
     ),
     Operation(
         method="GET",
-        path="/runs/{run}/stream",
+        path="/runs/{id}/stream",
         summary="One run as it happens, from its beginning to its end, with what its models say meanwhile",
         handle=stream_run,
         query=RunStreamQuery,
-        problems=(404,),
+        media=("text/event-stream",),
     ),
 )
 """Not among those of `every`, which are called one by one in tests of them all: a stream does not end by itself."""

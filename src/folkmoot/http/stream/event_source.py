@@ -1,4 +1,4 @@
-"""Server-sent events: messages as they come, signs of life in between, and an end when client or server goes."""
+"""Server-sent events: messages as they come, signs of life in between, and an end when the client goes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ class _EventSource(Response):
                 *(line.pass_on(source) for source in self._sources),
                 line.beat(),
                 _gone(receive),
-                self._hub.closing.wait(),
             )
         ]
         try:

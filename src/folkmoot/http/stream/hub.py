@@ -30,13 +30,11 @@ PAGE = 500
 class Hub:
     """The live side of an open project. It reads while somebody looks on."""
 
-    def __init__(self, moot: Folkmoot, closing: asyncio.Event) -> None:
+    def __init__(self, moot: Folkmoot) -> None:
         self.moot = moot
         self.journal = moot.moot.journal
         self.clock = moot.moot.clock
         self.deltas = Deltas()
-        self.closing = closing
-        """Set: everybody who looks on is sent away."""
         self._at = 0
         """The last entry that everybody with a seat was told."""
         self._seats: set[_Seat] = set()

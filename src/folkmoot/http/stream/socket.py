@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from folkmoot.domain.role import Role
 from folkmoot.errors import FolkmootError
+from folkmoot.http.problems import Refused
+from folkmoot.http.reading import Given, Position, query_of
 from folkmoot.http.stream.event_source import STALLED
 from folkmoot.http.stream.hub import Hub, hub_of
 from folkmoot.http.stream.monitor import Told, messages
-from folkmoot.http.stream.wanted import Position
 from folkmoot.ports import Filter
 
-LONGEST = 65_536
-"""Characters of a message from a client."""
-GOING_AWAY, WRONG, TRY_AGAIN = 1001, 1008, 1013
-"""Why the server closes: it stops; the client asks for what there is not; the journal cannot be read."""
+WRONG, TRY_AGAIN = 1008, 1013
+"""Why a socket is closed: the client asks for what there is not; the journal cannot be read."""
 
 
-class Asking(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class Asking(Given):
     """What a client may send. A subscription takes the place of the one before; it goes on where that was."""
 
     type: Literal["subscribe", "ping"] = "subscribe"
@@ -31,8 +31,8 @@ class Asking(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     work_session_id: str = ""
     agent_id: str = ""
     session_id: str = ""
-    role: Literal["", Role] = ""
-    types: tuple[str, ...] = ()
+    role: Role | None = None
+    types: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     """Of events: `task.*`."""
     after: Position | None = None
 
@@ -43,18 +43,16 @@ class Asking(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
             work_session=self.work_session_id,
             agent=self.agent_id,
             session=self.session_id,
-            role=self.role,
+            role=self.role or "",
             types=self.types,
         )
 
 
 async def monitor(socket: WebSocket) -> None:
-    query: dict[str, Any] = dict(socket.query_params)
-    query |= {"types": query["types"].split(",")} if "types" in query else {}
     try:
-        asking = msgspec.convert(query, Asking, strict=False)
-    except msgspec.ValidationError as error:
-        await socket.close(WRONG, _short(f"the query is not what is wanted: {error}"))
+        asking = query_of(socket, Asking)
+    except Refused as refused:
+        await socket.close(WRONG, _short(str(refused)))
         return
     await socket.accept()
     await _Talk(hub_of(socket), socket).hold(asking)
@@ -73,16 +71,15 @@ class _Talk:
 
     async def hold(self, asking: Asking) -> None:
         """Until either side goes."""
-        closing = asyncio.create_task(self._hub.closing.wait())
-        working: list[asyncio.Task[Any]] = [closing]
+        working: list[asyncio.Task[Any]] = []
         try:
             position = await self._hub.moot.position()
             await self._send(Told("connected", self._hub.clock.now(), {"position": position}))
             self._at = position
-            while not closing.done():
+            while True:
                 telling = asyncio.create_task(self._tell(asking))
                 hearing = asyncio.create_task(self._heard())
-                working = [closing, telling, hearing]
+                working = [telling, hearing]
                 await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
                 if telling.done():
                     telling.result()
@@ -90,7 +87,6 @@ class _Talk:
                     asking = hearing.result()
                     async with self._telling:
                         telling.cancel()
-            await self._socket.close(GOING_AWAY, "the server stops, or wants you to sign in anew")
         except FolkmootError as error:
             await self._socket.close(TRY_AGAIN, _short(str(error)))
         except msgspec.MsgspecError as error:
@@ -117,8 +113,6 @@ class _Talk:
             if message["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect
             said = message.get("text") or message.get("bytes") or ""
-            if len(said) > LONGEST:
-                raise msgspec.ValidationError(f"it is longer than {LONGEST} characters")
             asking = msgspec.json.decode(said, type=Asking)
             if asking.type == "subscribe":
                 return asking

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Annotated
-
-from msgspec import Meta
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.role import role
 from folkmoot.ports import Filter
 
-Position = Annotated[int, Meta(ge=0, lt=10**18)]
-"""The `seq` of an entry, as a client gives it: of some journal, and no more than a database can count."""
 DELTA = "delta"
 """What a piece of an answer goes by among the types of events. It is none: it is never recorded."""
 
