@@ -83,6 +83,6 @@ async def test_what_cannot_be_sent_is_said_in_the_form(desk):
         assert empty.status == 409
         assert "there is nothing to send" in empty.words
         nobody = await page.send("/chat", agent="nobody", text="hello")
-        assert nobody.status == 409
+        assert nobody.status == 404
         assert "this project has no agent 'nobody'" in nobody.words
         assert ">hello</textarea>" in nobody.html

@@ -13,18 +13,29 @@ from starlette.staticfiles import StaticFiles
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.api.stream import OPERATIONS as STREAMS
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
+from folkmoot.http.openapi import ROUTES as DOCUMENT
 from folkmoot.http.operation import route
 from folkmoot.http.pages.every import ROUTES as PAGES
 from folkmoot.http.pages.problem import for_people
 from folkmoot.http.sign_in import ROUTES as SIGN_IN
+from folkmoot.http.stream.socket import SOCKET
 
 
 def application(house: House) -> Starlette:
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
-        routes=[*map(route, OPERATIONS), Mount("/static", static, name="static"), *SIGN_IN, *PAGES],
+        routes=[
+            *DOCUMENT,
+            *map(route, OPERATIONS),
+            *map(route, STREAMS),
+            SOCKET,
+            Mount("/static", static, name="static"),
+            *SIGN_IN,
+            *PAGES,
+        ],
         exception_handlers={
             FolkmootError: for_people(problems.on_folkmoot_error),
             ClientDisconnect: problems.on_disconnect,
@@ -33,6 +44,7 @@ def application(house: House) -> Starlette:
         },
     )
     app.state.house = house
+    app.state.hub = house.hub
     # Outside of all else: what goes wrong inside is answered with the guard's headers too.
     app.middleware_stack = Guard(app.build_middleware_stack(), house)
     return app

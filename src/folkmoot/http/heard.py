@@ -13,12 +13,14 @@ class Heard:
         self.texts: dict[str, str] = {}
         """By run."""
 
-    def ear(self, run: str) -> HearSpan:
+    def ear(self, run: str, also: HearSpan) -> HearSpan:
+        """`also` is told the same."""
         self.texts[run] = ""
         while len(self.texts) > MOST:
             del self.texts[next(iter(self.texts))]
 
         def hear(span: str, piece: str) -> None:
+            also(span, piece)
             if "/" not in span and run in self.texts:
                 self.texts[run] += piece
 

@@ -12,6 +12,7 @@ from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
 from folkmoot.http.crowd import Crowd
 from folkmoot.http.engine_room import EngineRoom
+from folkmoot.http.folds import Folds
 from folkmoot.http.heard import Heard
 from folkmoot.http.keys import Keys, check_token
 from folkmoot.http.limits import Limits
@@ -19,6 +20,8 @@ from folkmoot.http.open_streams import OpenStreams
 from folkmoot.http.patience import Patience
 from folkmoot.http.records import Records
 from folkmoot.http.refusals import Refusals
+from folkmoot.http.repeating import Repeats
+from folkmoot.http.stream.hub import Hub
 from folkmoot.ports import Clock
 
 
@@ -74,9 +77,9 @@ class House:
     @cached_property
     def room(self) -> EngineRoom:
         """The runs that go on in this server."""
-        made = EngineRoom(self.moot)
-        made.ear = self.heard.ear
-        return made
+        room = EngineRoom(self.moot)
+        room.ear = lambda run: self.heard.ear(run, self.hub.deltas.hear(run))
+        return room
 
     def go_on(self, run: str) -> None:
         """With a run that was answered or let go on; in front of a shared journal a worker does."""
@@ -88,8 +91,13 @@ class House:
         return Heard()
 
     @cached_property
+    def hub(self) -> Hub:
+        """What happens, for all who look on."""
+        return Hub(self.moot)
+
+    @cached_property
     def records(self) -> Records:
-        return Records(self.moot)
+        return Records(self.moot, self.folds)
 
     @cached_property
     def streams(self) -> OpenStreams:
@@ -114,6 +122,14 @@ class House:
     @property
     def clock(self) -> Clock:
         return self.moot.moot.clock
+
+    @cached_property
+    def folds(self) -> Folds:
+        return Folds(self.moot)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        return Repeats()
 
 
 def house_of(connection: HTTPConnection) -> House:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from folkmoot.http.pages.rendering import page
-from folkmoot.http.problems import Problem
+from folkmoot.http.problems import ProblemDetails
 
 Handle = Callable[[Request, Exception], Awaitable[Response]]
 
@@ -21,7 +21,7 @@ def for_people(handle: Handle) -> Handle:
         answer = await handle(request, error)
         if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
             return answer
-        problem = msgspec.json.decode(answer.body, type=Problem)
+        problem = msgspec.json.decode(answer.body, type=ProblemDetails)
         shown = page(request, "problem.html", screen="", title=problem.title, problem=problem)
         shown.status_code = answer.status_code
         return shown
