@@ -18,6 +18,7 @@ from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
@@ -246,18 +247,21 @@ class Folkmoot:
 
         In a fork every call of a tool that is not `pure` waits for a person's word.
         """
+        return await self.resume(await self.branch(run_id, fork), hear=hear, answer=answer, wait=wait)
+
+    async def branch(self, run_id: str, fork: Fork) -> str:
+        """The name of a fork that nobody has gone on with yet."""
         past = await self._engine.past(run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
         graph = self._changed(graph, fork)
         root = find_agent(graph, past[0].agent_id)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
+        self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)
         if fork.request:
             check_request(root, fork.request)
-        begin = partial(begun, past, fork, project, self._engine.now)
-        forked = await self._engine.adopt(begin)
-        return await self._engine.resume(forked, lambda *_: project, _audience(hear, answer, wait=wait))
+        return await self._engine.adopt(partial(begun, past, fork, project, self._engine.now))
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""
@@ -327,6 +331,16 @@ class Folkmoot:
                 if isinstance(entry.event, ends):
                     break
         return await self.result(run_id)
+
+    async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
+        """The messages that a model was sent with the request at this entry, exactly."""
+        from folkmoot.engine.prompting import prompt
+
+        return await prompt(self._journal, run_id, at)
+
+    async def graph_of(self, run_id: str) -> Graph:
+        """The project as that run was pinned to it last."""
+        return (await _pinned(self._journal, run_id)).graph
 
     async def runs(self) -> list[RunRow]:
         """All runs of this project, newest first."""

@@ -6,11 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from folkmoot.http.house import house_of
+from folkmoot.views.figures import length, money, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
@@ -37,7 +39,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["SCREENS"] = SCREENS
+    made.filters |= {"length_of": length, "money": money, "tokens": tokens, "json": _json}
     return made
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def fragment(template: str, **values: Any) -> str:
