@@ -26,7 +26,7 @@ from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.report import Claim, Report
 from folkmoot.domain.team_events import TeamCompleted
 from folkmoot.views.deeds import deed
-from folkmoot.views.steps import Step
+from folkmoot.views.step import Step
 
 _MOST_EVENTS = 60
 
@@ -70,7 +70,7 @@ class Drawer:
     @property
     def name(self) -> str:
         step = self.step
-        return step.who if step.kind in ("session", "advisor", "team") else f"{step.agent} · {step.who}"
+        return step.who if step.contains else f"{step.agent} · {step.who}"
 
 
 def drawer(step: Step, entries: Iterable[Entry]) -> Drawer:
@@ -85,7 +85,7 @@ def drawer(step: Step, entries: Iterable[Entry]) -> Drawer:
 
 def _own(step: Step, entries: Sequence[Entry]) -> list[Entry]:
     """Those of a step: all of a session's own beginning and end, or what has its turn and position."""
-    if step.kind in ("session", "advisor", "team"):
+    if step.contains:
         ends = (SessionStarted, SessionCompleted, SessionFailed, TeamCompleted)
         return [entry for entry in entries if isinstance(entry.event, ends) or entry.run_seq == step.seq]
     within = [entry for entry in entries if step.seq <= entry.run_seq <= (step.last or entry.run_seq)]
@@ -140,4 +140,5 @@ def _fold_call(shown: Drawer, event: Event) -> None:
 
 def pretty(arguments: Any) -> str:
     """JSON for people; whatever could hide is spelled out."""
-    return visible(msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode())
+    lines = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode().split("\n")
+    return "\n".join(map(visible, lines))

@@ -7,6 +7,8 @@ def money(amount: float) -> str:
     """Four digits for small bills, because most are; empty for nothing."""
     if not amount:
         return ""
+    if amount < 0.00005:
+        return "<$0.0001"
     return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
@@ -27,6 +29,17 @@ def length(seconds: float) -> str:
     if days:
         return f"{days} d {hours:02} h"
     return f"{hours} h {minutes:02} m" if hours else f"{minutes} m {rest:02} s"
+
+
+def moment(at: float) -> str:
+    """A whole time, in as few words as it takes."""
+    if at < 60:
+        return f"{at:g} s"
+    minutes, rest = divmod(round(at), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} m" if minutes else f"{hours} h"
+    return f"{minutes} m {rest:02} s" if rest else f"{minutes} m"
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -6,14 +6,13 @@ A fold that takes entries one by one, so that it serves a run that is over and o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
+    AdvisorStarted,
     LlmFailed,
     LlmRequest,
     LlmResponse,
@@ -45,8 +44,8 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
 from folkmoot.views.figures import counted, in_one_line
 from folkmoot.views.marks import Kind, mark, started_by
+from folkmoot.views.step import State, Step
 
-State = Literal["open", "done", "failed", "waiting", "doubt"]
 _CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
 _AGENT_TOOL = "agent__"
 _STATUS: dict[type[Event], str] = {
@@ -58,58 +57,6 @@ _STATUS: dict[type[Event], str] = {
 }
 _WORK = ("model", "tool")
 """What spends time; the rest contains it, or waits."""
-
-
-@dataclass(eq=False)
-class Step:
-    seq: int
-    """The `runSeq` of the entry that began it: its name."""
-    kind: Kind
-    who: str
-    what: str = ""
-    begun_at: str = ""
-    start: float = 0.0
-    """Seconds since the run began."""
-    end: float | None = None
-    last: int = 0
-    """The `runSeq` of the entry that ended it; 0 as long as there is none."""
-    state: State = "open"
-    span: str = ""
-    session: str = ""
-    agent: str = ""
-    turn: int = 0
-    call: int = 0
-    attempt: int = 1
-    evidence: str = ""
-    tokens: int = 0
-    """With all below it; so is the cost."""
-    cost: float = 0.0
-    held: tuple[int, float] = (0, 0.0)
-    """Tokens and dollars that are reserved for it as long as it is open."""
-    cause: str = ""
-    changed: int = 0
-    """The `runSeq` of the last entry that changed it, or anything below it."""
-    parent: Step | None = field(default=None, repr=False)
-    children: list[Step] = field(default_factory=list, repr=False)
-
-    @property
-    def is_gem(self) -> bool:
-        """It happens, and takes no time."""
-        return self.end == self.start and self.last == self.seq
-
-    def as_of(self, at: int) -> State:
-        """Its state after that entry; 0: now."""
-        return self.state if not at or 0 < self.last <= at else "waiting" if self.kind == "wait" else "open"
-
-    def above(self) -> Iterator[Step]:
-        step = self.parent
-        while step is not None:
-            yield step
-            step = step.parent
-
-    @property
-    def level(self) -> int:
-        return 1 + sum(1 for _ in self.above())
 
 
 class Steps:
@@ -132,6 +79,8 @@ class Steps:
         self.began = ""
         self._zero = 0.0
         self._sessions: dict[str, Step] = {}
+        self._spans: dict[str, Step] = {}
+        """Sessions by where they are."""
         self._open: dict[tuple[str, int, int], Step] = {}
         """Calls by session, turn and position; model requests at position 0, waits by the negative position."""
         self._waits: dict[str, Step] = {}
@@ -153,7 +102,7 @@ class Steps:
         self.entries.setdefault(draft.session_id, []).append(entry.seq)
         if touched := self._taken(draft, draft.event):
             for step in (touched, *touched.above()):
-                step.changed = entry.run_seq
+                step.changed, step.reach = entry.run_seq, self.now
 
     def _run(self, draft: Draft, event: Event) -> None:
         self.status = _STATUS.get(type(event), "")
@@ -207,7 +156,7 @@ class Steps:
 
     def _taken(self, draft: Draft, event: Event) -> Step | None:
         match event:
-            case SessionStarted() | TeamStarted():
+            case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
                 return self._session(draft, event)
             case SessionCompleted() | SessionFailed() | SessionCancelled() | TeamCompleted():
                 return self._session_ends(draft, event)
@@ -223,20 +172,40 @@ class Steps:
             case _:
                 return self._wait(draft, event) or self._mark(draft, event)
 
-    def _session(self, draft: Draft, event: SessionStarted | TeamStarted) -> Step:
-        kind: Kind = "team" if isinstance(event, TeamStarted) else "session"
-        kind = "advisor" if event.cause == "advisor" else kind
-        step = self._new(draft, kind, draft.agent_id)
-        step.cause = event.cause
-        caller = self._sessions.get(event.parent)
-        step.what = started_by(event, caller.agent if caller else "")
-        called = _CALL.search(draft.span)
-        by = self._open.get((event.parent, int(called[1]), int(called[2]))) if called else None
-        self._attach(step, by or caller)
-        if called:  # what its call gave is known at its own row
-            step.turn, step.call = int(called[1]), int(called[2])
-        self._sessions[draft.session_id] = step
+    def _home(self, draft: Draft) -> Step | None:
+        """The session in which something happened; if that has not begun, the nearest one above."""
+        if step := self._sessions.get(draft.session_id):
+            return step
+        span = draft.span
+        while span and span not in self._spans:
+            span = span.rpartition("/")[0]
+        return self._spans.get(span)
+
+    def _session(
+        self, draft: Draft, event: RunStarted | AdvisorStarted | SessionStarted | TeamStarted
+    ) -> Step:
+        """Also of an agent whose own session begins after those of its advisors: they stand below it nevertheless."""
+        step = self._sessions.get(draft.session_id)
+        if step is None:
+            step = self._new(draft, "session", draft.agent_id)
+            self._attach(step, self._caller(draft, event) or self._home(draft))
+            self._sessions[draft.session_id] = self._spans[draft.span] = step
+            self._opens(step, 1)
+        if isinstance(event, SessionStarted | TeamStarted):
+            caller = self._sessions.get(event.parent)
+            step.kind = "team" if isinstance(event, TeamStarted) else "session"
+            step.kind = "advisor" if event.cause == "advisor" else step.kind
+            step.cause, step.what = event.cause, started_by(event, caller.agent if caller else "")
+            if called := _CALL.search(draft.span):  # what its call gave is known at its own row
+                step.turn, step.call = int(called[1]), int(called[2])
         return step
+
+    def _caller(self, draft: Draft, event: Event) -> Step | None:
+        """The call that it came of, if that has a row, or the session that caused it."""
+        parent = getattr(event, "parent", "")
+        called = _CALL.search(draft.span)
+        by = self._open.get((parent, int(called[1]), int(called[2]))) if called else None
+        return by or self._sessions.get(parent)
 
     def _session_ends(self, draft: Draft, event: Event) -> Step | None:
         step = self._sessions.get(draft.session_id)
@@ -279,7 +248,7 @@ class Steps:
             return self._returned(draft, event)
         if step is None:
             step = self._new(draft, "tool", _name(event.tool))
-            self._attach(step, self._sessions.get(draft.session_id))
+            self._attach(step, self._home(draft))
             step.turn, step.call = event.turn, event.call
         if isinstance(event, ToolFailed):
             step.what = in_one_line(event.text.removeprefix("(tool failed: ").removesuffix(")"))
@@ -309,7 +278,7 @@ class Steps:
                 step.evidence = event.evidence
                 return step
         step = self._new(draft, "tool", _name(event.tool), "an earlier result, read again")
-        self._attach(step, self._sessions.get(draft.session_id))
+        self._attach(step, self._home(draft))
         step.evidence = event.evidence
         return self._end(step, "done")
 
@@ -333,8 +302,9 @@ class Steps:
                 return self._decided(id, f"answered by {by or 'you'}")
             case _:
                 return None
-        self._attach(step, self._sessions.get(draft.session_id))
+        self._attach(step, self._home(draft))
         step.state, step.turn, step.call = "waiting", event.turn, event.call
+        self._opens(step, 1)
         self._waits[id] = step
         return step
 
@@ -349,15 +319,16 @@ class Steps:
             return None
         kind, who, what = seen
         step = self._new(draft, "transfer" if kind == "fail" else kind, who, in_one_line(what))
-        self._attach(step, self._sessions.get(draft.session_id))
+        self._attach(step, self._home(draft))
         return self._end(step, "failed" if kind == "fail" else "done")
 
     def _begin(self, draft: Draft, kind: Kind, who: str, what: str, place: tuple[int, int]) -> Step:
         step = self._new(draft, kind, who, what)
         step.turn, step.call = place
-        self._attach(step, self._sessions.get(draft.session_id))
+        self._attach(step, self._home(draft))
         self._open[draft.session_id, *place] = step
         self._busy[step.seq] = step.start
+        self._opens(step, 1)
         return step
 
     def _new(self, draft: Draft, kind: Kind, who: str, what: str = "") -> Step:
@@ -370,7 +341,13 @@ class Steps:
         step.parent = parent
         (parent.children if parent else self.roots).append(step)
 
+    def _opens(self, step: Step, count: int) -> None:
+        for each in (step, *step.above()):
+            each.under_way += count
+
     def _end(self, step: Step, state: State) -> Step:
+        if not step.is_gem:
+            self._opens(step, -1 if step.end is None and step.under_way else 0)
         step.end, step.last, step.state = self.now, self.run_seq, state
         self.failures += state == "failed" and step.kind in _WORK
         self._rests(step)

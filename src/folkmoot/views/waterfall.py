@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from folkmoot.views.figures import counted, length, money, tokens
-from folkmoot.views.steps import State, Step, Steps
+from folkmoot.views.figures import counted, length, moment, money, tokens
+from folkmoot.views.step import State, Step
+from folkmoot.views.steps import Steps
 
 WIDTH = 98.5
 """What the run takes of the axis."""
@@ -52,7 +53,7 @@ class Axis:
             while number * step <= end:
                 x = self.x(number * step)
                 if x - last >= FOLDED:
-                    yield x, _moment(number * step)
+                    yield x, moment(number * step)
                     last = x
                 number += 1
 
@@ -95,16 +96,6 @@ def _idle(bursts: Sequence[Interval], end: float) -> Iterator[Interval]:
         worked = max(worked, stop)
     if end > worked:
         yield worked, end
-
-
-def _moment(at: float) -> str:
-    if at < 60:
-        return f"{at:g} s"
-    minutes, rest = divmod(round(at), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02} m" if minutes else f"{hours} h"
-    return f"{minutes} m {rest:02} s" if rest else f"{minutes} m"
 
 
 @dataclass(frozen=True)
@@ -164,10 +155,10 @@ class Picture:
 
     def row(self, step: Step) -> Row:
         later = bool(self.at) and step.seq > self.at
-        state = step.as_of(self.at)
-        now = self.steps.times.get(self.at, self.now) if self.at else self.now
-        ended = step.last and (later or not self.at or step.last <= self.at)
-        end = step.end if ended and step.end is not None else max(now, step.start)
+        state, end = step.as_of(self.at), self._end(step, later)
+        if step.contains and state == "done" and end is None:
+            state = "open"  # it is over itself, but not what came of it
+        end = max(self._now if end is None else end, step.start)
         siblings = step.parent.children if step.parent else self.steps.roots
         spent, cost = self._spent(step)
         took = length(end - step.start)
@@ -189,6 +180,19 @@ class Picture:
             siblings=len(siblings),
         )
 
+    @property
+    def _now(self) -> float:
+        return self.steps.times.get(self.at, self.now) if self.at else self.now
+
+    def _end(self, step: Step, later: bool) -> float | None:
+        """When it and all that came of it was over; None if it is not."""
+        if not self.at or later:
+            return None if step.under_way else step.reach if step.contains else step.end
+        ends = [self._end(child, child.seq > self.at) for child in step.children if child.seq <= self.at]
+        if None in ends or not 0 < step.last <= self.at or step.end is None:
+            return None
+        return max(step.end, *(end for end in ends if end is not None)) if ends else step.end
+
     def _spent(self, step: Step) -> tuple[int, float]:
         if not self.at:
             return step.tokens, step.cost
@@ -201,7 +205,7 @@ class Picture:
 def _draw(step: Step) -> Literal["bracket", "bar", "gem"]:
     if step.is_gem:
         return "gem"
-    return "bracket" if step.kind in ("session", "advisor", "team") else "bar"
+    return "bracket" if step.contains else "bar"
 
 
 def _tag(step: Step, state: State) -> str:

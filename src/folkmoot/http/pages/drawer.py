@@ -9,7 +9,8 @@ from folkmoot.domain.message import Message
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Query
 from folkmoot.views.drawer import Drawer, drawer
-from folkmoot.views.steps import Step, Steps
+from folkmoot.views.step import Step
+from folkmoot.views.steps import Steps
 
 
 @dataclass(frozen=True)

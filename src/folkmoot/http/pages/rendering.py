@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from folkmoot.http.house import house_of
-from folkmoot.views.figures import length, money, tokens
+from folkmoot.views.figures import counted, length, money, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
@@ -39,7 +39,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["SCREENS"] = SCREENS
-    made.filters |= {"length_of": length, "money": money, "tokens": tokens, "json": _json}
+    made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
     return made
 
 

@@ -20,8 +20,9 @@ from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import NotFound, Refused
 from folkmoot.views.envelopes import parts
-from folkmoot.views.run_head import meters
-from folkmoot.views.steps import Step, Steps
+from folkmoot.views.run_head import meters, narrowest
+from folkmoot.views.step import Step
+from folkmoot.views.steps import Steps
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
 from folkmoot.views.work_sessions import title
 
@@ -168,8 +169,8 @@ async def _budget(moot: Folkmoot, sight: Sight) -> Budget:
         graph = await moot.graph_of(sight.run)
     except KeyError:
         return Budget()  # the project it was pinned to was swept
-    root = next((agent for agent in graph.agents.values() if agent.id in sight.steps.chain[:1]), None)
-    return root.budget if root else Budget()
+    roots = (agent.budget for agent in graph.agents.values() if agent.id in sight.steps.chain[:1])
+    return narrowest(graph.settings.budget, *roots)
 
 
 async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:

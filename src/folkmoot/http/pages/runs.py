@@ -113,7 +113,8 @@ def _moment(started: str, now: str) -> str:
     began, at = (datetime.fromisoformat(moment) for moment in (started, now))
     ago = at - began
     if ago < timedelta(hours=1):
-        return f"{max(0, int(ago.total_seconds() // 60))} min ago"
+        minutes = max(0, int(ago.total_seconds() // 60))
+        return f"{minutes} min ago" if minutes else "just now"
     local = began.astimezone()
     same_day = local.date() == at.astimezone().date()
     return local.strftime("%H:%M" if same_day else "%d %b %H:%M")
