@@ -1,6 +1,7 @@
 """How a run of 5,000 steps opens and scrolls in Chromium: `python -m bench.page` prints the figures."""
 
 import asyncio
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -107,19 +108,15 @@ async def measured(folder: Path) -> dict[str, float]:
     )
     async with Folkmoot.open(folder) as moot:
         await write(moot, STEPS)
-        config = uvicorn.Config(
-            application(House(moot=moot, door=Door(port=0))), port=0, log_level="warning", lifespan="off"
-        )
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        try:
-            return await _browsed(f"http://127.0.0.1:{port}/runs/{RUN}")
-        finally:
-            server.should_exit = True
-            await serving
+        app = application(House(moot=moot, door=Door()))
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+            serving = asyncio.create_task(server.serve([door]))
+            try:
+                return await _browsed(f"http://127.0.0.1:{door.getsockname()[1]}/runs/{RUN}")
+            finally:
+                server.should_exit = True
+                await serving
 
 
 async def _browsed(url: str) -> dict[str, float]:

@@ -115,8 +115,8 @@ async def _updates(request: Request) -> AsyncIterator[str]:
         steps = await kept_of(request).steps(sight.run)
         status = steps.status or ("running" if happened else status)
         now = _elapsed(moot, steps, status)
-        grown = now > axis.end
-        axis = axis_of(steps, now, live=True) if grown else axis
+        grown = now > axis.end or steps.over
+        axis = axis_of(steps, now, live=not steps.over) if grown else axis
         sight = Sight(sight.run, steps, Picture(steps, axis, now), status, 0)
         if happened or steps.run_seq > seen or status == "running":
             values = sight.values() | _head(sight, budget)

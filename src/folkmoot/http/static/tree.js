@@ -100,6 +100,12 @@
     history.replaceState({}, "", address);
     return htmx.ajax("GET", `/runs/${run}/fall?at=${slider.value}`, { target: "#fall", swap: "outerHTML" });
   };
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    const seq = document.getElementById("live").dataset.seq, last = slider.value === slider.max;
+    if (event.detail.target?.id !== "live" || !seq) return;
+    slider.max = seq;
+    if (last) { slider.value = seq; words.textContent = `Event ${seq} · live`; }
+  });
   slider.addEventListener("input", show);
   slider.addEventListener("change", draw);
 
