@@ -21,6 +21,8 @@ def tokens(count: int) -> str:
 
 def length(seconds: float) -> str:
     """How long something took."""
+    if 0 < seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -49,6 +49,8 @@ class Summary:
     began: float
     label: str
     request: str
+    part: str = ""
+    """Of a plan, if it carries one out."""
     chain: list[str] = field(default_factory=list)
     """The agents that the request went through."""
     tokens: int = 0
@@ -76,7 +78,8 @@ class RunList:
         match draft.event:
             case RunStarted(request=request, errand=errand):
                 label = errand.label or self._labels.get(draft.work_session_id, "")
-                self.summaries[entry.stream] = Summary(at, label, request)
+                part = f"step {errand.step}" if errand.step else ""
+                self.summaries[entry.stream] = Summary(at, label, request, part)
             case WorkSessionLabelled(label=label):
                 self._labels[draft.work_session_id] = label
         if summary := self.summaries.get(entry.stream):
@@ -141,6 +144,7 @@ class ListedRun:
     row: RunRow
     title: str
     chain: tuple[str, ...]
+    part: str
     why: str
     """What it waits for, or why it ended as it did."""
     duration: float
@@ -155,13 +159,13 @@ def listed(rows: Iterable[RunRow], summaries: Mapping[str, Summary], now: float)
 
 def _listed(row: RunRow, known: Summary | None, now: float) -> ListedRun:
     if known is None:
-        return ListedRun(row, row.request or "pruned", (row.agent,), row.error or "", 0.0, 0, 0.0, ())
+        return ListedRun(row, row.request or "pruned", (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
     duration = known.now if row.status not in ("running", "waiting") else max(known.now, now - known.began)
     why = row.error or (" · ".join(known.asks.values()) if row.status == "waiting" else "")
     named = title(known.label, [known.request])
     chain = tuple(known.chain) or (row.agent.removesuffix(".ai"),)
     cost, tokens = known.cost, known.tokens
-    return ListedRun(row, named, chain, why, duration, tokens, cost, known.shape.marks(duration))
+    return ListedRun(row, named, chain, known.part, why, duration, tokens, cost, known.shape.marks(duration))
 
 
 def matching(runs: Iterable[ListedRun], wanted: Wanted, since: str) -> list[ListedRun]:

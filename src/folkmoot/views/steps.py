@@ -41,6 +41,7 @@ from folkmoot.domain.inbox_events import (
     QuestionAsked,
     ToolSettled,
 )
+from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
 from folkmoot.views.figures import counted, in_one_line
 from folkmoot.views.marks import Kind, mark, started_by
@@ -125,7 +126,8 @@ class Steps:
 
     @property
     def descendants(self) -> int:
-        return max(0, len(self._sessions) - 1)
+        """Other agents' conversations; one that goes on counts once."""
+        return max(0, len({conversation(span) for span in self._spans}) - 1)
 
     @property
     def held(self) -> tuple[int, float]:
