@@ -17,6 +17,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
@@ -335,6 +336,16 @@ class Folkmoot:
                 if isinstance(entry.event, ends):
                     break
         return await self.result(run_id)
+
+    async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
+        """The messages that a model was sent with the request at this entry, exactly."""
+        from folkmoot.engine.prompting import prompt
+
+        return await prompt(self._journal, run_id, at)
+
+    async def graph_of(self, run_id: str) -> Graph:
+        """The project as that run was pinned to it last."""
+        return await pinned_graph(self._journal, run_id)
 
     async def runs(self) -> list[RunRow]:
         """All runs of this project, newest first."""

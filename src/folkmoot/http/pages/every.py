@@ -13,7 +13,10 @@ from folkmoot.http.pages import (
     graph,
     inbox,
     more,
+    run,
+    run_change,
     runs,
+    start,
     tasks,
     team,
     work,
@@ -21,6 +24,9 @@ from folkmoot.http.pages import (
 
 ROUTES: tuple[BaseRoute, ...] = (
     *runs.ROUTES,
+    *run_change.ROUTES,
+    *start.ROUTES,
+    *run.ROUTES,
     *inbox.ROUTES,
     *conversations.ROUTES,
     *tasks.ROUTES,

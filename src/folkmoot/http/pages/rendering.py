@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -14,6 +15,7 @@ from folkmoot.domain.canonical import visible
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.markdown import markdown
 from folkmoot.views.ages import age, clock_time
+from folkmoot.views.figures import counted, length, money, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
@@ -42,13 +44,18 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["SCREENS"] = SCREENS
-    made.filters.update(age=age, at=clock_time, markdown=markdown, visible=_visible)
+    made.filters |= {"age": age, "at": clock_time, "markdown": markdown, "visible": _visible}
+    made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
     return made
 
 
 def _visible(text: str) -> str:
     """Line by line, with every character that could hide something spelled out."""
     return "\n".join(map(visible, text.split("\n")))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def fragment(template: str, **values: Any) -> str:
