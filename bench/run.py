@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S10, MCP]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S11, MCP]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -53,12 +53,12 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S10, MCP; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S11, MCP; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
     unknown = set(options.scenes) - {*SCENES, *OTHERS}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S10 and MCP")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S11 and MCP")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
@@ -170,7 +170,20 @@ def looking_rows(folder: Path) -> Iterator[Row]:
         yield Row("S10", f"  by {name}", 0, took, "ms", 0, "< 100", took < 100)
 
 
-OTHERS = {"S7": startup_rows, "S9": gate_rows, "S10": looking_rows, "MCP": server_rows}
+def crowd_rows(folder: Path) -> Iterator[Row]:
+    from bench import crowd  # the server takes its time to import
+
+    seen = crowd.measured(folder)
+    about = f"{crowd.RUNS:,} runs, {seen.rate:.0f} events/s, {crowd.FOLLOWED + 1} SSE clients: p99"
+    yield Row("S11", about, 0, seen.p99, "ms", 0, "< 250", seen.p99 < 250 and seen.rate > 0.98 * crowd.RATE)
+    yield Row("S11", "  half of them, from append to client", 0, seen.p50, "ms", 0, "", ok=True)
+    yield Row("S11", "  the disk's part of it: p99", 0, seen.durable, "ms", 0, "", ok=True)
+    yield Row(
+        "S11", "  clients that an event missed, or met twice", 0, seen.faults, "", 0, "0", seen.faults == 0
+    )
+
+
+OTHERS = {"S7": startup_rows, "S9": gate_rows, "S10": looking_rows, "S11": crowd_rows, "MCP": server_rows}
 """What is not compared with a bare loop."""
 
 

@@ -44,12 +44,55 @@ def cli() -> str:
     return "\n\n".join(commands(get_command(app), "folkmoot"))
 
 
+def http() -> str:
+    """Every operation of the API, by what it is about."""
+    parts: dict[str, list[str]] = {}
+    document = importlib.import_module("folkmoot.http.openapi").document()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            shapes = document["components"]["schemas"]
+            part = _operation(f"{method.upper()} {path}", operation, shapes)
+            parts.setdefault(operation["tags"][0], []).append(part)
+    return "\n\n".join("\n\n".join((f"## {tag}", *parts[tag])) for tag in sorted(parts))
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "cli": cli,
     "events": events,
     "frontmatter": frontmatter,
+    "http": http,
     "settings": settings,
 }
+
+
+_EVERYWHERE = ("401", "403", "408", "413", "421", "429", "431", "503")
+"""What the guard may say to any request; the page says it once."""
+
+
+def _operation(title: str, operation: Any, shapes: Any) -> str:
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    shape = shapes[body["$ref"].rpartition("/")[2]] if body else {"properties": {}}
+    needed = shape.get("required", ())
+    rows = (
+        [
+            *(
+                _given(each["name"], each["in"], each.get("required"), each)
+                for each in operation["parameters"]
+            ),
+            *(_given(name, "body", name in needed, about) for name, about in shape["properties"].items()),
+        ]
+        if "parameters" in operation or body
+        else []
+    )
+    statuses = ", ".join(status for status in operation["responses"] if status not in _EVERYWHERE)
+    about = " ".join(operation.get("description", "").split())
+    said = f"{operation['summary']}. {about}".strip()
+    table = _table(("Name", "In", "Meaning"), rows)
+    return "\n\n".join(part for part in (f"### `{title}`", said, f"Answers {statuses}.", table) if part)
+
+
+def _given(name: str, place: str, needed: bool | None, about: Any) -> tuple[str, str, str]:
+    return f"`{name}`", place + (", required" if needed else ""), about.get("description", "")
 
 
 def _keys(struct: type[Struct]) -> str:

@@ -183,7 +183,7 @@ def test_check_stops_at_the_first_failure_and_says_which(clone):
     assert clone.calls()[len(SET_UP) :] == ["ruff format", "ruff check", "mypy "]
 
 
-def test_root_gets_strace_where_it_is_missing_and_others_go_on_without(clone):
+def test_root_gets_strace_and_chromium_where_they_are_missing_and_others_go_on_without(clone):
     clone.has_python()
     clone.has_python('#!/bin/sh\necho "apt-get $*" >>calls\n', "apt-get")
     clone.has_python("#!/bin/sh\necho 1000\n", "id")
@@ -195,6 +195,10 @@ def test_root_gets_strace_where_it_is_missing_and_others_go_on_without(clone):
     clone.dev("chaos")
     install = "apt-get install -y --no-install-recommends strace"
     assert clone.calls() == ["apt-get update", install, "chaos "]
+
+    clone.dev("test")
+    browser = "apt-get install -y --no-install-recommends chromium"
+    assert clone.calls() == ["apt-get update", install, "apt-get update", browser, "pytest "]
 
 
 def test_without_a_python_the_message_says_what_is_needed(clone):

@@ -14,10 +14,10 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
-from folkmoot.domain.fork_events import RunRepinned
+from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
@@ -26,9 +26,9 @@ from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
-from folkmoot.engine.pins import pin_of
+from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
-from folkmoot.errors import WrongUse
+from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query
@@ -96,6 +96,7 @@ class Folkmoot:
         self._project = workshop.project(loaded.graph, journal.keep(self._encoded))
         self._pinned_projects = {self._project.graph_id: self._project}
         self.secrets = self._project.secrets
+        self.tools, self.kits = workshop.tools, self._project.kits
 
     @classmethod
     @asynccontextmanager
@@ -138,10 +139,13 @@ class Folkmoot:
         around: Surroundings | None = None,
     ) -> AsyncIterator[Folkmoot]:
         """Open a project as a run was started with it, whatever its files say by now: to resume the run."""
+        from folkmoot.loader.load import Loaded
+
         async with AsyncExitStack() as stack:
             workshop = Workshop(Path(folder), as_tools(tools), models or {}, around or Surroundings())
             journal = workshop.open_journal(stack)
-            yield cls(await _pinned(journal, run_id), journal, workshop)
+            pinned = Loaded(graph=await pinned_graph(journal, run_id), warnings=(), settings=())
+            yield cls(pinned, journal, workshop)
 
     async def run(
         self,
@@ -218,6 +222,10 @@ class Folkmoot:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
 
+    def hand_over(self, *, at_once: bool = False) -> None:
+        """Leave all runs that are run here to whoever goes on with them, when what is under way has ended."""
+        self._engine.hand_over(at_once=at_once)
+
     def sinking(self) -> Sinking:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)
@@ -257,6 +265,10 @@ class Folkmoot:
 
         In a fork every call of a tool that is not `pure` waits for a person's word.
         """
+        return await self.resume(await self.branch(run_id, fork), hear=hear, answer=answer, wait=wait)
+
+    async def branch(self, run_id: str, fork: Fork) -> str:
+        """The name of a fork that nobody has gone on with yet."""
         from folkmoot.engine.altering import altered
 
         past = await self._engine.past(run_id)
@@ -265,12 +277,18 @@ class Folkmoot:
         graph = altered(graph, fork)
         root = find_agent(graph, past[0].agent_id)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
+        self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)
         if fork.request:
             check_request(root, fork.request)
-        begin = partial(begun, past, fork, project, self._engine.now)
-        forked = await self._engine.adopt(begin)
-        return await self._engine.resume(forked, lambda *_: project, _audience(hear, answer, wait=wait))
+        return await self._engine.adopt(partial(begun, past, fork, project, self._engine.now))
+
+    def problems(self) -> list[Problem]:
+        """What is wrong in the files of this project as they are now; it goes on with those it was opened with."""
+        try:
+            return list(load_project(self.folder, tools=self._workshop.tools).warnings)
+        except DeclarationError as error:
+            return list(error.problems)
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""
@@ -329,6 +347,16 @@ class Folkmoot:
                     break
         return await self.result(run_id)
 
+    async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
+        """The messages that a model was sent with the request at this entry, exactly."""
+        from folkmoot.engine.prompting import prompt
+
+        return await prompt(self._journal, run_id, at)
+
+    async def graph_of(self, run_id: str) -> Graph:
+        """The project as that run was pinned to it last."""
+        return await pinned_graph(self._journal, run_id)
+
     async def runs(self) -> list[RunRow]:
         """All runs of this project, newest first."""
         return await run_list(self._journal)
@@ -381,16 +409,6 @@ class Folkmoot:
 
 def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
     return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
-
-
-async def _pinned(journal: Journal, run_id: str) -> Loaded:
-    from folkmoot.loader.load import Loaded
-
-    types = (RunStarted.type, RunRepinned.type)
-    if pins := [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]:
-        graph = msgspec.json.decode(await journal.artifact(pin_of(pins).graph), type=Graph)
-        return Loaded(graph=graph, warnings=(), settings=())
-    raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
 
 
 async def _of_run(run_id: str, entries: AsyncIterator[Entry]) -> AsyncIterator[Entry]:

@@ -165,7 +165,7 @@ class Query(Value):
 
 
 class Filter(Value):
-    """Which entries somebody looks for, newest first. Empty fields do not restrict."""
+    """Which entries somebody looks for, newest first unless they say otherwise. Empty fields do not restrict."""
 
     work_session: str = ""
     run: str = ""
@@ -183,6 +183,9 @@ class Filter(Value):
     before: int = 0
     """Only entries with a smaller `seq`: the next page."""
     limit: int = 100
+    after: int = 0
+    """Only entries with a greater `seq`."""
+    oldest_first: bool = False
 
 
 class Stored(Value):

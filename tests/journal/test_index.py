@@ -72,6 +72,9 @@ def index(tmp_path):
         (Filter(agent="tester", types=("run.*",)), [4]),
         (Filter(limit=2), [5, 4]),
         (Filter(limit=2, before=4), [3, 2]),
+        (Filter(after=3), [5, 4]),
+        (Filter(limit=2, after=1, oldest_first=True), [2, 3]),
+        (Filter(agent="tester", oldest_first=True), [4, 5]),
     ],
 )
 async def test_entries_are_found_by_whatever_one_knows_of_them(journal, index, wanted, minutes):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
-from msgspec import Struct
 
 from folkmoot.cli.call import AsJson, Target, call_of
 from folkmoot.cli.complete import agent_files
@@ -29,11 +27,12 @@ def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
     """
     from folkmoot.cli.output import STYLES, say, write_json, write_table
     from folkmoot.cli.shown import in_one_line
+    from folkmoot.engine.describing import status_of, summary
 
     call = call_of(context)
     graph = call.load(Target(folder=call.folder, agent="")).graph
     if as_json:
-        write_json([_summary(graph, agent) for agent in graph.agents.values()])
+        write_json([summary(graph, agent) for agent in graph.agents.values()])
     elif not graph.agents:
         say(f"there is no agent file in {call.folder}; write one, or try `folkmoot init`")
     else:
@@ -42,7 +41,7 @@ def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
             (
                 (
                     (agent.file, "bold"),
-                    (status := _status(graph, agent), STYLES.get(status, "")),
+                    (status := status_of(graph, agent), STYLES.get(status, "")),
                     in_one_line(_relations(graph, agent), 45),
                     agent.description,
                 )
@@ -68,16 +67,17 @@ def show(
     """
     from folkmoot.cli.output import write, write_json
     from folkmoot.engine.admission import find_agent
+    from folkmoot.engine.describing import document
 
     call = call_of(context)
     target = call.target(agent)
     graph = call.load(target).graph
     found = find_agent(graph, target.agent)
     if as_json:
-        write_json(_document(graph, found, _whole))
+        write_json(document(graph, found))
         return
     differing = msgspec.to_builtins  # which leaves out defaults
-    for key, value in _document(graph, found, differing).items():
+    for key, value in document(graph, found, differing).items():
         if value not in (None, "", [], {}):
             write(f"{key}: {_text(value)}")
 
@@ -94,58 +94,6 @@ def template() -> None:
     from folkmoot.loader.template import template as agent_template
 
     write(agent_template().rstrip("\n"))
-
-
-def _status(graph: Graph, agent: Agent) -> str:
-    """`ready`, or `unfinished` if it needs what this release does not run yet."""
-    from folkmoot.engine.admission import against_contract
-
-    return "refused" if any(against_contract(graph, agent)) else "ready"
-
-
-def _summary(graph: Graph, agent: Agent) -> dict[str, Any]:
-    return {
-        "id": agent.id,
-        "type": agent.role,
-        "capabilities": list(agent.capabilities),
-        "tools": list(agent.tools),
-        "status": _status(graph, agent),
-        "file": agent.file,
-        "description": agent.description,
-        "terminal": graph.terminal(agent.file),
-    }
-
-
-def _document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any]) -> dict[str, Any]:
-    from folkmoot.loader.bounds import worst_case
-
-    return {
-        **_summary(graph, agent),
-        "usage": agent.usage,
-        "advisors": list(agent.advisors),
-        "destinations": list(agent.destinations),
-        "handoff": agent.handoff,
-        "agents": list(agent.agents),
-        "team": agent.team and plain(agent.team),
-        "chat": agent.chat,
-        "referredToBy": sorted(
-            other.file for other in graph.agents.values() if agent.file in (to for _, to in other.edges)
-        ),
-        "models": [choice.ref for choice in agent.models],
-        "input": plain(agent.input),
-        "output": plain(agent.output),
-        "options": plain(agent.tuning),
-        "budget": plain(agent.budget),
-        "worstCaseModelRequests": worst_case(graph, agent.file),
-    }
-
-
-def _whole(value: Struct) -> Any:
-    """Everything that holds, for programs, which know no defaults."""
-    return {
-        field.encode_name: msgspec.to_builtins(getattr(value, field.name))
-        for field in msgspec.structs.fields(value)
-    }
 
 
 def _relations(graph: Graph, agent: Agent) -> str:

@@ -52,6 +52,7 @@ def events(  # noqa: PLR0913  # because every filter is a parameter
     """
     from folkmoot.cli.output import write_json, write_table
     from folkmoot.ports import Filter
+    from folkmoot.views.event_rows import event_row
 
     wanted = Filter(
         work_session=work_session,
@@ -70,7 +71,8 @@ def events(  # noqa: PLR0913  # because every filter is a parameter
     if as_json:
         write_json([_document(entry) for entry in found])
         return
-    write_table(("seq", "time", "type", "agent", "in", "what"), [_row(entry) for entry in found])
+    rows = [(str(row.seq), row.ts, row.type, row.agent, row.place, row.said) for row in map(event_row, found)]
+    write_table(("seq", "time", "type", "agent", "in", "what"), rows)
 
 
 async def _found(folder: Path, wanted: Filter) -> list[Entry]:
@@ -99,24 +101,10 @@ def _role(given: str) -> str:
 
 
 def _moment(given: str) -> str:
-    """As events have it: a day or a moment in UTC, or how long ago."""
-    from datetime import UTC, datetime
-
-    from folkmoot.domain.duration import later, seconds
+    from folkmoot.domain.moment import moment
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.errors import WrongUse
 
-    if not given:
-        return ""
-    ago = seconds(given)
-    if ago is not None:
-        return later(SystemClock().now(), -ago)
-    try:
-        moment = datetime.fromisoformat(given)
-    except ValueError:
-        raise WrongUse(f"{given!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h") from None
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+    return moment(given, SystemClock().now())
 
 
 def _document(entry: Entry) -> dict[str, Any]:
@@ -126,19 +114,3 @@ def _document(entry: Entry) -> dict[str, Any]:
 
     document: dict[str, Any] = msgspec.json.decode(to_line(entry))
     return document
-
-
-def _row(entry: Entry) -> tuple[str, ...]:
-    draft = entry.draft
-    where = entry.stream if draft.span in ("", "0") else f"{entry.stream} {draft.span}"
-    return (str(entry.seq), draft.ts, draft.event.type, draft.agent_id, where, _said(draft.event))
-
-
-def _said(event: object) -> str:
-    import msgspec
-
-    plain: dict[str, Any] = msgspec.to_builtins(event)
-    said = (
-        (key, value) for key, value in plain.items() if value != "" and not isinstance(value, list | dict)
-    )
-    return " ".join(f"{key}={str(value)[:60]}" for key, value in said)[:160]

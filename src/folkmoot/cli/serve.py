@@ -1,58 +1,145 @@
-"""`folkmoot serve`: the page and the API of a project."""
+"""`folkmoot serve`: the page and the API of a project, and the engine that its runs run in."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import call_of, finished
+from folkmoot.cli.call import Call, call_of, finished
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+    from contextlib import AsyncExitStack
+
+    from folkmoot.app import Folkmoot
+    from folkmoot.http.house import Door, House
+    from folkmoot.http.keys import Keys
+
+_LOOK = 1.0
+"""Seconds between looks at the file of the token."""
 
 
-def serve(
+def serve(  # noqa: PLR0913  # because every option is a parameter
     context: typer.Context,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8484,
     name: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A further name that people reach it by.")
     ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Holds the token; a new one there counts from then on."),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Of a reverse proxy, which says for whom it asks."),
+    ] = None,
+    new_token: Annotated[bool, typer.Option("--new-token", help="Print a new token, and end.")] = False,
 ) -> None:
     """Serve the page and the API of a project, until Ctrl-C.
 
-    On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that the
-    environment variable FOLKMOOT_TOKEN holds; without one it does not start.
+    On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that
+    FOLKMOOT_TOKEN or the token file holds; without one it does not start. It also runs: what is started through
+    it, runs whose process has died, and runs that waited for an answer and got it, from whichever terminal.
+    Ctrl-C lets calls under way end and leaves runs as they are: the next `serve` goes on with them. Where the
+    journal is in PostgreSQL, workers run them.
 
     \b
     Examples:
       folkmoot serve
       folkmoot serve --port 0
-      FOLKMOOT_TOKEN=… folkmoot serve --host 0.0.0.0 --name folkmoot.example.com
+      folkmoot serve --new-token > token && chmod 600 token
+      folkmoot serve --host 0.0.0.0 --name folkmoot.example.com --token-file token
     """
-    finished(_serve(call_of(context).folder.resolve(), host, port, tuple(name or ())))
-
-
-async def _serve(folder: Path, host: str, port: int, names: tuple[str, ...]) -> None:
     import os
 
-    import uvicorn
+    from folkmoot.cli.output import write
+    from folkmoot.http.house import Door
+    from folkmoot.http.keys import new_token as drawn
+    from folkmoot.http.keys import read_token
+
+    if new_token:
+        write(drawn())
+        return
+    token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
+    door = Door(host=host, port=port, token=token, names=tuple(name or ()), proxies=tuple(proxy or ()))
+    finished(_serve(call_of(context), door, token_file))
+
+
+async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
+    import logging
+    from contextlib import AsyncExitStack
 
     from folkmoot.app import Folkmoot
     from folkmoot.cli.output import say
-    from folkmoot.http.application import application
-    from folkmoot.http.house import Door, House
+    from folkmoot.http.house import House
+    from folkmoot.http.server import listening
 
-    door = Door(host=host, port=port, token=os.environ.get("FOLKMOOT_TOKEN", ""), names=names)
-    async with Folkmoot.open(folder) as moot:
-        config = uvicorn.Config(
-            application(House(moot=moot, door=door)),
-            host=host,
-            port=port,
-            log_level="warning",
-            server_header=False,
-            lifespan="off",
-        )
-        say(f"Folkmoot serves {folder.name} at http://{host}:{port}/ (Ctrl-C ends it)")
-        await uvicorn.Server(config).serve()
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
+    async with AsyncExitStack() as stack:
+        moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
+        house = House(moot=moot, door=door)
+        house.room.say = say
+        await _at_work(stack, moot, house, token_file)
+        address = await stack.enter_async_context(listening(house))
+        say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
+        await _told_to_stop(house.room.leave_at_once)
+        say("stopping; runs are left for whoever goes on with them")
+
+
+async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
+    """What goes on beside answering requests."""
+    from folkmoot.cli.output import say
+
+    await stack.enter_async_context(house.room)
+    if moot.graph.settings.sinks:
+        sinking = moot.sinking()
+        sinking.say = say
+        await stack.enter_async_context(sinking)
+    if token_file:
+        import asyncio
+
+        following = asyncio.create_task(_follow(token_file, house.keys))
+        stack.callback(following.cancel)
+
+
+async def _follow(file: Path, keys: Keys) -> None:
+    """Whoever writes a new token into the file sends away all who came in with the old one."""
+    import asyncio
+
+    from folkmoot.cli.output import say
+    from folkmoot.errors import WrongUse
+    from folkmoot.http.keys import read_token
+
+    told = ""
+    while True:
+        await asyncio.sleep(_LOOK)
+        try:
+            token = read_token(file)
+        except WrongUse as error:
+            if told != str(error):
+                told = str(error)
+                say(f"the old token still counts: {error}")
+            continue
+        if not keys.opens(token):
+            keys.change(token)
+            say("there is a new token; whoever came in with the old one has to sign in again")
+
+
+async def _told_to_stop(second: Callable[[], None]) -> None:
+    """Return at the first signal; the second one calls `second`."""
+    import asyncio
+    import signal
+
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        if stopping.is_set():
+            second()
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    await stopping.wait()

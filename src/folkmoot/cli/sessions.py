@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +11,7 @@ from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
     from folkmoot.cli.output import Cell
-    from folkmoot.views.livetree import Branch, Row
+    from folkmoot.views.livetree import Row
 
 app = typer.Typer(help="The agent sessions of a run.", no_args_is_help=True)
 
@@ -45,6 +44,7 @@ def list_sessions(
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import all_runs, read_record
     from folkmoot.views.livetree import live_tree, rows
+    from folkmoot.views.session_rows import session_rows
 
     folder = call_of(context).folder
     if run == "last" and not finished(all_runs(folder)):
@@ -60,7 +60,7 @@ def list_sessions(
     root = live_tree(record.drafts).root
     assert root is not None, "a run begins with its root"
     if as_json:
-        write_json([_document(branch, parent, record.unended) for branch, parent in _with_parents(root)])
+        write_json(session_rows(root, record.unended))
         return
     head = ("agent", "status", "cause", "turns", "tokens", "took", "session")
     write_table(head, (_cells(row, record.unended) for row in rows(root)))
@@ -97,8 +97,9 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     from folkmoot.cli.amounts import between
     from folkmoot.cli.output import STYLES
     from folkmoot.domain.event import pattern
+    from folkmoot.views.session_rows import status_of
 
-    branch, status = row.branch, _status(row.branch, unended)
+    branch, status = row.branch, status_of(row.branch, unended)
     return (
         row.guide + branch.agent,
         (status, STYLES.get(status, "")),
@@ -108,30 +109,3 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
         between(branch.started_at, branch.ended_at),
         branch.id,
     )
-
-
-def _status(branch: Branch, unended: str) -> str:
-    return branch.status if branch.ended_at or unended == "running" else unended
-
-
-def _with_parents(branch: Branch, parent: str | None = None) -> Iterator[tuple[Branch, str | None]]:
-    yield branch, parent
-    for child in branch.children:
-        yield from _with_parents(child, branch.id)
-
-
-def _document(branch: Branch, parent: str | None, unended: str) -> dict[str, Any]:
-    return {
-        "id": branch.id,
-        "status": _status(branch, unended),
-        "agentId": branch.agent,
-        "parentId": parent,
-        "cause": branch.cause or None,
-        "span": branch.span,
-        "turns": branch.turn,
-        "tokens": branch.tokens,
-        "costUsd": branch.cost_usd,
-        "startedAt": branch.started_at,
-        "endedAt": branch.ended_at or None,
-        "error": branch.note if branch.status in ("failed", "cancelled") else None,
-    }

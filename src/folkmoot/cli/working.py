@@ -28,7 +28,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
 from folkmoot.views.work_sessions import WorkList, WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_timeline
+from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_document, work_timeline
 
 _BEAT = 0.1
 """Seconds between two looks of a live list."""
@@ -124,11 +124,9 @@ async def document(folder: Path, name: str) -> dict[str, Any]:
     """Everything about one work session, as `--json` shows it."""
     async with opened(folder) as journal:
         row = chosen(await read_rows(journal), name)
-        record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id) or WorkSession(row.id)
+        record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
         timeline = await _timeline(folder, journal, row)
-    listed: dict[str, Any] = msgspec.to_builtins(row)
-    kept: dict[str, Any] = msgspec.to_builtins(record)
-    return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}
+    return work_document(row, record, timeline)
 
 
 async def _timeline(folder: Path, journal: Journal, row: WorkRow) -> list[TimelineEntry]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RouterSelected, RunBound, RunStarted, SessionStarted
@@ -12,12 +14,21 @@ from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.activation import Project
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.ports import Journal, Query
 
 
 def pin_of(past: Sequence[Draft]) -> RunStarted | RunRepinned:
     """What the run is pinned to now."""
     pins = [draft.event for draft in past if isinstance(draft.event, RunStarted | RunRepinned)]
     return pins[-1]
+
+
+async def pinned_graph(journal: Journal, run_id: str) -> Graph:
+    """The project as a run is pinned to it. Raises `WrongUse` if there is no such run."""
+    types = (RunStarted.type, RunRepinned.type)
+    if pins := [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]:
+        return msgspec.json.decode(await journal.artifact(pin_of(pins).graph), type=Graph)
+    raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
 
 
 def bound_to(past: Sequence[Draft]) -> str:

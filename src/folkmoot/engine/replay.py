@@ -50,7 +50,7 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     if not drafts:
         raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
     record = Record(drafts)
-    await Rehearsal(run_id, record, await _script(journal, drafts)).to_its_end()
+    await Rehearsal(run_id, record, await script_of(journal, drafts)).to_its_end()
     hashed = state_hash(record.again)
     return Replayed(
         run_id=run_id,
@@ -63,7 +63,7 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     )
 
 
-async def _script(journal: Journal, drafts: Sequence[Draft]) -> Script:
+async def script_of(journal: Journal, drafts: Sequence[Draft]) -> Script:
     """Read beforehand, because a replay waits for nothing."""
     pins = [draft.event for draft in drafts if isinstance(draft.event, RunStarted | RunRepinned)]
     graphs = {pin.graph: msgspec.json.decode(await journal.artifact(pin.graph), type=Graph) for pin in pins}

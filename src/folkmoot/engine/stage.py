@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from folkmoot.domain.agent import Graph
@@ -24,7 +24,7 @@ from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import RunLog
-from folkmoot.ports import NewRun, Tools
+from folkmoot.ports import NewRun, Request, Tools
 from folkmoot.tools.recorded import RecordedTools
 
 
@@ -35,6 +35,8 @@ class Script:
     graphs: Mapping[str, Graph]
     tools: Mapping[str, Mapping[str, ToolSpec]]
     kept: Mapping[str, bytes]
+    overhear: Callable[[Request], None] | None = None
+    """Told whatever a model is asked."""
 
 
 class Stage:
@@ -47,7 +49,7 @@ class Stage:
         """Only for artifacts: what the run kept, and what it keeps again."""
         for content in script.kept.values():
             self._kept.keep(content)
-        self._model = RecordedModel(record.drafts, turn)
+        self._model = RecordedModel(record.drafts, turn, script.overhear)
         self.clock = RecordedClock(record)
 
     @property

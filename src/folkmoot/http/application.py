@@ -6,29 +6,45 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.api.stream import OPERATIONS as STREAMS
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
+from folkmoot.http.openapi import ROUTES as DOCUMENT
 from folkmoot.http.operation import route
 from folkmoot.http.pages.every import ROUTES as PAGES
+from folkmoot.http.pages.problem import for_people
+from folkmoot.http.sign_in import ROUTES as SIGN_IN
+from folkmoot.http.stream.socket import SOCKET
 
 
 def application(house: House) -> Starlette:
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
-        routes=[*map(route, OPERATIONS), Mount("/static", static, name="static"), *PAGES],
-        middleware=[Middleware(Guard, door=house.door, key=house.key)],
+        routes=[
+            *DOCUMENT,
+            *map(route, OPERATIONS),
+            *map(route, STREAMS),
+            SOCKET,
+            Mount("/static", static, name="static"),
+            *SIGN_IN,
+            *PAGES,
+        ],
         exception_handlers={
-            FolkmootError: problems.on_folkmoot_error,
-            HTTPException: problems.on_http_error,
+            FolkmootError: for_people(problems.on_folkmoot_error),
+            ClientDisconnect: problems.on_disconnect,
+            HTTPException: for_people(problems.on_http_error),
             Exception: problems.on_surprise,
         },
     )
     app.state.house = house
+    app.state.hub = house.hub
+    # Outside of all else: what goes wrong inside is answered with the guard's headers too.
+    app.middleware_stack = Guard(app.build_middleware_stack(), house)
     return app

@@ -2,87 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from hmac import compare_digest
-from typing import Any
+from datetime import datetime
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.http import problems
-from folkmoot.http.house import Door
+from folkmoot.http.headers import with_headers
+from folkmoot.http.house import House
+from folkmoot.http.objections import objection, too_large
+from folkmoot.http.refusals import Refusal
+from folkmoot.http.sign_in import ADDRESS, cookie_name, sign_in_page
 
-OPEN = ("/api/health", "/sign-in", "/static/")
-"""What needs no token."""
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-_HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-_WRITING = ("POST", "PUT", "PATCH", "DELETE")
+OPEN = ("/api/health", ADDRESS)
+"""What needs no token, beside what lies below `/static/`."""
+_NO_TOKEN = Refusal("no token", 401, "send the token: Authorization: Bearer …")
+_WRONG_TOKEN = Refusal("wrong token", 401, "this is not the token of this server")
+_LATER = Refusal("wrong token", 429, "too many wrong tokens come at once; wait a little")
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, door: Door, key: bytes) -> None:
+    def __init__(self, app: ASGIApp, house: House) -> None:
         self._app = app
-        self._door = door
-        self._key = key
+        self._house = house
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        refused = self._objection(scope)
-        if refused is None:
-            await self._app(scope, receive, _with_headers(send))
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": refused[1]})
+        house, send = self._house, with_headers(send)
+        refusal = objection(scope, house.door, house.keys.opens) or await self._without_token(scope)
+        if refusal is None:
+            await house.streams.through(self._app, scope, self._measured(scope, receive), send)
         else:
-            await problems.response(*refused)(scope, receive, _with_headers(send))
+            self._note(refusal, scope)
+            await _answer(refusal, scope)(scope, receive, send)
 
-    def _objection(self, scope: Scope) -> tuple[int, str] | None:
-        """The status and the words, if it is not let in."""
-        headers = Headers(scope=scope)
-        if _host(headers.get("host", "")) not in self._door.known_hosts:
-            return 421, "this server does not answer under that name"
-        origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower():
-            return 403, "another site asks; only this one may"
-        if scope["type"] == "http" and scope["method"] in _WRITING and not _plain_json(scope, headers):
-            return 415, "send application/json"
-        if not self._door.token or scope["path"].startswith(OPEN):
+    async def _without_token(self, scope: Scope) -> Refusal | None:
+        """A cookie that has run out is no attempt at anything; a token that is wrong is waited with."""
+        keys, path = self._house.keys, scope["path"]
+        if not keys.needed or path in OPEN or path.startswith("/static/"):
             return None
-        given = headers.get("authorization", "").removeprefix("Bearer ")
-        if compare_digest(given.encode(), self._door.token.encode()):
+        asking = HTTPConnection(scope)
+        kind, _, given = asking.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and keys.opens(given.strip()):
             return None
-        return 401, "send the token: Authorization: Bearer …"
+        now = datetime.fromisoformat(self._house.clock.now()).timestamp()
+        if keys.holds(asking.cookies.get(cookie_name(scope), ""), now):
+            return None
+        if not kind:
+            return _NO_TOKEN
+        return _WRONG_TOKEN if await self._house.patience.lose(_client(scope)) else _LATER
+
+    def _measured(self, scope: Scope, receive: Receive) -> Receive:
+        """A body that does not say how long it is, is counted while it is read."""
+        if scope["type"] != "http":
+            return receive
+        door, size = self._house.door, 0
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > door.limits.body:
+                refusal = too_large(door)
+                self._note(refusal, scope)
+                raise problems.Refused(refusal.status, refusal.words, {"connection": "close"})
+            return message
+
+        return receiving
+
+    def _note(self, refusal: Refusal, scope: Scope) -> None:
+        """Without the query: a token may stand there."""
+        what = f"{scope.get('method', 'WebSocket')} {scope['path']}"
+        if refusal.kind in ("host", "origin"):
+            what += f" {refusal.kind} {Headers(scope=scope).get(refusal.kind)}"
+        self._house.refusals.note(refusal.kind, _client(scope), what)
 
 
-def _host(value: str) -> str:
-    name, _, port = value.rpartition(":")
-    return (name if port.isdigit() and name else value).lower()
+def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
+    """Whoever wants a page and has no token can type it there and then."""
+    wants_page = "text/html" in Headers(scope=scope).get("accept", "")
+    if refusal is _NO_TOKEN and scope["type"] == "http" and scope["method"] == "GET" and wants_page:
+        return sign_in_page(onward=scope["path"], status=401)
+    headers = {"connection": "close"} if refusal.status in (413, 431) else {}
+    if refusal.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return problems.response(refusal.status, refusal.words, headers)
 
 
-def _plain_json(scope: MutableMapping[str, Any], headers: Headers) -> bool:
-    """A form of the page itself is let in too: its origin was checked."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    own = headers.get("origin") is not None and not scope["path"].startswith("/api/")
-    return kind == "application/json" or (own and kind == "application/x-www-form-urlencoded")
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
-
-    return sending
+def _client(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""

@@ -1,15 +1,28 @@
-"""What every route shares: the open project, and how this server is guarded."""
+"""What every route shares: the open project, its engine room, and how this server is guarded."""
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
+from folkmoot.http.crowd import Crowd
+from folkmoot.http.engine_room import EngineRoom
+from folkmoot.http.folds import Folds
+from folkmoot.http.heard import Heard
+from folkmoot.http.keys import Keys, check_token
+from folkmoot.http.limits import Limits
+from folkmoot.http.open_streams import OpenStreams
+from folkmoot.http.patience import Patience
+from folkmoot.http.records import Records
+from folkmoot.http.refusals import Refusals
+from folkmoot.http.repeating import Repeats
+from folkmoot.http.stream.hub import Hub
+from folkmoot.ports import Clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,15 +35,19 @@ class Door:
     """Whoever has it may do everything; empty on loopback: whoever is on this machine may."""
     names: tuple[str, ...] = ()
     """Further names under which people reach it, such as `folkmoot.example.com`."""
-    max_body: int = 1_000_000
-    """Bytes of a request."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of reverse proxies: they are believed when they say for whom they ask."""
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if not self.is_local and not self.token:
             raise WrongUse(
-                f"{self.host} can be reached from elsewhere: set FOLKMOOT_TOKEN to a secret of your own, or let"
+                f"{self.host} can be reached from elsewhere: set FOLKMOOT_TOKEN to a secret of your own, or name a"
+                " file that holds one with --token-file (`folkmoot serve --new-token` prints one), or let"
                 " `folkmoot serve` listen on 127.0.0.1"
             )
+        if self.token:
+            check_token(self.token)
 
     @property
     def is_local(self) -> bool:
@@ -40,18 +57,79 @@ class Door:
             return self.host == "localhost"
 
     @property
+    def is_everywhere(self) -> bool:
+        """On all addresses of this machine."""
+        return self.host in ("0.0.0.0", "::")
+
+    @property
     def known_hosts(self) -> frozenset[str]:
         """What may stand in `Host`, without the port."""
-        local = ("127.0.0.1", "localhost", "[::1]") if self.is_local else ()
-        return frozenset(name.lower() for name in (self.host, *local, *self.names))
+        local = ("127.0.0.1", "localhost", "[::1]") if self.is_local or self.is_everywhere else ()
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return frozenset(name.lower() for name in (own, *local, *self.names))
 
 
 @dataclass(frozen=True, kw_only=True)
 class House:
     moot: Folkmoot
     door: Door
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    """Signs the cookies of this process: who signs in must do so again after a restart."""
+
+    @cached_property
+    def room(self) -> EngineRoom:
+        """The runs that go on in this server."""
+        room = EngineRoom(self.moot)
+        room.ear = lambda run: self.heard.ear(run, self.hub.deltas.hear(run))
+        return room
+
+    def go_on(self, run: str) -> None:
+        """With a run that was answered or let go on; in front of a shared journal a worker does."""
+        if not self.moot.moot.journal.shared:
+            self.room.resume(run)
+
+    @cached_property
+    def heard(self) -> Heard:
+        return Heard()
+
+    @cached_property
+    def hub(self) -> Hub:
+        """What happens, for all who look on."""
+        return Hub(self.moot)
+
+    @cached_property
+    def records(self) -> Records:
+        return Records(self.moot, self.folds)
+
+    @cached_property
+    def streams(self) -> OpenStreams:
+        return OpenStreams()
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys(self.door.token, self.streams.close)
+
+    @cached_property
+    def refusals(self) -> Refusals:
+        return Refusals(self.clock.monotonic)
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        return Crowd(self.door.limits, self.door.proxies, self.refusals)
+
+    @cached_property
+    def patience(self) -> Patience:
+        return Patience(self.clock.monotonic, self.clock.sleep)
+
+    @property
+    def clock(self) -> Clock:
+        return self.moot.moot.clock
+
+    @cached_property
+    def folds(self) -> Folds:
+        return Folds(self.moot)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        return Repeats()
 
 
 def house_of(connection: HTTPConnection) -> House:

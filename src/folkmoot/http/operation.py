@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -12,8 +15,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
+from folkmoot.coordination.author import RUNTIME, Author
+from folkmoot.coordination.moot import Moot
+from folkmoot.http.guard import OPEN
 from folkmoot.http.house import House, house_of
+from folkmoot.http.paging import Part
 from folkmoot.http.problems import Refused
+from folkmoot.http.reading import body_of, query_of
+from folkmoot.http.repeating import key_of
+
+ALWAYS = (400, 403, 408, 413, 421, 431, 503)
+"""What the guard may say to any request, and the world to anything that is done."""
+_NAMES = re.compile(r"{(\w+)}")
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,35 @@ class Asked:
     def moot(self) -> Folkmoot:
         return self.house.moot
 
+    @property
+    def desks(self) -> Moot:
+        return self.house.moot.moot
+
+    @property
+    def id(self) -> str:
+        return self.path["id"]
+
+    @property
+    def author(self) -> Author:
+        """Who says it. Nobody speaks for an agent, nor for the runtime."""
+        name: str = self.body.by
+        if name == RUNTIME or any(name == agent.id for agent in self.moot.graph.agents.values()):
+            raise Refused(
+                400, f"{name!r} is an agent, and speaks through its own calls; use another name in `by`"
+            )
+        return Author(name)
+
+    @property
+    def chance(self) -> str:
+        """For the name of what is created: the same one whenever the request comes again under its key."""
+        key = key_of(self.request)
+        return sha256(f"{self.request.url.path} {key}".encode()).hexdigest() if key else os.urandom(16).hex()
+
+    def must_repeat(self, same: bool) -> None:
+        """What lies under the key of this request must be what it wants: a restart forgets bodies, not names."""
+        if not same:
+            raise Refused(422, "this Idempotency-Key was used for another request; take a new one")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
@@ -47,41 +89,68 @@ class Operation:
     body: type[msgspec.Struct] | None = None
     status: int = 200
     problems: tuple[int, ...] = ()
-    """Statuses of problems beside those that every operation may have."""
+    """Statuses of problems beside those that follow from the rest."""
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By the id of another operation: which of its parameters are which part of this answer."""
     name: str = ""
-    """Its id; empty: the name of the function."""
+    """Its id; empty: the name of the function, in camelCase."""
+    media: tuple[str, ...] = ("application/json",)
+    """What the answer may be."""
 
     @property
     def id(self) -> str:
-        return self.name or self.handle.__name__
+        first, *rest = self.handle.__name__.split("_")
+        return self.name or first + "".join(map(str.capitalize, rest))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names in its path."""
+        return tuple(_NAMES.findall(self.path))
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it takes an `Idempotency-Key`."""
+        return self.method == "POST"
+
+    @property
+    def refusals(self) -> tuple[int, ...]:
+        """Every status of a problem that it can give."""
+        found = {*ALWAYS, *self.problems}
+        if f"/api{self.path}" not in OPEN:
+            found |= {401, 429}
+        if self.parameters:
+            found.add(404)
+        if self.body:
+            found.add(415)
+        if self.is_repeatable:
+            found.add(422)
+        return tuple(sorted(found))
 
 
 def route(operation: Operation) -> Route:
     async def endpoint(request: Request) -> Response:
-        answer = await operation.handle(await _asked(operation, request))
-        if isinstance(answer, Response):
-            return answer
-        return Response(msgspec.json.encode(answer), operation.status, media_type="application/json")
+        if not operation.is_repeatable:
+            return _response(operation, request, await operation.handle(await _asked(operation, request)))
+        content = await request.body()
+
+        async def answer() -> Response:
+            return _response(operation, request, await operation.handle(await _asked(operation, request)))
+
+        return await house_of(request).repeats.answer(request, content, answer)
 
     return Route(f"/api{operation.path}", endpoint, methods=[operation.method], name=operation.id)
 
 
 async def _asked(operation: Operation, request: Request) -> Asked:
-    query = body = None
-    if operation.query:
-        query = _converted(dict(request.query_params), operation.query, "the query", strict=False)
-    if operation.body:
-        try:
-            body = msgspec.json.decode(await request.body(), type=operation.body)
-        except msgspec.DecodeError as error:
-            raise Refused(400, f"the body is not what is wanted: {error}") from error
+    query = query_of(request, operation.query) if operation.query else None
+    body = body_of(await request.body(), operation.body) if operation.body else None
     return Asked(house_of(request), request.path_params, query, body, request)
 
 
-def _converted(given: Mapping[str, str], type: type[msgspec.Struct], what: str, *, strict: bool) -> Any:
-    try:
-        return msgspec.convert(given, type, strict=strict)
-    except msgspec.ValidationError as error:
-        raise Refused(400, f"{what} is not what is wanted: {error}") from error
+def _response(operation: Operation, request: Request, answer: Any) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    headers: dict[str, str] = {}
+    if isinstance(answer, Part):
+        headers, answer = answer.headers(request.url), answer.rows
+    return Response(msgspec.json.encode(answer), operation.status, headers, media_type="application/json")

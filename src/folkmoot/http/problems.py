@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -14,9 +15,11 @@ from starlette.responses import Response
 from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, WrongUse
 
 _log = logging.getLogger(__name__)
+_UNKNOWN = ("there is no ", "this project has no agent ", "nothing waits under ")
+"""How a `WrongUse` begins that names something unknown."""
 
 
-class Problem(msgspec.Struct, omit_defaults=True):
+class ProblemDetails(msgspec.Struct, omit_defaults=True):
     """What went wrong with a request."""
 
     title: str
@@ -37,8 +40,19 @@ class Refused(FolkmootError):
         super().__init__(detail)
 
 
+@contextmanager
+def input_refused() -> Iterator[None]:
+    """What is refused in here is wrong in itself (400), not in the state of something (409)."""
+    try:
+        yield
+    except WrongUse as error:
+        if status_of(error) == 404:
+            raise
+        raise Refused(400, str(error)) from error
+
+
 def response(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = msgspec.json.encode(Problem(http.HTTPStatus(status).phrase, status, detail))
+    body = msgspec.json.encode(ProblemDetails(http.HTTPStatus(status).phrase, status, detail))
     return Response(body, status, headers, media_type="application/problem+json")
 
 
@@ -51,7 +65,7 @@ def status_of(error: FolkmootError) -> int:
         case Held() | Conflict():
             return 409
         case WrongUse():
-            return 404 if str(error).startswith("there is no ") else 409
+            return 404 if str(error).startswith(_UNKNOWN) else 409
         case DeclarationError():
             return 422
         case _:
@@ -67,6 +81,11 @@ async def on_folkmoot_error(request: Request, error: Exception) -> Response:
 async def on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return response(error.status_code, str(error.detail), error.headers)
+
+
+async def on_disconnect(request: Request, error: Exception) -> Response:
+    """Nobody is there to read it."""
+    return response(400, "the request did not come to its end")
 
 
 async def on_surprise(request: Request, error: Exception) -> Response:

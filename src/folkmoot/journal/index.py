@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.role import role_of
@@ -58,7 +59,7 @@ class Index:
             return cls(_prepared(None), None)
 
     async def find(self, journal: Journal, wanted: Filter) -> list[Entry]:
-        """The newest entries that fit."""
+        """The newest entries that fit, or the oldest."""
         try:
             await self._catch_up(journal)
             return await self._find(journal, wanted)
@@ -71,24 +72,22 @@ class Index:
 
     async def _find(self, journal: Journal, wanted: Filter) -> list[Entry]:
         found: list[Entry] = []
-        before = wanted.before
         while len(found) < wanted.limit:
-            seqs = self._seqs(wanted, before, wanted.limit - len(found))
+            seqs = self._seqs(wanted, wanted.limit - len(found))
             if not seqs:
                 break
-            before = seqs[-1]
-            here = Query(seqs=seqs, after=seqs[-1] - 1, newest_first=True)
+            here = Query(seqs=seqs, after=min(seqs) - 1, newest_first=not wanted.oldest_first)
             found += [entry async for entry in journal.read(here)]  # fewer, if some were pruned
+            beyond = {"after" if wanted.oldest_first else "before": seqs[-1]}
+            wanted = replace(wanted, **beyond)
         return found
 
-    def _seqs(self, wanted: Filter, before: int, limit: int) -> tuple[int, ...]:
+    def _seqs(self, wanted: Filter, limit: int) -> tuple[int, ...]:
         conditions, values = _conditions(wanted)
-        if before:
-            conditions.append("seq < ?")
-            values.append(before)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        order = "ASC" if wanted.oldest_first else "DESC"
         rows = self._connection.execute(
-            f"SELECT seq FROM place{where} ORDER BY seq DESC LIMIT ?", (*values, limit)
+            f"SELECT seq FROM place{where} ORDER BY seq {order} LIMIT ?", (*values, limit)
         )
         return tuple(seq for (seq,) in rows)
 
@@ -179,6 +178,12 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
     if wanted.until:
         conditions.append("ts < ?")
         values.append(wanted.until)
+    if wanted.before:
+        conditions.append("seq < ?")
+        values.append(wanted.before)
+    if wanted.after:
+        conditions.append("seq > ?")
+        values.append(wanted.after)
     return conditions, values
 
 

@@ -58,7 +58,7 @@ def load(
     root = _folder(folder)
     findings = Findings()
     project = _project(root, env or {}, flags or {}, findings)
-    drafts = _drafts(root, entry, findings)
+    drafts = read_drafts(root, entry, findings)
     calling = project.settings.orchestration.enable_agent_tool or any(
         writes(draft.declared.tools) for draft in drafts.values()
     )
@@ -113,7 +113,7 @@ def settings_node(root: Path, findings: Findings) -> Node | None:
     return None if text is None else compose(text, Place(SETTINGS), findings)
 
 
-def _drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, Draft]:
+def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, Draft]:
     """Every agent file of the project, or the one named; and every other one that these refer to."""
     waiting = agent_files(root, findings) if entry is None else [_entry(root, entry)]
     if not waiting and findings.sound:

@@ -26,13 +26,19 @@ async def at_once(entry: int) -> None:
 class RecordedModel:
     """Speaks for every provider: it also chooses itself."""
 
-    def __init__(self, drafts: Sequence[Draft], turn: Turn = at_once) -> None:
+    def __init__(
+        self,
+        drafts: Sequence[Draft],
+        turn: Turn = at_once,
+        overhear: Callable[[Request], None] | None = None,
+    ) -> None:
         self._answers = {
             (draft.session_id, draft.event.turn, draft.event.attempt): (place, draft.event)
             for place, draft in enumerate(drafts)
             if isinstance(draft.event, LlmResponse | LlmFailed)
         }
         self._turn = turn
+        self._overhear = overhear
 
     def choose(self, choice: ModelChoice) -> RecordedModel:
         return self
@@ -40,6 +46,8 @@ class RecordedModel:
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         asked = (request.session, request.turn, request.attempt)
         place, event = self._answers.get(asked, (-1, None))
+        if self._overhear:
+            self._overhear(request)
         await self._turn(place)
         match event:
             case LlmResponse():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.event import Event
 from folkmoot.domain.message import Message
-from folkmoot.session.state import Brief, State, evolve
+from folkmoot.session.state import Brief, State, evolve, folded
 
 DELIVERED = "(delivered)"
 """The answer to a report: a model that is sent its own call without one refuses the conversation."""
@@ -24,6 +24,11 @@ def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Messag
             state = evolve(state, event)
         said = _closed(state)
     return said
+
+
+def sent(agent: Agent, events: Iterable[Event]) -> tuple[Message, ...]:
+    """What a model was sent last in a session that began its own conversation, when these events had happened."""
+    return folded(_brief(agent, ()), events).messages
 
 
 def interrupted(state: State) -> tuple[Message, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from folkmoot.domain.agent import Graph
-from folkmoot.views.drawing import Arrow, draw
+from folkmoot.views.drawing import draw
+from folkmoot.views.layout import Arrow
 
 
 def text(graph: Graph) -> str:

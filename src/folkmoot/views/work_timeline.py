@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionTeamFormed
 from folkmoot.views.timeline import line_of
+from folkmoot.views.work_sessions import WorkRow
 
 _LENGTH = 160
 """Characters of a line."""
@@ -101,6 +106,15 @@ def work_timeline(work_session: str, entries: Iterable[Entry]) -> list[TimelineE
     """Ordered by time, and where that is the same by the journal's own order."""
     shown = (timeline_entry(entry) for entry in entries if entry.draft.work_session_id == work_session)
     return sorted((each for each in shown if each), key=lambda each: (each.at, each.seq))
+
+
+def work_document(
+    row: WorkRow, record: WorkSession | None, timeline: Sequence[TimelineEntry]
+) -> dict[str, Any]:
+    """Everything about one work session, as programs read it."""
+    listed: dict[str, Any] = msgspec.to_builtins(row)
+    kept: dict[str, Any] = msgspec.to_builtins(record or WorkSession(row.id))
+    return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}
 
 
 def timeline_entry(entry: Entry) -> TimelineEntry | None:

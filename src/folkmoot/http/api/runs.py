@@ -1,28 +1,104 @@
-"""Runs: all of them, one of them."""
+"""Runs: all of them, one of them, and how to stop one."""
 
 from __future__ import annotations
 
-import msgspec
+from typing import Annotated, Any, Literal
 
+import msgspec
+from msgspec import Meta
+
+from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.paging import Limit, Page, Part, part
+from folkmoot.http.reading import Given, Position, Said
+from folkmoot.ports import Query
+from folkmoot.views.audit import Audit, audit
+from folkmoot.views.plans import PlanView
 from folkmoot.views.runs import RunRow
 
+Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
+OF_RUN = {"id": "$response.body#/runId"}
+OF_FIRST = {"id": "$response.body#/0/runId"}
 
-class RunsQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    status: str = ""
+
+class RunsQuery(Page):
+    status: Status | None = None
     agent: str = ""
-    limit: int = 100
+    """Of this agent, by its file or id."""
 
 
-async def list_runs(asked: Asked) -> list[RunRow]:
-    rows = await asked.moot.runs()
+class RunEventsQuery(Given):
+    limit: Limit = 100
+    """At most so many."""
+    after: Position = 0
+    """Only those with a greater `runSeq`."""
+
+
+class Cancel(Said):
+    reason: Annotated[str, Meta(max_length=2000)] = "cancelled by its user"
+    """Kept with the run."""
+
+
+class RunDocument(msgspec.Struct, rename="camel"):
+    """The result of a run so far, with its tree, what it spent and its report."""
+
+    run_id: str
+    status: str
+    success: bool | None
+    error: str | None
+    final_report: dict[str, Any] | None
+    conversation: list[Any]
+    accounting: list[Any]
+    totals: dict[str, Any]
+    op_tree: dict[str, Any] | None
+
+
+async def list_runs(asked: Asked) -> Part:
     query: RunsQuery = asked.query
     fitting = [
         row
-        for row in rows
-        if query.status in ("", row.status) and query.agent in ("", row.agent, row.agent.removesuffix(".ai"))
+        for row in await asked.moot.runs()
+        if query.status in (None, row.status)
+        and query.agent in ("", row.agent, row.agent.rpartition("/")[2].removesuffix(".ai"))
     ]
-    return fitting[: query.limit]
+    return part(fitting, query, lambda row: row.run_id)
+
+
+async def show_run(asked: Asked) -> dict[str, Any]:
+    row = await require_run(asked, asked.id)
+    result = await asked.moot.result(asked.id)
+    listed: dict[str, Any] = msgspec.to_builtins(row)
+    return {**result.to_json(), **listed}
+
+
+async def cancel_run(asked: Asked) -> RunState:
+    """Answers when the stop is acknowledged: from then on no model request and no tool call starts."""
+    await require_run(asked, asked.id)
+    await asked.moot.cancel(asked.id, asked.body.reason)
+    return RunState(asked.id, "cancelled")
+
+
+async def run_events(asked: Asked) -> Part:
+    await require_run(asked, asked.id)
+    query: RunEventsQuery = asked.query
+    entries = [
+        entry
+        async for entry in asked.desks.journal.read(Query(stream=asked.id))
+        if entry.run_seq > query.after
+    ]
+    shown = entries[: query.limit]
+    further = str(shown[-1].run_seq) if len(shown) < len(entries) else ""
+    return Part([event_document(entry) for entry in shown], "after", further)
+
+
+async def audit_run(asked: Asked) -> Audit:
+    await require_run(asked, asked.id)
+    return audit([entry.draft async for entry in asked.moot.events(asked.id)])
+
+
+async def run_plans(asked: Asked) -> list[PlanView]:
+    await require_run(asked, asked.id)
+    return (await asked.moot.result(asked.id)).plans
 
 
 OPERATIONS = (
@@ -33,5 +109,46 @@ OPERATIONS = (
         handle=list_runs,
         query=RunsQuery,
         answer=list[RunRow],
+        links={"showRun": OF_FIRST, "runEvents": OF_FIRST, "listSessions": OF_FIRST, "cancelRun": OF_FIRST},
+    ),
+    Operation(
+        method="GET",
+        path="/runs/{id}",
+        summary="One run: its result, tree, account and report",
+        handle=show_run,
+        answer=RunDocument,
+        links={"runEvents": OF_RUN, "auditRun": OF_RUN, "runPlans": OF_RUN, "resumeRun": OF_RUN},
+    ),
+    Operation(
+        method="POST",
+        path="/runs/{id}/cancel",
+        summary="Stop a run, wherever it runs",
+        handle=cancel_run,
+        body=Cancel,
+        answer=RunState,
+        problems=(409,),
+        links={"showRun": OF_RUN},
+    ),
+    Operation(
+        method="GET",
+        path="/runs/{id}/events",
+        summary="What happened in a run, in order",
+        handle=run_events,
+        query=RunEventsQuery,
+        answer=list[EventDocument],
+    ),
+    Operation(
+        method="GET",
+        path="/runs/{id}/audit",
+        summary="What of a run cannot be traced",
+        handle=audit_run,
+        answer=Audit,
+    ),
+    Operation(
+        method="GET",
+        path="/runs/{id}/plans",
+        summary="What the agents of a run set out to do",
+        handle=run_plans,
+        answer=list[PlanView],
     ),
 )

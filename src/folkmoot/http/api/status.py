@@ -1,15 +1,34 @@
-"""Whether this server is well, and what it knows."""
+"""Whether this server is well, what its agents and work sessions do, and who is in the team."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import msgspec
 
 from folkmoot import __version__
+from folkmoot.coordination.task.picking import current
+from folkmoot.domain.agent import MemberRole
 from folkmoot.http.operation import Asked, Operation
+from folkmoot.ports import Filter
 
 
 class Health(msgspec.Struct):
     ok: bool
+
+
+class AgentState(msgspec.Struct, rename="camel"):
+    id: str
+    status: str
+    """`active` while it takes part in a run that goes on; `interrupted` if that stopped in the middle."""
+    role: MemberRole
+    current_task_id: str | None
+    last_heartbeat: str | None
+    """When it last did something."""
+
+
+class TeamState(msgspec.Struct, rename="camel"):
+    agents: list[AgentState]
 
 
 class Status(msgspec.Struct, rename="camel"):
@@ -17,6 +36,12 @@ class Status(msgspec.Struct, rename="camel"):
     project: str
     position: int
     """Of the last entry of the journal."""
+    agents: list[AgentState]
+    runs: dict[str, int]
+    """How many there are, by status."""
+    work_sessions: dict[str, int]
+    waiting: int
+    """How many things wait for someone."""
 
 
 async def health(asked: Asked) -> Health:
@@ -24,7 +49,35 @@ async def health(asked: Asked) -> Health:
 
 
 async def status(asked: Asked) -> Status:
-    return Status(__version__, asked.moot.folder.resolve().name, await asked.moot.position())
+    moot = asked.moot
+    work = (await asked.house.folds.now()).work.rows(asked.desks.clock.now())
+    return Status(
+        version=__version__,
+        project=moot.folder.resolve().name,
+        position=await moot.position(),
+        agents=await _agents(asked),
+        runs=Counter(row.status for row in await moot.runs()),
+        work_sessions=Counter(row.status for row in work),
+        waiting=sum(item.is_open for item in await moot.inbox()),
+    )
+
+
+async def team_state(asked: Asked) -> TeamState:
+    return TeamState(await _agents(asked))
+
+
+async def _agents(asked: Asked) -> list[AgentState]:
+    tasks = await asked.desks.tasks.all()
+    runs = {row.run_id: row.status for row in await asked.moot.runs()}
+    found = []
+    for agent in asked.moot.graph.agents.values():
+        last = next(iter(await asked.moot.find(Filter(agent=agent.id, limit=1))), None)
+        there = runs.get(last.stream, "") if last else ""
+        doing = {"running": "active", "interrupted": "interrupted"}.get(there, "idle")
+        task = current(tasks, agent.id)
+        at = last.draft.ts if last else None
+        found.append(AgentState(agent.id, doing, agent.role, task.id if task else None, at))
+    return found
 
 
 OPERATIONS = (
@@ -32,8 +85,15 @@ OPERATIONS = (
     Operation(
         method="GET",
         path="/status",
-        summary="What it is, and where the journal ends",
+        summary="What it is, what agents and work sessions do, and where the journal ends",
         handle=status,
         answer=Status,
+    ),
+    Operation(
+        method="GET",
+        path="/team-state",
+        summary="Every agent: its part, what it does, and when it was last heard of",
+        handle=team_state,
+        answer=TeamState,
     ),
 )

@@ -4,6 +4,38 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute
 
-from folkmoot.http.pages import runs
+from folkmoot.http.pages import (
+    chat,
+    conversations,
+    costs,
+    decisions,
+    events,
+    graph,
+    inbox,
+    more,
+    run,
+    run_change,
+    runs,
+    start,
+    tasks,
+    team,
+    work,
+)
 
-ROUTES: tuple[BaseRoute, ...] = (*runs.ROUTES,)
+ROUTES: tuple[BaseRoute, ...] = (
+    *runs.ROUTES,
+    *run_change.ROUTES,
+    *start.ROUTES,
+    *run.ROUTES,
+    *inbox.ROUTES,
+    *conversations.ROUTES,
+    *tasks.ROUTES,
+    *work.ROUTES,
+    *chat.ROUTES,
+    *decisions.ROUTES,
+    *graph.ROUTES,
+    *team.ROUTES,
+    *costs.ROUTES,
+    *events.ROUTES,
+    *more.ROUTES,
+)

@@ -6,17 +6,24 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from folkmoot.domain.canonical import visible
 from folkmoot.http.house import house_of
+from folkmoot.http.pages.markdown import markdown
+from folkmoot.views.ages import age, clock_time
+from folkmoot.views.figures import counted, length, money, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
     ("inbox", "inbox", "Inbox", True),
     ("conversations", "talks", "Conversations", True),
     ("tasks", "tasks", "Tasks", True),
+    ("work-sessions", "plan", "Work sessions", False),
+    ("chat", "k-advisor", "Chat", False),
     ("decisions", "decide", "Decisions", False),
     ("graph", "graph", "Graph", False),
     ("team", "team", "Team", False),
@@ -37,7 +44,18 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["SCREENS"] = SCREENS
+    made.filters |= {"age": age, "at": clock_time, "markdown": markdown, "visible": _visible}
+    made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
     return made
+
+
+def _visible(text: str) -> str:
+    """Line by line, with every character that could hide something spelled out."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def fragment(template: str, **values: Any) -> str:

@@ -1,0 +1,99 @@
+"""Goes on with the runs of a journal that nobody goes on with: their process died, or they parked and were answered.
+
+What workers are for a shared journal, it is for one that a single machine has; so it needs no queue, only a look now
+and then. Whose a run is says its claim, as everywhere: who comes second is told so and leaves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
+from folkmoot.engine.owner import is_gone
+from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
+from folkmoot.ports import Clock, Journal, Query
+from folkmoot.views.result import Result
+
+EVERY = 1.0
+"""Seconds between looks."""
+PATIENCE = 60.0
+"""Seconds until a run that could not go on is tried again."""
+_BEGINS_AND_ENDS = (RunStarted.type, "run.pruned", *(end.type for end in RUN_ENDS))
+
+
+class Caretaker:
+    def __init__(self, journal: Journal, clock: Clock, resume: Callable[[str], Awaitable[Result]]) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._resume = resume
+        self._seen = 0
+        self._open: dict[str, None] = {}
+        """The runs that have not ended, up to what was seen."""
+        self._tried: dict[str, float] = {}
+        """By run: when it may be tried again."""
+        self._nudged = asyncio.Event()
+        self.under_way: dict[str, asyncio.Task[None]] = {}
+        self.say: Callable[[str], None] = lambda text: None
+        """Told what becomes of each run."""
+
+    async def work(self) -> None:
+        """Look again and again, without end; what it goes on with outlives its being cancelled."""
+        while True:
+            with suppress(OperationFailed):  # a journal that is away may not be so at the next look
+                await self.look()
+            with suppress(TimeoutError):
+                await self._clock.within(EVERY, self._nudged.wait())
+            self._nudged.clear()
+
+    def nudge(self) -> None:
+        """Look now: somebody was answered."""
+        self._nudged.set()
+
+    async def look(self) -> None:
+        """Take up every run that needs somebody."""
+        await self._read_on()
+        for run in await self._forsaken():
+            self.under_way[run] = asyncio.create_task(self._go_on(run))
+
+    async def _read_on(self) -> None:
+        async for entry in self._journal.read(Query(types=_BEGINS_AND_ENDS, after=self._seen)):
+            self._seen = entry.seq
+            if isinstance(entry.event, RunStarted):
+                self._open[entry.stream] = None
+            else:
+                self._open.pop(entry.stream, None)
+
+    async def _forsaken(self) -> list[str]:
+        now = self._clock.monotonic()
+        held = {
+            claim.run for claim in await self._journal.claims() if claim.live and not is_gone(claim.owner)
+        }
+        idle = [
+            run
+            for run in self._open
+            if run not in held and run not in self.under_way and self._tried.get(run, now) <= now
+        ]
+        told = {post.run for post in await self._journal.posts(idle)}
+        return [run for run in idle if run in told or not await self._is_parked(run)]
+
+    async def _is_parked(self, run: str) -> bool:
+        async for last in self._journal.read(Query(stream=run, newest_first=True, limit=1)):
+            return isinstance(last.event, RunParked)
+        return True
+
+    async def _go_on(self, run: str) -> None:
+        try:
+            result = await self._resume(run)
+            self.say(f"run {run}: {result.status}")
+        except (Held, StaleOwner):
+            pass
+        except HandedOver as left:
+            self.say(str(left))
+        except Exception as error:
+            said = str(error) if isinstance(error, FolkmootError) else f"{type(error).__name__}: {error}"
+            self.say(f"run {run} cannot go on here, and is tried again in {PATIENCE:g} s: {said}")
+            self._tried[run] = self._clock.monotonic() + PATIENCE
+        finally:
+            del self.under_way[run]

@@ -1,0 +1,73 @@
+"""What several operations answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.entry import Entry
+from folkmoot.http.operation import Asked
+from folkmoot.http.problems import NotFound
+from folkmoot.journal.codec import to_line
+from folkmoot.views.runs import RunRow
+
+
+class Document(msgspec.Struct):
+    """All that is known of one thing; its further fields are those that the terminal shows with `--json`."""
+
+    id: str
+    status: str
+
+
+class Recorded(msgspec.Struct, rename="camel"):
+    """What was said is durable."""
+
+    id: str
+    status: str
+    """What became of it."""
+
+
+class RunState(msgspec.Struct, rename="camel"):
+    run_id: str
+    status: str
+
+
+class EventDocument(msgspec.Struct, rename="camel"):
+    """An entry of the journal, as it stands in an exported log."""
+
+    seq: int
+    id: str
+    role: str
+    run_seq: int
+    type: str
+    version: int
+    ts: str
+    run_id: str
+    """Or the name of the record."""
+    prev: str
+    data: dict[str, Any]
+    session_id: str | None = None
+    span: str | None = None
+    agent_id: str | None = None
+    work_session_id: str | None = None
+    conversation_id: str | None = None
+
+
+def event_document(entry: Entry) -> msgspec.Raw:
+    """An `EventDocument`, byte for byte as it is exported."""
+    return msgspec.Raw(to_line(entry)[:-1])
+
+
+async def require_run(asked: Asked, run_id: str) -> RunRow:
+    """Raises `NotFound`, also for the name of a record that is no run."""
+    for row in await asked.moot.runs():
+        if row.run_id == run_id:
+            return row
+    raise NotFound(f"there is no run {run_id!r}")
+
+
+def go_on(asked: Asked, run_id: str) -> None:
+    """With a run that was answered; where workers do that, they know already."""
+    if not asked.desks.journal.shared:
+        asked.house.room.resume(run_id)

@@ -1,0 +1,116 @@
+"""All events: every filter is in the address, new ones appear on top, and each is there exactly as it was written."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import get_args
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.moment import moment
+from folkmoot.domain.role import Role
+from folkmoot.engine.clock import SystemClock
+from folkmoot.errors import WrongUse
+from folkmoot.http.house import house_of
+from folkmoot.http.pages.rendering import fragment, page
+from folkmoot.http.problems import NotFound, Refused
+from folkmoot.journal.codec import to_line
+from folkmoot.ports import Filter
+from folkmoot.views.event_rows import EventRow, event_row
+
+FIELDS = {
+    "agent": "Agent",
+    "run": "Run or record",
+    "session": "Session",
+    "step": "Step",
+    "work_session": "Work session",
+    "since": "Since",
+    "until": "Until",
+}
+"""The filters beside type and role, by their name in the address."""
+PAGE = 100
+_PLACES = ("before", "at", "after")
+"""What says where one is, not what one looks for."""
+
+
+async def events(request: Request) -> Response:
+    moot = house_of(request).moot
+    query = defaultdict(str, request.query_params)
+    wanted = asked_for(query)
+    newest = await moot.position()  # before looking: what comes meanwhile is new
+    rows = [event_row(entry) for entry in await moot.find(wanted) if wanted.before or entry.seq <= newest]
+    return page(
+        request,
+        "events.html",
+        screen="events",
+        title="Events",
+        rows=rows,
+        query=query,
+        fields=FIELDS,
+        roles=get_args(Role),
+        address=_address(query),
+        older=rows[-1].seq if len(rows) == wanted.limit else 0,
+        newest=None if wanted.before else newest,
+        chosen=await _chosen(moot, query["at"]) if query.get("at") else None,
+    )
+
+
+async def new_events(request: Request) -> Response:
+    """Rows that came after those in sight. When there are too many, the page is to be loaded again."""
+    moot = house_of(request).moot
+    query = defaultdict(str, request.query_params)
+    after = _number(query, "after")
+    newest = await moot.position()
+    found = await moot.find(asked_for(query)) if newest > after else []
+    rows = [event_row(entry) for entry in found if after < entry.seq <= newest]
+    if len(rows) == PAGE:
+        return Response(headers={"HX-Refresh": "true"})
+    values = {"rows": rows, "newest": newest, "address": _address(query), "query": query}
+    return HTMLResponse(fragment("event_rows.html", **values))
+
+
+def asked_for(query: Mapping[str, str]) -> Filter:
+    """What an address asks for. Raises `Refused` for a moment or a number that is none."""
+    times = {name: asked_moment(query.get(name, "")) for name in ("since", "until")}
+    exact = {
+        name: query.get(name, "") for name in ("agent", "run", "session", "step", "work_session", "role")
+    }
+    types = tuple(query.get("type", "").replace(",", " ").split())
+    before = _number(query, "before")
+    return msgspec.convert(exact | times | {"types": types, "before": before, "limit": PAGE}, Filter)
+
+
+def asked_moment(given: str) -> str:
+    try:
+        return moment(given, SystemClock().now())
+    except WrongUse as error:
+        raise Refused(400, str(error)) from error
+
+
+def _number(query: Mapping[str, str], name: str) -> int:
+    given = query.get(name) or "0"
+    if not given.isdecimal() or len(given) > 18:
+        raise Refused(400, f"{name} must be the number of an event, not {given!r}")
+    return int(given)
+
+
+def _address(query: Mapping[str, str]) -> str:
+    """The filters alone, to be followed by where one is."""
+    return urlencode({name: value for name, value in query.items() if value and name not in _PLACES})
+
+
+async def _chosen(moot: Folkmoot, at: str) -> tuple[EventRow, str]:
+    seq = _number({"at": at}, "at")
+    for entry in await moot.find(Filter(before=seq + 1, limit=1)):
+        if entry.seq == seq:
+            return event_row(entry), msgspec.json.format(to_line(entry), indent=2).decode()
+    raise NotFound(f"there is no event {seq}: it may have been pruned")
+
+
+ROUTES = (Route("/events", events), Route("/events/new", new_events))

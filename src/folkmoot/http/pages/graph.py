@@ -1,0 +1,70 @@
+"""The graph of agents as their files are now: who calls whom, what is wrong, and what each may do and why."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from folkmoot.app import Folkmoot, load_project
+from folkmoot.domain.sketch import Sketch
+from folkmoot.errors import Problem
+from folkmoot.http.house import house_of
+from folkmoot.http.pages.rendering import page
+from folkmoot.http.problems import NotFound
+from folkmoot.loader.sketch import sketch
+from folkmoot.orchestration.explain import Explanation, explain
+from folkmoot.views.graph_drawing import KINDS, drawing
+
+
+async def graph(request: Request) -> Response:
+    moot = house_of(request).moot
+    sketched = await asyncio.to_thread(_sketch, moot)
+    file = request.query_params.get("agent", "")
+    chosen = next((agent for agent in sketched.agents if agent.file == file), None)
+    if file and chosen is None:
+        raise NotFound(f"there is no agent file {file!r}")
+    drawn = drawing(sketched)
+    patterns = {edge.pattern for edge in drawn.edges}
+    return page(
+        request,
+        "graph.html",
+        screen="graph",
+        title="Who calls whom",
+        drawing=drawn,
+        legend=[KINDS[pattern] for pattern in KINDS if pattern in patterns],
+        kinds=KINDS,
+        problems=sketched.problems,
+        verdict=_verdict(sketched.problems),
+        chosen=chosen,
+        callers=_callers(sketched, file),
+        loaded=sketched.graph and sketched.graph.agents.get(file),
+        explained=_explained(moot, file),
+        stale=sketched.graph is not None and sketched.graph != moot.graph,
+    )
+
+
+def _sketch(moot: Folkmoot) -> Sketch:
+    return sketch(moot.folder, partial(load_project, moot.folder, tools=moot.tools))
+
+
+def _verdict(problems: tuple[Problem, ...]) -> str:
+    errors = sum(problem.severity == "error" for problem in problems)
+    counts = {"error": errors, "warning": len(problems) - errors}
+    return ", ".join(f"{count} {word}{'s' * (count > 1)}" for word, count in counts.items() if count)
+
+
+def _callers(sketched: Sketch, file: str) -> list[tuple[str, str]]:
+    return [(pattern, agent.file) for agent in sketched.agents for pattern, to in agent.links if to == file]
+
+
+def _explained(moot: Folkmoot, file: str) -> Explanation | None:
+    """Of the files with which this server runs agents."""
+    agent = moot.graph.agents.get(file)
+    return explain(moot.graph, moot.kits, agent) if agent else None
+
+
+ROUTES = (Route("/graph", graph),)

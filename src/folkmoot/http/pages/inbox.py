@@ -1,0 +1,204 @@
+"""The inbox: what waits for a person, whole, and the forms that answer it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.plans import life
+from folkmoot.domain.decision import Decision
+from folkmoot.domain.inbox_events import Settlement
+from folkmoot.domain.item import APPROVED, Item, Reply
+from folkmoot.domain.naming import wire_name
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.task import Task
+from folkmoot.errors import WrongUse
+from folkmoot.http.house import House, house_of
+from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.rendering import fragment, page
+from folkmoot.http.problems import NotFound
+from folkmoot.tools.builtin.change import before_and_after
+from folkmoot.tools.builtin.refused import Refused as NotChanged
+from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
+from folkmoot.views.inbox import whole_call
+from folkmoot.views.patch import Patch, patch
+
+_WRITING = tuple(map(wire_name, ("files.write", "files.edit")))
+_LARGEST = 10_000_000
+"""Bytes of a file that is compared."""
+MOST_PAST = 50
+_SETTLEMENTS: tuple[Settlement, ...] = ("done", "retry", "fail")
+
+
+@dataclass(frozen=True)
+class _Records:
+    """All that may wait, by id, and the list that people see of it."""
+
+    items: Mapping[str, Item]
+    plans: Mapping[str, Plan]
+    tasks: Mapping[str, Task]
+    decisions: Mapping[str, Decision]
+    asks: list[Ask]
+
+    @classmethod
+    async def read(cls, house: House) -> _Records:
+        moot = house.moot.moot
+        items = {item.id: item for item in await house.moot.inbox()}
+        plans, tasks = await moot.plans.all(), await moot.tasks.all()
+        decisions = {each.id: each for each in await moot.decisions.all()}
+        listed = asks(items.values(), plans.values(), tasks.values(), decisions.values())
+        return cls(items, plans, tasks, decisions, listed)
+
+    def ask(self, id: str) -> Ask:
+        if ask := next((ask for ask in self.asks if ask.id == id), None):
+            return ask
+        raise NotFound(f"nothing waits, or waited, under the id {id!r}; the inbox shows what does")
+
+    def moved_on(self, id: str) -> str:
+        """Where to look at a task that waits no more; empty if it is none."""
+        task = self.tasks.get(id)
+        return f"/tasks/{id}" if task and task.status != "pending_approval" else ""
+
+
+async def inbox(request: Request) -> Response:
+    return await _shown(request)
+
+
+async def answer(request: Request) -> Response:
+    form = await form_of(request)
+    deed = _answered(house_of(request), request.path_params["id"], form)
+    return await posted(deed, lambda problem: _shown(request, problem, form))
+
+
+async def said(request: Request) -> Response:
+    """The past form of what was decided meanwhile; nothing as long as it waits."""
+    records, id = await _Records.read(house_of(request)), request.path_params["id"]
+    if elsewhere := records.moved_on(id):
+        return Response(headers={"HX-Redirect": elsewhere})
+    ask = records.ask(id)
+    if not ask.past:
+        return Response(status_code=204)
+    return HTMLResponse(fragment("inbox_past.html", ask=ask, can_revoke=False, swap=True))
+
+
+async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Response:
+    house, id = house_of(request), request.path_params.get("id", "")
+    records = await _Records.read(house)
+    if elsewhere := records.moved_on(id):
+        return RedirectResponse(elsewhere, 303)
+    return page(
+        request,
+        "inbox.html",
+        screen="inbox",
+        title="Inbox",
+        asks=[ask for ask in records.asks if not ask.past],
+        past=[ask for ask in records.asks if ask.past][:MOST_PAST],
+        selected=id,
+        now=house.moot.moot.clock.now(),
+        ICONS=ICONS,
+        problem=problem,
+        form=form,
+        **(await _opened(house, records, id) if id else {"ask": None}),
+    )
+
+
+async def _opened(house: House, records: _Records, id: str) -> dict[str, Any]:
+    """What the detail of each kind is made of."""
+    ask = records.ask(id)
+    match ask.kind:
+        case "plan":
+            return {"ask": ask, "plan": records.plans[id]}
+        case "task":
+            return {"ask": ask, "task": records.tasks[id]}
+        case "decision":
+            return {"ask": ask, "decision": records.decisions[id]}
+        case _:
+            item = records.items[id]
+            return {
+                "ask": ask,
+                "item": item,
+                "headline": f"{tool_name(item.tool)} {about(item)}".strip(),
+                "call": whole_call(item),
+                "change": await asyncio.to_thread(_change, house, item),
+                "can_revoke": item.status in APPROVED and not item.begun,
+            }
+
+
+def _change(house: House, item: Item) -> Patch | None:
+    """What an open call would change in a file now; None where that is not known for sure."""
+    graph = house.moot.graph
+    agent = next((each for each in graph.agents.values() if each.id == item.agent), None)
+    elsewhere = "/" in item.span and graph.settings.orchestration.sub_agent_work_dir
+    if item.tool not in _WRITING or not item.is_open or agent is None or elsewhere:
+        return None
+    try:
+        before, after = before_and_after(item.arguments, house.moot.folder / agent.work_dir, _LARGEST)
+    except (NotChanged, KeyError):
+        return None
+    return patch(str(item.arguments["path"]), before, after)
+
+
+async def _answered(house: House, id: str, form: Form) -> str:
+    """Leave the answer; then the run goes on."""
+    moot, by, word, text = house.moot.moot, Author(person(form)), form["word"], form["text"]
+    records = await _Records.read(house)
+    match records.ask(id).kind, word:
+        case "plan", "approve" | "commit":
+            await moot.plans.change(id, by, life.approve, text, committed=word == "commit")
+        case "plan", "deny":
+            await moot.plans.change(id, by, life.reject, text)
+        case "task", "approve":
+            await moot.tasks.of("", by).approve(id)
+        case "task", "deny":
+            await moot.tasks.of("", by).cancel(id, _reason(text))
+        case (("approval" | "question" | "in_doubt"), _):
+            item = records.items[id]
+            await house.moot.reply(_reply(item, word, text, by.name, form["hash"]))
+            house.go_on(item.run)
+        case kind, _:
+            raise WrongUse(f"{id} is a {kind}; {word!r} cannot be said to it here")
+    return f"/inbox/{id}"
+
+
+def _reply(item: Item, word: str, text: str, by: str, seen: str) -> Reply:
+    """Bound to the call that was shown, whatever waits there by now."""
+    if seen != item.hash:
+        raise WrongUse(f"{item.id} asks about another call than the one that was shown; look at it again")
+    match word:
+        case "approve":
+            return item.approve(by)
+        case "approve_run":
+            return item.approve(by, "run")
+        case "deny":
+            return item.deny(_reason(text), by)
+        case "revoke":
+            return item.revoke(text, by)
+        case "answer" if text:
+            return item.answer(text, by)
+        case "answer":
+            raise WrongUse("an answer needs a text: the agent reads it")
+        case "done" | "retry" | "fail":
+            return item.settle(_SETTLEMENTS[_SETTLEMENTS.index(word)], text, by)
+        case _:
+            raise WrongUse(f"nobody can say {word!r} to {item.id}; use one of the buttons")
+
+
+def _reason(text: str) -> str:
+    if not text:
+        raise WrongUse("to deny needs a reason: the agent reads it, and goes on without")
+    return text
+
+
+ROUTES = (
+    Route("/inbox", inbox, name="inbox"),
+    Route("/inbox/{id}", inbox),
+    Route("/inbox/{id}", answer, methods=["POST"]),
+    Route("/inbox/{id}/said", said),
+)

@@ -1,0 +1,55 @@
+"""Folds of the journal that the page keeps, so that looking again costs only what is new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from starlette.requests import HTTPConnection
+
+from folkmoot.app import Folkmoot
+from folkmoot.http.house import house_of
+from folkmoot.http.problems import NotFound
+from folkmoot.ports import Query
+from folkmoot.views.run_list import TYPES, RunList
+from folkmoot.views.steps import Steps
+
+_MOST = 16
+"""Runs whose steps are kept; who looks at another one next folds it anew."""
+
+
+class Kept:
+    def __init__(self, moot: Folkmoot) -> None:
+        self._moot = moot
+        self._steps: OrderedDict[str, Steps] = OrderedDict()
+        self._list = RunList()
+        self._reading = asyncio.Lock()
+        """One at a time: nobody folds an entry twice."""
+
+    async def steps(self, run: str) -> Steps:
+        """All of a run so far. Raises `NotFound`."""
+        async with self._reading:
+            steps = self._steps.pop(run, None) or Steps()
+            async for entry in self._moot.events(run, after=steps.position):
+                steps.take(entry)
+            if not steps.run_seq:
+                raise NotFound(f"there is no run {run!r}")
+            self._steps[run] = steps
+            while len(self._steps) > _MOST:
+                self._steps.popitem(last=False)
+            return steps
+
+    async def run_list(self) -> RunList:
+        async with self._reading:
+            journal = self._moot.moot.journal
+            async for entry in journal.read(Query(types=TYPES, after=self._list.position)):
+                self._list.take(entry)
+            return self._list
+
+
+def kept_of(connection: HTTPConnection) -> Kept:
+    state = connection.app.state
+    if not hasattr(state, "kept"):
+        state.kept = Kept(house_of(connection).moot)
+    kept: Kept = state.kept
+    return kept

@@ -1,0 +1,214 @@
+"""One run: its tree and waterfall, a drawer for one step of it, and the replay slider."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.budget import Budget
+from folkmoot.http.house import house_of
+from folkmoot.http.pages.drawer import drawer_of
+from folkmoot.http.pages.kept import kept_of
+from folkmoot.http.pages.news import beats, message
+from folkmoot.http.pages.rendering import fragment, page
+from folkmoot.http.problems import NotFound, Refused
+from folkmoot.views.envelopes import parts
+from folkmoot.views.run_head import meters, narrowest
+from folkmoot.views.step import Step
+from folkmoot.views.steps import Steps
+from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
+from folkmoot.views.work_sessions import title
+
+GROUP = 50
+"""Rows that are fetched together."""
+AT_ONCE = 2
+"""Groups that come with the page."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A run as one request looks at it."""
+
+    run: str
+    steps: Steps
+    picture: Picture
+    status: str
+    selected: int
+
+    @property
+    def title(self) -> str:
+        return title(self.steps.label, [self.steps.request])
+
+    def values(self) -> dict[str, Any]:
+        """What every template of a run needs."""
+        gaps = list(self.picture.axis.gaps())
+        return {
+            "sight": self,
+            "run": self.run,
+            "steps": self.steps,
+            "axis": self.picture.axis,
+            "axis_words": folded_words(gaps),
+            "row": self.picture.row,
+            "groups": self.groups(),
+            "at_once": AT_ONCE,
+            "at": self.picture.at,
+            "now": self.picture.now,
+            "selected": self.selected,
+            "status": self.status,
+        }
+
+    def groups(self) -> list[list[Step]]:
+        flat = self.steps.flat()
+        return [flat[at : at + GROUP] for at in range(0, len(flat), GROUP)] or [[]]
+
+
+async def run(request: Request) -> Response:
+    """The whole page; for htmx, which asks for one step of it, only the drawer."""
+    sight = await _sight(request)
+    headers = request.headers
+    if "hx-request" in headers and "hx-history-restore-request" not in headers:
+        return HTMLResponse(fragment("run_drawer.html", **await _drawer(request, sight)))
+    budget = await _budget(house_of(request).moot, sight)
+    values = sight.values() | await _drawer(request, sight) | _head(sight, budget)
+    ticks = ticks_of(sight.steps)
+    return page(request, "run.html", screen="runs", title=sight.title, ticks=ticks, **values)
+
+
+async def fall(request: Request) -> Response:
+    """The tree alone, for another place of the replay slider."""
+    sight = await _sight(request)
+    return HTMLResponse(fragment("run_fall.html", oob=False, **sight.values()))
+
+
+async def rows(request: Request) -> Response:
+    """A group of rows: from one step to before another, wherever they stand by now."""
+    sight = await _sight(request)
+    first, until = _number(request, "first"), _number(request, "until")
+    flat = sight.steps.flat()
+    places = {step.seq: place for place, step in enumerate(flat)}
+    if first not in places:
+        raise NotFound(f"there is no step {first} in this run")
+    group = flat[places[first] : places.get(until, len(flat))]
+    return HTMLResponse(fragment("run_group.html", group=group, **sight.values()))
+
+
+async def live(request: Request) -> Response:
+    """Rows as they change, and the head, for a page that is open."""
+    return StreamingResponse(_updates(request), media_type="text/event-stream")
+
+
+async def _updates(request: Request) -> AsyncIterator[str]:
+    moot = house_of(request).moot
+    sight = await _sight(request)
+    last = request.headers.get("last-event-id", "")
+    seen = int(last) if last.isdigit() else _number(request, "after")
+    axis, status = sight.picture.axis, sight.status
+    budget = await _budget(moot, sight)
+    async for happened in beats(moot, sight.run, await moot.position()):
+        steps = await kept_of(request).steps(sight.run)
+        status = steps.status or ("running" if happened else status)
+        now = _elapsed(moot, steps, status)
+        grown = now > axis.end or steps.over
+        axis = axis_of(steps, now, live=not steps.over) if grown else axis
+        sight = Sight(sight.run, steps, Picture(steps, axis, now), status, 0)
+        if happened or steps.run_seq > seen or status == "running":
+            values = sight.values() | _head(sight, budget)
+            parts = [fragment("run_head_live.html", **values)]
+            if grown:
+                parts.append(fragment("run_fall.html", oob=True, **values))
+            else:
+                parts.append(fragment("run_changes.html", changes=_changes(steps, seen), **values))
+            seen = steps.run_seq
+            yield message("".join(parts), seen)
+        if steps.over:
+            yield message("", seen, "over")
+            return
+
+
+def _changes(steps: Steps, seen: int) -> list[tuple[Step, str]]:
+    """What is not as it was, each with the row behind which it is new; empty if it was there before."""
+    changed: list[tuple[Step, str]] = []
+    before = "beforeend:#ops-end"
+    for step in steps.flat():
+        if step.seq > seen:
+            changed.append((step, before))
+        elif step.changed > seen or not step.last:
+            changed.append((step, ""))
+        before = f"afterend:#op-{step.seq}"
+    return changed
+
+
+async def _sight(request: Request) -> Sight:
+    run, moot = request.path_params["run"], house_of(request).moot
+    steps = await kept_of(request).steps(run)
+    at = min(_number(request, "at"), steps.run_seq)
+    status = steps.status or await _open_status(moot, run)
+    now = _elapsed(moot, steps, status)
+    picture = Picture(steps, axis_of(steps, now, live=status == "running"), now, at % steps.run_seq)
+    first = steps.roots[0].seq if steps.roots else 0
+    return Sight(run, steps, picture, status, _number(request, "op") or first)
+
+
+def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
+    return {
+        "elapsed": sight.picture.now,
+        "meters": meters(sight.steps, budget, sight.picture.now),
+        "started": datetime.fromisoformat(sight.steps.began).astimezone().strftime("%H:%M:%S"),
+    }
+
+
+async def _budget(moot: Folkmoot, sight: Sight) -> Budget:
+    try:
+        graph = await moot.graph_of(sight.run)
+    except KeyError:
+        return Budget()  # the project it was pinned to was swept
+    roots = (agent.budget for agent in graph.agents.values() if agent.id in sight.steps.chain[:1])
+    return narrowest(graph.settings.budget, *roots)
+
+
+async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:
+    step = sight.steps.by_seq.get(sight.selected)
+    if step is None and "op" in request.query_params:
+        raise NotFound(f"there is no step {sight.selected} in this run")
+    shown = await drawer_of(house_of(request).moot, sight.run, sight.steps, step) if step else None
+    return {
+        "run": sight.run,
+        "parts": parts,
+        "opened": shown,
+        "at": sight.picture.at,
+        "chosen": "op" in request.query_params,
+    }
+
+
+async def _open_status(moot: Folkmoot, run: str) -> str:
+    return next((row.status for row in await moot.runs() if row.run_id == run), "interrupted")
+
+
+def _elapsed(moot: Folkmoot, steps: Steps, status: str) -> float:
+    """Seconds since it began: by the clock as long as it is under way, else by its last event."""
+    if status != "running":
+        return steps.now
+    now, began = (datetime.fromisoformat(moment) for moment in (moot.moot.clock.now(), steps.began))
+    return max(steps.now, (now - began).total_seconds())
+
+
+def _number(request: Request, name: str) -> int:
+    given = request.query_params.get(name, "0")
+    if not (given.isascii() and given.isdigit() and len(given) < 12):
+        raise Refused(400, f"{name} must be a whole number")
+    return int(given)
+
+
+ROUTES = (
+    Route("/runs/{run}", run, name="run"),
+    Route("/runs/{run}/fall", fall),
+    Route("/runs/{run}/rows", rows),
+    Route("/runs/{run}/live", live),
+)

@@ -1,0 +1,132 @@
+"""Work sessions: all of them, and one with its state, its plans, its timeline and what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.work_sessions.decide import categorised, known_category, labelled
+from folkmoot.domain.category import LABELS
+from folkmoot.domain.work_session import WorkSession
+from folkmoot.errors import WrongUse
+from folkmoot.http.house import House, house_of
+from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.rendering import page
+from folkmoot.http.problems import NotFound
+from folkmoot.views.threads import GROUPS
+from folkmoot.views.work_sessions import WorkRow
+
+
+async def work_sessions(request: Request) -> Response:
+    house, query = house_of(request), request.query_params
+    rows = await house.records.work_rows()
+    category, text = query.get("category", ""), query.get("q", "")
+    shown = [
+        row
+        for row in rows
+        if category in ("", row.category)
+        and text.casefold() in f"{row.title} {row.subtitle} {row.id}".casefold()
+    ]
+    return page(
+        request,
+        "work_list.html",
+        screen="work-sessions",
+        title="Work sessions",
+        groups=[(name, [row for row in shown if row.status == key]) for key, name in GROUPS.items()],
+        categories=sorted({row.category for row in rows}),
+        category=category,
+        text=text,
+        LABELS=LABELS,
+    )
+
+
+async def work_session(request: Request) -> Response:
+    return await _shown(request)
+
+
+async def _shown(request: Request, problem: str = "") -> Response:
+    house = house_of(request)
+    row = await _row(house, request.path_params["id"])
+    kind = request.query_params.get("kind", "")
+    timeline = await house.records.timeline(row)
+    return page(
+        request,
+        "work.html",
+        screen="work-sessions",
+        title=row.title,
+        row=row,
+        kinds=list(dict.fromkeys(line.kind for line in timeline)),
+        kind=kind,
+        timeline=[line for line in timeline if kind in ("", line.kind)],
+        problem=problem,
+        LABELS=LABELS,
+        **await _kept(house, row),
+    )
+
+
+async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
+    """The records that belong to it."""
+    moot = house.moot.moot
+    runs = {run.run_id: run for run in await house.moot.runs()}
+    return {
+        "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
+        "plans": [plan for plan in (await moot.plans.all()).values() if plan.work_session == row.id],
+        "tasks": [task for task in (await moot.tasks.all()).values() if task.work_session_id == row.id],
+        "decisions": [each for each in await moot.decisions.all() if each.work_session == row.id],
+        "runs": [runs[run] for run in row.runs if run in runs],
+    }
+
+
+async def _row(house: House, id: str) -> WorkRow:
+    if row := next((row for row in await house.records.work_rows() if row.id == id), None):
+        return row
+    raise NotFound(f"there is no work session {id!r}; the list shows those that are")
+
+
+async def artifact(request: Request) -> Response:
+    """As text, whatever it holds: nothing of it is run."""
+    house, id = house_of(request), request.path_params["id"]
+    record = await house.moot.moot.work_sessions.get(id)
+    named = request.path_params["artifact"]
+    kept = {each.artifact for each in record.artifacts} | {each.artifact for each in record.snapshots}
+    if named not in kept:
+        raise NotFound(f"there is no artifact {named!r} in {id}")
+    content = await house.moot.moot.journal.artifact(named)
+    return Response(content, media_type="text/plain; charset=utf-8")
+
+
+async def change(request: Request) -> Response:
+    form = await form_of(request)
+    id, deed = request.path_params["id"], request.path_params["deed"]
+    return await posted(_changed(house_of(request), id, deed, form), lambda problem: _shown(request, problem))
+
+
+async def _changed(house: House, id: str, deed: str, form: Form) -> str:
+    control, by, text = house.moot.control, Author(person(form)), form["text"]
+    match deed:
+        case "pause":
+            await control.pause(id, text, by)
+        case "resume":
+            for run in await control.resume(id, by):
+                house.go_on(run)
+        case "cancel":
+            await control.cancel(id, text, by)
+        case "label":
+            await control.desk.change(id, labelled(text), by)
+        case "category":
+            await control.desk.change(id, categorised(known_category(form["category"])), by)
+        case _:
+            raise WrongUse(f"nobody can {deed!r} a work session; use one of the buttons")
+    return f"/work-sessions/{id}"
+
+
+ROUTES = (
+    Route("/work-sessions", work_sessions, name="work"),
+    Route("/work-sessions/{id}", work_session),
+    Route("/work-sessions/{id}/artifacts/{artifact}", artifact),
+    Route("/work-sessions/{id}/{deed}", change, methods=["POST"]),
+)

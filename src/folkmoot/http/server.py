@@ -1,0 +1,99 @@
+"""The server on its address, from the first request to the last stream."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from folkmoot.errors import OperationFailed
+from folkmoot.http.application import application
+from folkmoot.http.connections import Config, Connection, Socket
+from folkmoot.http.house import Door, House
+
+_PATIENCE = 3
+"""Seconds for which answers under way are waited for when the server stops."""
+
+
+@asynccontextmanager
+async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[str]:
+    """Serve, beside whatever is done within; the address. Raises `OperationFailed` if that is taken.
+
+    `app` is the application of this house, if somebody has added something to it.
+    """
+    with _bound(house.door) as listener:
+        server = Server(house, app)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            await server.ready.wait()
+            yield _address(house.door, listener)
+        finally:
+            server.should_exit = True
+            await serving
+
+
+class Server(uvicorn.Server):
+    def __init__(self, house: House, app: ASGIApp | None = None) -> None:
+        super().__init__(_config(house, app or application(house)))
+        self._house = house
+        self.ready = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """They are the business of the program, not of a part of it."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Streams have no end of their own that could be waited for."""
+        self._house.streams.stop()
+        await super().shutdown(sockets)
+
+
+def _config(house: House, app: ASGIApp) -> Config:
+    door, limits = house.door, house.door.limits
+    config = Config(
+        app,
+        host=door.host,
+        port=door.port,
+        http=Connection,
+        ws=Socket,
+        ws_max_size=limits.message,
+        ws_per_message_deflate=False,
+        h11_max_incomplete_event_size=limits.head,
+        timeout_keep_alive=limits.idle,
+        timeout_graceful_shutdown=_PATIENCE,
+        proxy_headers=bool(door.proxies),
+        forwarded_allow_ips=list(door.proxies),
+        log_config=None,
+        log_level="error",  # of what is refused, the guard tells
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+    )
+    config.house = house
+    return config
+
+
+def _bound(door: Door) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=512)
+    except OSError as error:
+        why = (error.strerror or str(error)).partition(" (")[0]  # Python puts the address there once more
+        raise OperationFailed(
+            f"cannot listen on {door.host}:{door.port}: {why};"
+            " choose another with --port, or --port 0 for any that is free"
+        ) from error
+
+
+def _address(door: Door, listener: socket.socket) -> str:
+    name = f"[{door.host}]" if ":" in door.host else door.host
+    return f"http://{name}:{listener.getsockname()[1]}/"

@@ -1,0 +1,161 @@
+"""One reader of the journal for all who look on: each entry is read once and given to everybody whom it concerns.
+
+Who comes, or comes back, first reads from the journal what it has not seen, up to where the hub is; then it takes a
+seat and is told the rest. Between its last look and taking the seat nothing is awaited, so there is no gap and no
+double. A seat has room for so many entries: who is slower loses it, and reads from the journal until it has caught up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from msgspec.structs import replace
+from starlette.requests import HTTPConnection
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.entry import Entry
+from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
+from folkmoot.http.stream.deltas import Deltas
+from folkmoot.http.stream.wanted import fits, is_narrow
+from folkmoot.ports import Filter
+
+ROOM = 1_000
+"""Entries that wait for one who looks on."""
+PAGE = 500
+"""Entries that are looked up at a time."""
+
+
+class Hub:
+    """The live side of an open project. It reads while somebody looks on."""
+
+    def __init__(self, moot: Folkmoot) -> None:
+        self.moot = moot
+        self.journal = moot.moot.journal
+        self.clock = moot.moot.clock
+        self.deltas = Deltas()
+        self._at = 0
+        """The last entry that everybody with a seat was told."""
+        self._seats: set[_Seat] = set()
+        self._guests = 0
+        self._reading: asyncio.Task[None] | None = None
+        self._begun = asyncio.Event()
+        self._failure: FolkmootError = OperationFailed("nobody reads the journal")
+
+    @property
+    def is_watched(self) -> bool:
+        return self._guests > 0
+
+    async def subscribe(self, wanted: Filter = Filter(), after: int | None = None) -> AsyncIterator[Entry]:
+        """What fits, in order and without end: all after an entry, or, with None, what is to come.
+
+        `before`, `limit` and the order of the filter mean nothing here.
+        """
+        if wanted.step:
+            raise WrongUse("a live stream cannot be narrowed to a step; follow its run")
+        async with self._followed():
+            at = self._at if after is None else after
+            while True:
+                while at < self._at:
+                    until = self._at
+                    async for entry in self._missed(wanted, at, until):
+                        yield entry
+                    at = until
+                seat = self._take_seat(wanted, at)
+                try:
+                    while told := await seat.next():
+                        yield told
+                        at = told.seq
+                finally:
+                    self._seats.discard(seat)
+
+    async def _missed(self, wanted: Filter, after: int, until: int) -> AsyncIterator[Entry]:
+        if is_narrow(wanted) and not wanted.run:
+            entries = self._looked_up(wanted, after)
+        else:
+            entries = self.moot.events(wanted.run, after=after)
+        async for entry in entries:
+            if entry.seq > until:
+                return
+            if fits(wanted, entry):
+                yield entry
+
+    async def _looked_up(self, wanted: Filter, after: int) -> AsyncIterator[Entry]:
+        while True:
+            page = replace(wanted, after=after, before=0, oldest_first=True, limit=PAGE)
+            found = await self.moot.find(page)
+            for entry in found:
+                yield entry
+            if len(found) < PAGE:
+                return
+            after = found[-1].seq
+
+    @asynccontextmanager
+    async def _followed(self) -> AsyncIterator[None]:
+        """While the journal is read; the last who leaves ends that."""
+        self._guests += 1
+        try:
+            if self._reading is None or self._reading.done():
+                self._begun = asyncio.Event()  # a new one: who read before may not have ended yet
+                self._reading = asyncio.create_task(self._read(self._begun))
+            await self._begun.wait()
+            yield
+        finally:
+            self._guests -= 1
+            if self._reading and not self.is_watched:
+                self._reading.cancel()
+                self._reading = None
+
+    async def _read(self, begun: asyncio.Event) -> None:
+        self._failure = OperationFailed("the journal is closed")
+        try:
+            self._at = await self.moot.position()
+            begun.set()
+            async for entry in self.moot.events(follow=True, after=self._at):
+                self._at = entry.seq
+                for seat in self._seats:
+                    seat.tell(entry)
+        except FolkmootError as error:
+            self._failure = error
+        finally:
+            begun.set()
+            if self._reading is asyncio.current_task():
+                for seat in self._seats:
+                    seat.lose()
+
+    def _take_seat(self, wanted: Filter, after: int) -> _Seat:
+        if self._reading is None or self._reading.done():
+            raise self._failure
+        seat = _Seat(wanted, after)
+        self._seats.add(seat)
+        return seat
+
+
+class _Seat:
+    def __init__(self, wanted: Filter, after: int) -> None:
+        self._wanted = wanted
+        self._after = after
+        self._waiting: asyncio.Queue[Entry | None] = asyncio.Queue()
+        self._lost = False
+
+    def tell(self, entry: Entry) -> None:
+        if self._lost or entry.seq <= self._after or not fits(self._wanted, entry):
+            return
+        if self._waiting.qsize() == ROOM:
+            self.lose()
+        else:
+            self._waiting.put_nowait(entry)
+
+    def lose(self) -> None:
+        self._lost = True
+        self._waiting.put_nowait(None)
+
+    async def next(self) -> Entry | None:
+        """None, after all that waits here, once the seat is lost."""
+        return await self._waiting.get()
+
+
+def hub_of(connection: HTTPConnection) -> Hub:
+    hub: Hub = connection.app.state.hub
+    return hub

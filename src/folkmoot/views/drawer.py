@@ -1,0 +1,144 @@
+"""One step of a run from close by: what was asked, called, given and paid, exactly as the journal has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.canonical import visible
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    SessionCompleted,
+    SessionFailed,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolStarted,
+)
+from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
+from folkmoot.domain.report import Claim, Report
+from folkmoot.domain.team_events import TeamCompleted
+from folkmoot.views.deeds import deed
+from folkmoot.views.step import Step
+
+_MOST_EVENTS = 60
+
+
+@dataclass(frozen=True)
+class Call:
+    tool: str
+    arguments: str
+    """JSON, whole."""
+    facts: str = ""
+    """Its classes."""
+    decision: str = ""
+    """Why the gate let it through, or asked."""
+
+
+@dataclass
+class Drawer:
+    """Parts that a step does not have are empty."""
+
+    step: Step
+    request: str = ""
+    answer: str = ""
+    calls: list[Call] = field(default_factory=list)
+    result: str = ""
+    artifact: str = ""
+    """The whole result, where the model read a part of it."""
+    error: str = ""
+    report: Report | None = None
+    waits: str = ""
+    """The name in the inbox of what it waits for, or waited."""
+    question: str = ""
+    asked: LlmRequest | None = None
+    answered: LlmResponse | None = None
+    events: list[tuple[int, str, str]] = field(default_factory=list)
+    """Place, type and words of each."""
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return self.report.claims if self.report else ()
+
+    @property
+    def name(self) -> str:
+        step = self.step
+        return step.who if step.contains else f"{step.agent} · {step.who}"
+
+
+def drawer(step: Step, entries: Iterable[Entry]) -> Drawer:
+    """`entries` are those of its session."""
+    shown = Drawer(step)
+    for entry in _own(step, list(entries)):
+        _fold(shown, entry.event)
+        if len(shown.events) < _MOST_EVENTS:
+            shown.events.append((entry.run_seq, entry.event.type, visible(deed(entry.event))))
+    return shown
+
+
+def _own(step: Step, entries: Sequence[Entry]) -> list[Entry]:
+    """Those of a step: all of a session's own beginning and end, or what has its turn and position."""
+    if step.contains:
+        ends = (SessionStarted, SessionCompleted, SessionFailed, TeamCompleted)
+        return [entry for entry in entries if isinstance(entry.event, ends) or entry.run_seq == step.seq]
+    within = [entry for entry in entries if step.seq <= entry.run_seq <= (step.last or entry.run_seq)]
+    return [entry for entry in within if _concerns(step, entry)]
+
+
+def _concerns(step: Step, entry: Entry) -> bool:
+    event = entry.event
+    if entry.run_seq in (step.seq, step.last):
+        return True
+    same = (getattr(event, "turn", None), getattr(event, "call", 0)) == (step.turn, step.call)
+    return same and bool(step.turn)
+
+
+def _fold(shown: Drawer, event: Event) -> None:
+    match event:
+        case SessionStarted(request=request):
+            shown.request = request
+        case (
+            SessionCompleted(outcome=outcome)
+            | SessionFailed(outcome=outcome)
+            | TeamCompleted(outcome=outcome)
+        ):
+            shown.report, shown.error = outcome.report, outcome.error
+        case LlmRequest():
+            shown.asked = event
+        case LlmResponse(message=message):
+            shown.answered, shown.answer = event, message.text
+            shown.calls = [
+                Call(call.tool, call.malformed or pretty(call.arguments)) for call in message.calls
+            ]
+        case LlmFailed(error=error):
+            shown.error = error
+        case _:
+            _fold_call(shown, event)
+
+
+def _fold_call(shown: Drawer, event: Event) -> None:
+    match event:
+        case ToolStarted(tool=tool, arguments=arguments):
+            facts = f"{event.access} · {event.effect}"
+            shown.calls = [Call(tool, pretty(arguments), facts, event.decision)]
+        case ApprovalRequested(tool=tool, arguments=arguments, id=id, why=why):
+            shown.calls, shown.waits = [Call(tool, pretty(arguments), f"risk {event.risk}", why)], id
+        case QuestionAsked(question=question, id=id):
+            shown.question, shown.waits = question, id
+        case ToolFinished(text=text, artifact=artifact):
+            shown.result, shown.artifact = text, artifact
+        case ToolFailed(text=text):
+            shown.error = text
+
+
+def pretty(arguments: Any) -> str:
+    """JSON for people; whatever could hide is spelled out."""
+    lines = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode().split("\n")
+    return "\n".join(map(visible, lines))

@@ -1,0 +1,53 @@
+"""Amounts as the page shows them: always the same number of digits, so that columns can be compared at a glance."""
+
+from __future__ import annotations
+
+
+def money(amount: float) -> str:
+    """Four digits for small bills, because most are; empty for nothing."""
+    if not amount:
+        return ""
+    if amount < 0.00005:
+        return "<$0.0001"
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
+def tokens(count: int) -> str:
+    """Empty for none."""
+    if count < 1000:
+        return str(count) if count else ""
+    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.2f}M"
+
+
+def length(seconds: float) -> str:
+    """How long something took."""
+    if 0 < seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours:02} h"
+    return f"{hours} h {minutes:02} m" if hours else f"{minutes} m {rest:02} s"
+
+
+def moment(at: float) -> str:
+    """A whole time, in as few words as it takes."""
+    if at < 60:
+        return f"{at:g} s"
+    minutes, rest = divmod(round(at), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} m" if minutes else f"{hours} h"
+    return f"{minutes} m {rest:02} s" if rest else f"{minutes} m"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def in_one_line(text: str, width: int = 80) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"

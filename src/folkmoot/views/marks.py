@@ -1,0 +1,89 @@
+"""What happens in a run without taking time: routes, handoffs, broadcasts, plans, votes, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from folkmoot.domain.decision_events import (
+    DecisionCommitted,
+    DecisionEscalated,
+    DecisionProposed,
+    DecisionVoted,
+)
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import (
+    BudgetExceeded,
+    CancelRequested,
+    HandoffRequested,
+    RouterSelected,
+    SessionStarted,
+    SystemError,
+)
+from folkmoot.domain.evidence_events import ClaimDemoted
+from folkmoot.domain.fork_events import RunForked, RunRepinned
+from folkmoot.domain.plan_events import (
+    PlanCreated,
+    PlanRejected,
+    StepBlocked,
+    StepCompleted,
+    StepStarted,
+)
+from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
+from folkmoot.views.figures import counted
+
+Kind = Literal["session", "advisor", "model", "tool", "transfer", "team", "wait"]
+_STARTED = {
+    "": "",
+    "advisor": "advisor",
+    "route": "routed by {by}",
+    "handoff": "handed off by {by}",
+    "sub": "called by {by}",
+    "clarify": "asked again by {by}",
+    "ask": "asked by the agent it called",
+    "member": "member",
+    "lead": "lead",
+    "planner": "makes the plan",
+    "executor": "carries out the plan",
+    "step": "a step of the plan",
+    "sense": "looks at what is there",
+    "reflect": "looks back",
+}
+
+
+def started_by(event: SessionStarted | TeamStarted, caller: str) -> str:
+    """Why a session runs, beside its agent's name."""
+    if isinstance(event, TeamStarted):
+        return f"team of {counted(len(event.members), 'member')}"
+    return _STARTED[event.cause].format(by=caller or "the run")
+
+
+_MARKS: Mapping[type[Event], tuple[Kind | Literal["fail"], str, str]] = {
+    RouterSelected: ("transfer", "route → {0.agent}", "{0.message}"),
+    HandoffRequested: ("transfer", "handoff → {0.receiver}", "{0.reason} {0.subject}"),
+    TeamBroadcast: ("team", "broadcast", "{0.message}"),
+    BudgetExceeded: ("fail", "limit", "{0.limit}"),
+    SystemError: ("fail", "system error", "{0.error}"),
+    ClaimDemoted: ("fail", "claim not verified", "{0.reason}"),
+    CancelRequested: ("transfer", "cancel", "{0.reason}"),
+    RunForked: ("transfer", "fork", "of {0.source} at {0.at}"),
+    RunRepinned: ("transfer", "current files", "the run goes on with the files as they are now"),
+    PlanCreated: ("team", "plan", "is made"),
+    PlanRejected: ("fail", "plan sent back", "{0.problems[0]}"),
+    StepStarted: ("team", "step {0.step}", "begins"),
+    StepCompleted: ("team", "step {0.step}", "is over"),
+    StepBlocked: ("fail", "step {0.step}", "{0.reason}"),
+    DecisionProposed: ("team", "put to the vote", "{0.proposal.topic}"),
+    DecisionVoted: ("team", "vote · {0.voter}", "{0.option}"),
+    DecisionEscalated: ("team", "the votes do not decide", "{0.reason}"),
+    DecisionCommitted: ("team", "decided", "{0.summary}"),
+}
+
+
+def mark(event: Event) -> tuple[Kind | Literal["fail"], str, str] | None:
+    """Its kind, its name and a few words; none for what has no row."""
+    form = _MARKS.get(type(event))
+    if form is None or (isinstance(event, HandoffRequested) and event.kind in ("route", "delegate")):
+        return None  # a route has its own event, and what is delegated is a session
+    kind, who, what = form
+    return kind, who.format(event), what.format(event)

@@ -1,0 +1,232 @@
+"""The geometry of a waterfall: where on its axis each step stands, with long idle times folded. In per cent."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from folkmoot.views.figures import counted, length, moment, money, tokens
+from folkmoot.views.step import State, Step
+from folkmoot.views.steps import Steps
+
+WIDTH = 98.5
+"""What the run takes of the axis."""
+FOLDED = 5.0
+"""What an idle time takes that is folded."""
+HEADROOM = 1.15
+"""How much further than now the axis of a live run goes, so that its bars can grow on it."""
+_IDLE = 0.2
+_MOST_FOLDS = 6
+_TICKS = 7
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
+_LEAST = 0.3
+"""The narrowest bar."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    end: float
+    """Seconds since the run began."""
+    folds: tuple[Interval, ...] = ()
+
+    def x(self, at: float) -> float:
+        at = min(max(at, 0.0), self.end)
+        shown = self.end - sum(end - start for start, end in self.folds)
+        per_second = (WIDTH - FOLDED * len(self.folds)) / shown if shown > 0 else 0.0
+        place = at * per_second
+        for start, end in self.folds:
+            if at > start:
+                inside = min(at, end) - start
+                place += inside / (end - start) * FOLDED - inside * per_second
+        return round(place, 2)
+
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        shown = self.end - sum(end - start for start, end in self.folds)
+        step = next((step for step in _STEPS if shown / step <= _TICKS), _STEPS[-1])
+        last = -100.0
+        for start, end in self._stretches():
+            number = -(-start // step)
+            while number * step <= end:
+                x = self.x(number * step)
+                if x - last >= FOLDED:
+                    yield x, moment(number * step)
+                    last = x
+                number += 1
+
+    def _stretches(self) -> Iterator[Interval]:
+        begin = 0.0
+        for start, end in self.folds:
+            yield begin, start
+            begin = end
+        yield begin, self.end
+
+    def gaps(self) -> Iterator[tuple[float, float, str]]:
+        """Where each fold begins, how wide it is drawn, and how long it really is."""
+        for start, end in self.folds:
+            yield self.x(start), FOLDED, length(end - start)
+
+
+def axis(bursts: Sequence[Interval], end: float) -> Axis:
+    """Idle for more than a fifth of what is shown, is folded; the longest first."""
+    idle = sorted(_idle(bursts, end), key=lambda gap: gap[0] - gap[1])
+    shown, folds = end, list[Interval]()
+    for start, stop in idle[:_MOST_FOLDS]:
+        if stop - start > _IDLE * shown and len(bursts) > 0:
+            folds.append((start, stop))
+            shown -= stop - start
+    return Axis(max(end, 0.001), tuple(sorted(folds)))
+
+
+def axis_of(steps: Steps, now: float, live: bool) -> Axis:
+    since = steps.working_since
+    under_way = [(since, now)] if since is not None else []
+    end = now * HEADROOM + 0.5 if live else now
+    return axis([*steps.bursts, *under_way, *([(now, end)] if live else [])], end)
+
+
+def _idle(bursts: Sequence[Interval], end: float) -> Iterator[Interval]:
+    worked = 0.0
+    for start, stop in bursts:
+        if start > worked:
+            yield worked, start
+        worked = max(worked, stop)
+    if end > worked:
+        yield worked, end
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step as it is drawn."""
+
+    step: Step
+    state: State
+    later: bool
+    """It had not begun at the chosen entry."""
+    draw: Literal["bracket", "bar", "gem"]
+    left: float
+    right: float
+    label: str
+    """Where it stands, in words."""
+    time: str
+    tokens: str
+    cost: str
+    tag: str
+    level: int
+    place: int
+    """Among its siblings, from 1."""
+    siblings: int
+
+    @property
+    def width(self) -> float:
+        return round(max(self.right - self.left, _LEAST), 2)
+
+    @property
+    def look(self) -> str:
+        """The words of the style sheet."""
+        words = [f"k-{self.step.kind}"]
+        if self.state == "failed":
+            words.append("failed")
+        if self.state in ("waiting", "doubt"):
+            words.append("waits")
+        if self.state == "open" and not self.later and self.draw == "bar":
+            words.append("runs")
+        if self.later:
+            words.append("later")
+        return " ".join(words)
+
+    @property
+    def icon(self) -> str:
+        return {"failed": "s-failed", "doubt": "doubt"}.get(self.state, f"k-{self.step.kind}")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A run on its axis, now or as it was at an entry."""
+
+    steps: Steps
+    axis: Axis
+    now: float
+    at: int = 0
+    """The entry after which it is shown; 0: the last one."""
+
+    def row(self, step: Step) -> Row:
+        later = bool(self.at) and step.seq > self.at
+        state, end = step.as_of(self.at), self._end(step, later)
+        if step.contains and state == "done" and end is None:
+            state = "open"  # it is over itself, but not what came of it
+        end = max(self._now if end is None else end, step.start)
+        siblings = step.parent.children if step.parent else self.steps.roots
+        spent, cost = self._spent(step)
+        took = length(end - step.start)
+        starts = f"starts at {length(step.start)}"
+        return Row(
+            step=step,
+            state=state,
+            later=later,
+            draw=_draw(step),
+            left=self.axis.x(step.start),
+            right=self.axis.x(end),
+            label=starts if step.is_gem else f"{starts}, {took}",
+            time="" if step.is_gem else took,
+            tokens=tokens(spent),
+            cost=money(cost),
+            tag=_tag(step, state),
+            level=step.level,
+            place=bisect_left(siblings, step.seq, key=lambda each: each.seq) + 1,
+            siblings=len(siblings),
+        )
+
+    @property
+    def _now(self) -> float:
+        return self.steps.times.get(self.at, self.now) if self.at else self.now
+
+    def _end(self, step: Step, later: bool) -> float | None:
+        """When it and all that came of it was over; None if it is not."""
+        if not self.at or later:
+            return None if step.under_way else step.reach if step.contains else step.end
+        ends = [self._end(child, child.seq > self.at) for child in step.children if child.seq <= self.at]
+        if None in ends or not 0 < step.last <= self.at or step.end is None:
+            return None
+        return max(step.end, *(end for end in ends if end is not None)) if ends else step.end
+
+    def _spent(self, step: Step) -> tuple[int, float]:
+        if not self.at:
+            return step.tokens, step.cost
+        if step.kind == "model":
+            return (step.tokens, step.cost) if 0 < step.last <= self.at else (0, 0.0)
+        below = [self._spent(child) for child in step.children]
+        return sum(spent for spent, _ in below), sum(cost for _, cost in below)
+
+
+def _draw(step: Step) -> Literal["bracket", "bar", "gem"]:
+    if step.is_gem:
+        return "gem"
+    return "bracket" if step.contains else "bar"
+
+
+def _tag(step: Step, state: State) -> str:
+    if step.attempt > 1 or (state == "failed" and step.kind in ("model", "tool")):
+        return f"attempt {step.attempt}"
+    return ""
+
+
+def ticks_of(steps: Steps, most: int = 160) -> list[tuple[float, str]]:
+    """The steps along the replay slider, by kind; of a long run only the loud ones and every nth."""
+    loud = ("fail", "wait", "transfer")
+    every = sorted(steps.by_seq.values(), key=lambda step: step.seq)
+    nth = max(1, len(every) // most)
+    shown = [(step, "fail" if step.state == "failed" else step.kind) for step in every]
+    kept = [(step, kind) for n, (step, kind) in enumerate(shown) if n % nth == 0 or kind in loud]
+    last = max(steps.run_seq - 1, 1)
+    return [(round((step.seq - 1) / last * 99.2, 1), kind) for step, kind in kept[: 3 * most]]
+
+
+def folded_words(gaps: Sequence[tuple[float, float, str]]) -> str:
+    if not gaps:
+        return "Time"
+    lengths = ", ".join(words for _, _, words in gaps)
+    return f"Time, {counted(len(gaps), 'idle gap')} folded: {lengths}"

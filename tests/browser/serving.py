@@ -1,0 +1,33 @@
+"""A project served on a free port of this machine, in the loop of whoever looks at it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from folkmoot import Folkmoot
+from folkmoot.http.application import application
+from folkmoot.http.house import Door, House
+
+
+def serving(moot: Folkmoot) -> AbstractAsyncContextManager[str]:
+    """The address of its page, for as long as the block lasts."""
+    return listening(application(House(moot=moot, door=Door())))
+
+
+@asynccontextmanager
+async def listening(app: ASGIApp) -> AsyncIterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve([door]))
+        try:
+            yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving

@@ -1,0 +1,142 @@
+"""The screens of work in a real browser: answered, voted, written to, and kept up to date by themselves."""
+
+import pytest
+from playwright.async_api import expect
+
+from folkmoot import tool
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.task.opening import NewTask
+from folkmoot.domain.decision import Option, Proposal, Voter
+from tests.orchestration.messages import ANN, BOB, calls, write
+
+ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
+PAY = {"calls": [{"tool": "pay", "arguments": {"to": "ann"}}]}
+PHONE = {"viewport": {"width": 390, "height": 844}}
+
+
+def till(paid):
+    @tool(effect="once", access="write", asks="high")
+    async def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return f"paid {to}"
+
+    return pay
+
+
+async def ended(moot, run):
+    assert (await moot.followed(run)).status == "completed"
+
+
+@pytest.mark.parametrize("look", [{}, PHONE], ids=["wide", "phone"])
+async def test_an_approval_is_given_by_a_click_and_the_call_is_made_once(house, visit, look):
+    """D-26, D-38: and what was said stands there."""
+    paid = []
+    moot = await house({"clerk": "tools: [pay]"}, {"clerk": [PAY, "done"]}, tools=[till(paid)])
+    run = (await moot.run("clerk", "pay ann")).run_id
+    visitor = await visit(moot, "/inbox", **look)
+
+    await visitor.page.get_by_role("link", name="pay ann").click()
+    await expect(visitor.page.locator(".said .text")).to_contain_text('"to":"ann"')
+    await visitor.page.get_by_role("button", name="Approve this call").click()
+    await expect(visitor.page.locator("form.answer")).to_contain_text("approved by")
+
+    await ended(moot, run)
+    assert paid == ["ann"]
+
+
+async def test_what_is_answered_elsewhere_takes_the_form_away_under_nobodys_finger(house, visit):
+    """D-38: without loading the page again; the list says so too, and keeps the row that has the focus."""
+    moot = await house({"clerk": "tools: [ask_user]"}, {"clerk": [ASK, "done"]})
+    await moot.run("clerk", "hello")
+    [item] = await moot.inbox()
+    visitor = await visit(moot, f"/inbox/{item.id}")
+    await visitor.page.keyboard.press("j")
+
+    await moot.reply(item.answer("the blue one", "bob"))
+
+    await expect(visitor.page.locator("form.answer")).to_contain_text("answered by bob: the blue one")
+    await expect(visitor.page.locator("#waits .past")).to_contain_text("answered by bob")
+    await expect(visitor.page.locator("#waits .past")).to_be_focused()
+    await expect(visitor.page.get_by_role("button", name="Answer")).to_have_count(0)
+
+
+async def test_to_deny_by_key_leads_to_the_reason_first(house, visit):
+    paid = []
+    moot = await house({"clerk": "tools: [pay]"}, {"clerk": [PAY, "done"]}, tools=[till(paid)])
+    run = (await moot.run("clerk", "pay ann")).run_id
+    [item] = await moot.inbox()
+    visitor = await visit(moot, f"/inbox/{item.id}")
+
+    await visitor.page.keyboard.press("d")
+    await visitor.page.keyboard.type("not today")
+    await visitor.page.get_by_role("button", name="Deny").click()
+
+    await expect(visitor.page.locator("form.answer")).to_contain_text("not today")
+    await ended(moot, run)
+    assert paid == []
+
+
+async def test_a_person_votes_and_the_record_appears(house, visit):
+    """D-9, D-42."""
+    moot = await house({"clerk": ""}, {})
+    proposal = Proposal("Which lamp?", (Option("green"), Option("red")), (Voter("eve"),), window=0)
+    made = await moot.moot.decisions.propose(Author("bob"), proposal, "a chance")
+    visitor = await visit(moot, "/decisions")
+    await visitor.page.get_by_role("link", name="Which lamp?").click()
+
+    vote = visitor.page.locator("#vote")
+    await vote.get_by_label("Your name").fill("eve")
+    await vote.get_by_label("Vote").select_option("red")
+    await vote.get_by_role("button", name="Vote").click()
+
+    await expect(visitor.page.locator(".option.chosen")).to_contain_text("red")
+    await expect(visitor.page.locator(".adr")).to_contain_text("By vote (majority)")
+    assert (await moot.moot.decisions.get(made.id)).committed_option == "red"
+
+
+async def test_the_board_and_the_threads_follow_what_happens(house, visit):
+    """E-6, E-77."""
+    script = {"ann": [calls(write("bob", "one", label="The law")), "done"], "bob": ["yes"]}
+    moot = await house({"ann": ANN, "bob": BOB}, script)
+    visitor = await visit(moot, "/conversations")
+    await moot.run("ann", "ask bob")
+    await visitor.page.get_by_role("link", name="The law").click()
+    await expect(visitor.page.locator("#turns")).to_contain_text("yes")
+
+    await moot.moot.tasks.of("ann", Author("eve")).start(NewTask("First"), "a")
+    await visitor.go("/tasks")
+    await moot.moot.tasks.of("bob", Author("eve")).start(NewTask("Second"), "b")
+    await expect(visitor.page.get_by_label("In progress")).to_contain_text("Second")
+
+
+async def test_a_chat_goes_on_by_itself_until_the_answer_is_there(house, visit):
+    """D-7: then the next message goes on in the same place."""
+    moot = await house({"clerk": ""}, {"clerk": [{"text": "Slowly *but* surely.", "delay": "700ms"}]})
+    visitor = await visit(moot, "/chat")
+    await visitor.page.get_by_label("To").select_option("clerk")
+    await visitor.page.get_by_label("Write", exact=True).fill("hello")
+    await visitor.page.get_by_role("button", name="Send").click()
+
+    await expect(visitor.page.locator("#turns")).to_contain_text("writing")
+    await expect(visitor.page.locator("#turns em")).to_have_text("but")
+    place = visitor.page.url
+    await visitor.page.get_by_label("Write to clerk").fill("and again")
+    await visitor.page.get_by_role("button", name="Send").click()
+    await expect(visitor.page.locator("#turns")).to_contain_text("and again")
+    await expect(visitor.page.locator("#turns .face.person")).to_have_count(2)
+    assert visitor.page.url == place
+    await expect(visitor.page.locator("#turns em")).to_have_count(2)
+
+
+async def test_without_scripts_everything_is_read_and_answered(house, visit):
+    """D-26: forms are plain."""
+    paid = []
+    moot = await house({"clerk": "tools: [pay]"}, {"clerk": [PAY, "done"]}, tools=[till(paid)])
+    run = (await moot.run("clerk", "pay ann")).run_id
+    visitor = await visit(moot, "/inbox", java_script_enabled=False)
+    await visitor.page.get_by_role("link", name="pay ann").click()
+    await visitor.page.get_by_role("button", name="Approve this call").click()
+    await expect(visitor.page.locator("form.answer")).to_contain_text("approved by")
+    await ended(moot, run)
+    assert paid == ["ann"]

@@ -1,0 +1,171 @@
+"""Runs over HTTP: started, shown, stopped, continued, forked; and asked for twice."""
+
+import asyncio
+
+import pytest
+
+from tests.http.api_client import served
+
+
+@pytest.fixture
+async def api(tmp_path):
+    async with served(tmp_path) as client:
+        yield client
+
+
+async def test_a_run_is_started_with_its_name_at_once_and_goes_on_in_the_server(api):
+    """Issue 7: the answer does not wait for the run."""
+    begun = await api.post("/api/runs", 202, agent="slow", request="work")
+    await api.bench.busy.wait()
+    during = await api.get(f"/api/runs/{begun['runId']}")
+    api.bench.go_on.set()
+    after = await api.ended(begun["runId"])
+
+    assert during["status"] == "running"
+    assert (after["status"], after["finalReport"]["content"]) == ("completed", "Done.")
+    assert after["opTree"]["agentId"] == "slow"
+    assert [row["name"] for row in after["accounting"] if row["type"] == "tool"] == ["work"]
+
+
+async def test_a_run_that_cannot_start_is_refused_and_leaves_nothing_behind(api):
+    await api.post("/api/runs", 404, agent="nobody", request="hello")
+    await api.post("/api/runs", 400, agent="desk", request="  ")
+    await api.post("/api/runs", 400, agent="desk")
+    await api.post("/api/runs", 400, agent="desk", request="x", colour="red")
+    work = (await api.post("/api/work-sessions", 201, goal="Ship it"))["id"]
+    await api.post(f"/api/work-sessions/{work}/pause", reason="the budget")
+
+    refused = await api.post("/api/runs", 409, agent="desk", request="x", workSessionId=work)
+
+    assert refused["detail"].startswith(f"work session {work} is paused (the budget)")
+    assert await api.get("/api/runs") == []
+
+
+async def test_a_run_is_cancelled_and_then_it_is_over(api):
+    run = (await api.post("/api/runs", 202, agent="slow", request="work"))["runId"]
+    await api.bench.busy.wait()
+
+    stopped = await api.post(f"/api/runs/{run}/cancel", reason="wrong customer")
+    shown = await api.ended(run)
+
+    assert stopped == {"runId": run, "status": "cancelled"}
+    assert (shown["status"], shown["error"]) == ("cancelled", "wrong customer")
+    await api.post(f"/api/runs/{run}/cancel", 409)
+    assert (await api.post(f"/api/runs/{run}/resume", 202))["status"] == "cancelled"
+    await api.post("/api/runs/nope/cancel", 404)
+
+
+async def test_a_client_that_goes_away_stops_its_run_only_if_it_was_tied_to_it(api):
+    """Issue 7: `cancelOnDisconnect`."""
+    free = (await api.post("/api/runs", 202, agent="slow", request="work"))["runId"]
+    body = {"agent": "slow", "request": "work", "cancelOnDisconnect": True}
+    tied = asyncio.create_task(api.ask("POST", "/api/runs", json=body, headers={"Idempotency-Key": "k"}))
+    await api.bench.busy.wait()
+    while len(rows := await api.get("/api/runs", status="running")) < 2:
+        pass
+    tied.cancel()
+    (name,) = {row["runId"] for row in rows} - {free}
+
+    assert (await api.ended(name))["error"] == "its client has gone"
+    assert (await api.get(f"/api/runs/{free}"))["status"] == "running"
+    api.bench.go_on.set()
+    assert (await api.ended(free))["status"] == "completed"
+
+
+async def test_a_run_left_by_a_server_that_stopped_is_continued_by_the_next(tmp_path):
+    async with served(tmp_path) as first:
+        run = (await first.post("/api/runs", 202, agent="slow", request="work"))["runId"]
+        await first.bench.busy.wait()
+    async with served(tmp_path) as second:
+        second.bench.go_on.set()
+        before = await second.get(f"/api/runs/{run}")
+        await second.post(f"/api/runs/{run}/resume", 202)
+        after = await second.ended(run)
+
+    assert (before["status"], after["status"]) == ("interrupted", "completed")
+
+
+async def test_a_fork_begins_as_its_run_did_and_goes_its_own_way(api):
+    run = (await api.post("/api/runs", 202, agent="desk", request="hello"))["runId"]
+    await api.ended(run)
+
+    forked = (await api.post(f"/api/runs/{run}/fork", 202, at=1, request="good bye"))["runId"]
+    shown = await api.ended(forked)
+
+    assert forked != run
+    assert (shown["request"], shown["status"]) == ("good bye", "completed")
+    await api.post(f"/api/runs/{run}/fork", 400, at=9999)
+    await api.post("/api/runs/nope/fork", 404, at=1)
+
+
+async def test_a_request_that_comes_again_under_its_key_starts_nothing_twice(tmp_path):
+    """Issue 7: in the memory of the server, and by the name of the run after a restart."""
+    async with served(tmp_path) as first:
+        one, two = await asyncio.gather(
+            *(first.post("/api/runs", 202, key="order 66", agent="desk", request="hello") for _ in range(2))
+        )
+        await first.ended(one["runId"])
+        await first.post("/api/runs", 422, key="order 66", agent="desk", request="good bye")
+    async with served(tmp_path) as second:
+        again = await second.post("/api/runs", 202, key="order 66", agent="desk", request="hello")
+        await second.post("/api/runs", 422, key="order 66", agent="boss", request="hello")
+        runs = await second.get("/api/runs")
+
+    assert one == two
+    assert (again["runId"], again["status"]) == (one["runId"], "completed")
+    assert len(runs) == 1
+
+
+async def test_lists_come_in_pages_that_lead_to_each_other(api):
+    """DESIGN 8: an array of objects with id and status; `Link` leads on."""
+    runs = [(await api.post("/api/runs", 202, agent="desk", request=f"hello {n}"))["runId"] for n in range(3)]
+    for run in runs:
+        await api.ended(run)
+
+    first = await api.ask("GET", "/api/runs", params={"limit": 2, "status": "completed"})
+    link = first.headers["link"]
+    second = await api.ask("GET", link[1 : link.index(">")])
+
+    assert link.endswith('; rel="next"')
+    assert [row["runId"] for row in (*first.json, *second.json)] == runs[::-1]
+    assert "link" not in second.headers
+    await api.get("/api/runs", 400, after="nope")
+    await api.get("/api/runs", 400, limit=0)
+    await api.get("/api/runs", 400, status="lost")
+    await api.get("/api/runs", 400, colour="red")
+    assert await api.get("/api/runs", agent="boss") == []
+
+
+async def test_what_happened_in_a_run_is_read_page_by_page(api):
+    run = (await api.post("/api/runs", 202, agent="desk", request="hello"))["runId"]
+    await api.ended(run)
+
+    first = await api.get(f"/api/runs/{run}/events", limit=2)
+    rest = await api.get(f"/api/runs/{run}/events", after=first[-1]["runSeq"])
+    sessions = await api.get(f"/api/runs/{run}/sessions")
+
+    assert [event["runSeq"] for event in (*first, *rest)] == list(range(1, len(first) + len(rest) + 1))
+    assert (first[0]["type"], rest[-1]["type"]) == ("run.started", "run.completed")
+    assert [(row["id"], row["status"], row["parentId"]) for row in sessions] == [(run, "completed", None)]
+    assert (await api.get(f"/api/runs/{run}/audit"))["orphans"] == []
+    assert await api.get(f"/api/runs/{run}/plans") == []
+    for path in ("events", "sessions", "sessions/live", "gates", "audit", "plans"):
+        await api.get(f"/api/runs/nope/{path}", 404)
+
+
+async def test_tools_are_taken_from_a_session_and_given_back(api):
+    run = (await api.post("/api/runs", 202, agent="slow", request="work"))["runId"]
+    await api.bench.busy.wait()
+
+    await api.post(f"/api/agent-sessions/{run}/gate", tools=["work"])
+    gated = await api.get(f"/api/runs/{run}/gates")
+    await api.post(f"/api/agent-sessions/{run}/ungate", tools=["work"])
+
+    assert gated == [{"id": run, "status": "gated", "agentId": "slow", "tools": ["work"]}]
+    assert await api.get(f"/api/runs/{run}/gates") == []
+    await api.post(f"/api/agent-sessions/{run}/gate", 400, tools=[])
+    await api.post(f"/api/agent-sessions/{run}/destroy", 404)
+    await api.post("/api/agent-sessions/nope/gate", 404, tools=["work"])
+    api.bench.go_on.set()
+    await api.ended(run)
+    await api.post(f"/api/agent-sessions/{run}/gate", 409, tools=["work"])

@@ -1,0 +1,174 @@
+"""Runs that a server begins for clients, goes on with for others, and leaves behind when it stops."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from folkmoot import Folkmoot
+from folkmoot.domain.errand import Errand
+from folkmoot.engine.caretaker import EVERY, PATIENCE, Caretaker
+from folkmoot.errors import OperationFailed, WrongUse
+from folkmoot.http.engine_room import GRACE, EngineRoom
+from folkmoot.ports import Query
+from tests.desk import SETTINGS, Desk
+
+TOGETHER = {"report": "said", "barrier": "two of us/2"}
+"""An answer that waits for another one."""
+ASKS = [{"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}, {"report": "that one"}]
+
+
+@pytest.fixture
+def moot(desk):
+    agents = {"a": "description: works", "q": "tools: [ask_user]", "long": "", "longer": ""}
+    alone = {"report": "never said", "barrier": "nobody comes/2"}
+    return desk(agents, {"a": ["done"], "q": ASKS, "long": [TOGETHER], "longer": [alone]})
+
+
+async def types(desk: Desk, run: str) -> list[str]:
+    return [entry.draft.event.type async for entry in desk.journal.read(Query(stream=run))]
+
+
+async def ended(moot: Folkmoot, run: str, status: str) -> None:
+    for _ in range(10_000):
+        if {row.run_id: row.status for row in await moot.runs()}.get(run) == status:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"{run} is not {status}")
+
+
+async def left(desk: Desk, room: EngineRoom) -> None:
+    leaving = asyncio.create_task(room.close())
+    await desk.clock.advance(GRACE + 1)
+    await leaving
+
+
+async def test_a_run_is_begun_when_it_is_durable_and_goes_on_by_itself(moot):
+    async with moot.open() as opened, EngineRoom(opened) as room:
+        run = await room.begin("a.ai", "hello", Errand(label="A greeting"))
+        before = await types(moot, run)
+        await ended(opened, run, "completed")
+
+    assert before[0] == "run.started"
+
+
+async def test_what_speaks_against_a_run_is_told_to_whoever_wants_it(moot):
+    async with moot.open() as opened, EngineRoom(opened) as room:
+        with pytest.raises(WrongUse, match="nobody"):
+            await room.begin("nobody.ai", "hello")
+        assert await opened.runs() == []
+
+
+async def test_a_run_that_was_answered_from_elsewhere_goes_on(moot):
+    """DESIGN 8: an answer is recorded; `serve` then continues the run."""
+    async with moot.open() as terminal:
+        waiting = await terminal.run("q.ai", "hello")
+    async with moot.open() as opened, EngineRoom(opened):
+        await moot.clock.advance(3 * EVERY)
+        still = (await opened.result(waiting.run_id)).status
+        async with moot.open() as terminal:
+            (item,) = await terminal.inbox()
+            await terminal.reply(item.answer("the red one"))
+        await moot.clock.advance(EVERY)
+        await ended(opened, waiting.run_id, "completed")
+
+    assert (waiting.status, still) == ("waiting", "waiting")
+
+
+async def test_a_run_whose_process_left_it_goes_on_and_one_that_is_held_does_not(moot):
+    """Left as after a crash between two steps: no end, and nobody who has it."""
+    async with moot.open() as first, moot.open() as second, EngineRoom(second) as other:
+        room = EngineRoom(first)
+        run = await room.begin("long.ai", "hello")
+        await moot.clock.advance(3 * EVERY)
+        held = len(moot.model.heard_from("long"))
+        await left(moot, room)
+        before = await types(moot, run)
+
+        await moot.clock.advance(EVERY)
+        went_on = len(moot.model.heard_from("long"))
+        await other.begin("long.ai", "the second at the barrier")
+        await ended(second, run, "completed")
+
+    assert (held, went_on) == (1, 2)
+    assert not {"run.completed", "run.cancelled", "run.failed"} & set(before)
+
+
+async def test_a_run_that_cannot_go_on_is_told_of_and_tried_again_later(moot):
+    async with moot.open() as terminal:
+        run = (await terminal.run("q.ai", "hello")).run_id
+        (item,) = await terminal.inbox()
+    async with moot.open() as terminal:
+        await terminal.reply(item.answer("the red one"))
+    tried, said = [], []
+
+    async def fail(run: str):
+        tried.append(run)
+        raise OperationFailed("the disk is full")
+
+    caretaker = Caretaker(moot.journal, moot.clock, fail)
+    caretaker.say = said.append
+    working = asyncio.create_task(caretaker.work())
+    await moot.clock.advance(PATIENCE - 2)
+    once = list(tried)
+    await moot.clock.advance(4)
+    working.cancel()
+
+    assert (once, tried) == ([run], [run, run])
+    assert said[0] == f"run {run} cannot go on here, and is tried again in 60 s: the disk is full"
+
+
+async def test_a_client_that_goes_takes_its_run_with_it_where_it_wants_that(moot):
+    """O-43."""
+    gone = asyncio.Event()
+
+    async def receive():
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async with moot.open() as opened, EngineRoom(opened) as room:
+        run, other = await room.begin("long.ai", "hello"), await room.begin("longer.ai", "hello")
+        attending = asyncio.create_task(room.attended(run, receive))
+        gone.set()
+        stayed = await attending
+        await ended(opened, run, "cancelled")
+        going = room.task(other)
+        await left(moot, room)
+
+    assert not stayed
+    assert going is not None
+    assert "run.cancelled" not in await types(moot, other)
+
+
+async def test_a_client_that_stays_gets_its_run_to_the_end(moot):
+    async with moot.open() as opened, EngineRoom(opened) as room:
+        run = await room.begin("a.ai", "hello")
+        assert await room.attended(run, asyncio.Event().wait)
+        assert (await opened.result(run)).status == "completed"
+
+
+async def test_stopping_waits_for_calls_under_way_and_cancels_nothing(moot):
+    async with moot.open() as opened:
+        room = EngineRoom(opened)
+        run = await room.begin("long.ai", "hello")
+        leaving = asyncio.create_task(room.close())
+        await moot.clock.advance(9)
+        waited = not leaving.done()
+        await moot.clock.advance(2)
+        await leaving
+
+    assert waited
+    assert (await types(moot, run))[-1] == "llm.request"
+
+
+async def test_in_front_of_a_shared_journal_runs_are_left_to_the_workers(desk, storage):
+    settings = f"{SETTINGS}storage: {{url: '{storage.url}', project: {storage.project}}}\n"
+    made = desk({"a": "description: works"}, {"a": ["done"]}, settings=settings)
+    async with Folkmoot.open(made.folder, models={"scripted": made.model}) as opened:
+        async with EngineRoom(opened) as room:
+            run = await room.begin("a.ai", "hello")
+            room.look()
+
+        assert room.task(run) is None
+        assert [(row.run_id, row.status) for row in await opened.runs()] == [(run, "queued")]

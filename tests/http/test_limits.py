@@ -1,0 +1,188 @@
+"""How much a client may ask for, and how slowly. What it has taken is free again when it goes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from folkmoot.http.house import Door
+from folkmoot.http.limits import Limits
+from tests.http.doors import UPGRADE, Client, frame, request, serving, until
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def moot(desk):
+    return desk({"a": "description: works"}, {"a": ["done"]})
+
+
+def door(**limits) -> Door:
+    return Door(port=0, limits=Limits(**limits))
+
+
+async def test_a_body_that_says_it_is_too_large_is_refused_before_it_comes(moot):
+    async with serving(moot, door(body=1000)) as served, served.connected() as client:
+        await client.send(request("/read", {**served.known, **JSON, "Content-Length": "1001"}, method="POST"))
+        said = await client.answer()
+
+        assert (said.status, said.detail) == (413, "a request has at most 1,000 bytes")
+        assert said.headers["connection"] == "close"
+        assert await client.rest() == b""
+        assert served.house.refusals.counts == {"body": 1}
+
+
+async def test_a_body_that_does_not_say_how_large_it_is_is_counted_while_it_comes(moot):
+    async with serving(moot, door(body=1000)) as served, served.connected() as client:
+        head = {**served.known, **JSON, "Transfer-Encoding": "chunked"}
+        await client.send(request("/read", head, method="POST"), *(b"1F4\r\n" + 500 * b"x" + b"\r\n",) * 3)
+
+        assert (await client.answer()).status == 413
+        assert await client.rest() == b""
+        assert served.house.refusals.counts == {"body": 1}
+
+
+async def test_a_body_of_the_size_that_is_allowed_is_read(moot):
+    async with serving(moot, door(body=1000)) as served:
+        assert (await served.ask("/read", JSON, method="POST", body=1000 * b"x")).body == b"1000"
+
+
+async def test_too_many_headers_and_too_long_ones_are_refused(moot):
+    async with serving(moot, door(headers=20, head=4096)) as served:
+        assert (await served.ask("/", {f"X-{number}": "" for number in range(20)})).status == 431
+        assert (await served.ask("/", {"X-Long": 4096 * "x"})).status == 431
+        assert (await served.ask(f"/?{4096 * 'x'}")).status == 431
+        assert served.house.refusals.counts == {"headers": 3}
+        async with served.connected() as client:
+            await client.send(b"GET / HTTP/1.1\r\nX-Endless: " + 5000 * b"x")
+            assert (await client.answer()).status == 400
+        assert served.house.refusals.counts["no HTTP"] == 1
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost:"])
+async def test_a_head_that_does_not_come_to_its_end_is_not_waited_for(moot, sent):
+    async with serving(moot, door(head_time=0.05)) as served, served.connected() as client:
+        await client.send(sent)
+
+        said = await client.answer()
+
+        assert (said.status, said.detail) == (408, "the request did not come in time")
+        assert await client.rest() == b""
+        assert served.house.refusals.counts == {"too slow": 1}
+
+
+async def test_who_sends_byte_after_byte_gets_no_more_time_by_it(moot):
+    """Slow-loris: the time runs from the first byte."""
+    async with serving(moot, door(head_time=0.2)) as served, served.connected() as client:
+        await client.send(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n".encode())
+        answer = asyncio.create_task(client.answer())
+        await trickle(client)
+
+        assert (await answer).status == 408
+        assert served.house.refusals.counts == {"too slow": 1}
+
+
+async def test_a_body_that_does_not_come_to_its_end_is_not_waited_for(moot, caplog):
+    async with serving(moot, door(body_time=0.05)) as served, served.connected() as client:
+        head = {**served.known, **JSON, "Content-Length": "10"}
+        await client.send(request("/read", head, method="POST"), b"12345")
+
+        assert await client.rest() == b""
+        assert served.house.refusals.counts == {"too slow": 1}
+    assert "Traceback" not in caplog.text
+
+
+async def test_who_comes_in_time_may_take_as_long_as_the_answer_takes(moot):
+    async with serving(moot, door(head_time=0.05, body_time=0.05)) as served, served.connected() as client:
+        await client.send(request("/events-for-ever", served.known))
+        await client.until(b"begun")
+
+        async with served.connected() as slow:
+            assert (await slow.answer()).status == 408
+            assert len(served.house.streams) == 1
+
+
+async def test_a_connection_that_asks_nothing_more_is_closed(moot):
+    async with serving(moot, door(idle=0)) as served, served.connected() as client:
+        await client.send(request("/api/health", served.known))
+
+        assert (await client.answer()).status == 200
+        assert await client.rest() == b""
+
+
+async def test_one_address_has_so_many_connections_and_gets_them_back(moot):
+    async with serving(moot, door(connections_each=2)) as served:
+        async with served.connected() as one, served.connected() as other:
+            for client in (one, other):
+                await client.send(request("/api/health", served.known))
+                assert (await client.answer()).status == 200
+            async with served.connected() as third:
+                said = await third.answer()
+                assert (said.status, said.detail) == (503, "too many connections are open; come later")
+                assert await third.rest() == b""
+            one.close()
+            await free(served, 1)
+            await one_more(served)
+        assert served.house.refusals.counts == {"connections": 1}
+
+
+async def test_all_together_have_so_many_connections(moot):
+    async with serving(moot, door(connections=1)) as served, served.connected() as one:
+        await one.send(request("/api/health", served.known))
+        await one.answer()
+        async with served.connected() as other:
+            assert (await other.answer()).status == 503
+
+
+async def test_a_socket_takes_one_connection_and_gives_it_back(moot):
+    async with serving(moot, door(connections_each=1)) as served:
+        for _ in range(3):
+            async with served.connected() as client:
+                await client.send(request("/echo", served.known | UPGRADE))
+                assert (await client.head()).status == 101
+                await client.send(frame(b"hello"))
+                assert await client.frame() == b"hello"
+            await free(served, 0)
+        assert not served.house.refusals.counts
+
+
+async def test_a_flood_of_messages_ends_the_socket_and_is_recorded(moot):
+    """Pings too: they never reach the application, and each wants an answer."""
+    for flood in (frame(b"x"), frame(b"", opcode=9), frame(b"", opcode=10)):
+        async with serving(moot, door(messages=20)) as served, served.connected() as client:
+            await client.send(request("/echo", served.known | UPGRADE))
+            assert (await client.head()).status == 101
+            await client.send(flood * 21)
+
+            assert b"too many messages" in await client.rest()
+            assert served.house.refusals.counts == {"flood": 1}
+
+
+async def test_a_message_that_is_too_large_ends_the_socket(moot):
+    async with serving(moot, door(message=100)) as served, served.connected() as client:
+        await client.send(request("/echo", served.known | UPGRADE))
+        await client.head()
+        await client.send(frame(101 * b"x"))
+
+        assert (await client.rest())[2:4] == (1009).to_bytes(2, "big")
+
+
+async def trickle(client: Client) -> None:
+    """A header now and then, as long as the server takes it."""
+    with suppress(ConnectionError):
+        while True:
+            await client.send(b"X-Loris: 1\r\n")
+            await asyncio.sleep(0.01)
+
+
+async def free(served, connected: int) -> None:
+    """Return when the server has seen that only so many are connected."""
+    await until(lambda: len(served.house.crowd) <= connected)
+
+
+async def one_more(served) -> None:
+    async with served.connected() as client:
+        await client.send(request("/api/health", served.known))
+        assert (await client.answer()).status == 200
