@@ -32,6 +32,7 @@ async def test_a_run_that_cannot_start_is_refused_and_leaves_nothing_behind(api)
     await api.post("/api/runs", 400, agent="desk", request="  ")
     await api.post("/api/runs", 400, agent="desk")
     await api.post("/api/runs", 400, agent="desk", request="x", colour="red")
+    await api.post("/api/runs", 400, agent="desk", request="x", workSessionId="no id of one")
     work = (await api.post("/api/work-sessions", 201, goal="Ship it"))["id"]
     await api.post(f"/api/work-sessions/{work}/pause", reason="the budget")
 
