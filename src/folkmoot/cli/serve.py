@@ -10,6 +10,7 @@ import typer
 from folkmoot.cli.call import Call, call_of, finished
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
     from contextlib import AsyncExitStack
 
@@ -82,10 +83,11 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
         house = House(moot=moot, door=door)
         house.room.say = say
+        stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
         address = await stack.enter_async_context(listening(house))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
-        await _told_to_stop(house.room.leave_at_once)
+        await stopping.wait()
         say("stopping; runs are left for whoever goes on with them")
 
 
@@ -128,8 +130,8 @@ async def _follow(file: Path, keys: Keys) -> None:
             say("there is a new token; whoever came in with the old one has to sign in again")
 
 
-async def _told_to_stop(second: Callable[[], None]) -> None:
-    """Return at the first signal; the second one calls `second`."""
+def _stopping(second: Callable[[], None]) -> asyncio.Event:
+    """Set by the first signal; the second one calls `second`."""
     import asyncio
     import signal
 
@@ -142,4 +144,4 @@ async def _told_to_stop(second: Callable[[], None]) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop)
-    await stopping.wait()
+    return stopping
