@@ -339,7 +339,7 @@ class Folkmoot:
     def events(self, run_id: str = "", *, follow: bool = False, after: int = 0) -> AsyncIterator[Entry]:
         """The journal, of one run or of all, as it stands; with `follow`, what comes after too."""
         if follow:
-            return _of_run(run_id, self._journal.follow(after))
+            return (entry async for entry in self._journal.follow(after) if run_id in ("", entry.stream))
         return self._journal.read(Query(stream=run_id, after=after))
 
     async def find(self, wanted: Filter) -> list[Entry]:
@@ -394,9 +394,3 @@ async def _pinned(journal: Journal, run_id: str) -> Loaded:
         graph = msgspec.json.decode(await journal.artifact(pin_of(pins).graph), type=Graph)
         return Loaded(graph=graph, warnings=(), settings=())
     raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
-
-
-async def _of_run(run_id: str, entries: AsyncIterator[Entry]) -> AsyncIterator[Entry]:
-    async for entry in entries:
-        if run_id in ("", entry.stream):
-            yield entry

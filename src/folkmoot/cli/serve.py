@@ -57,13 +57,20 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     import os
 
     from folkmoot.cli.output import write
-    from folkmoot.http.house import Door
+    from folkmoot.errors import OperationFailed
     from folkmoot.http.keys import new_token as drawn
     from folkmoot.http.keys import read_token
 
     if new_token:
         write(drawn())
         return
+    try:
+        from folkmoot.http.house import Door
+    except ImportError as error:
+        raise OperationFailed(
+            f"`folkmoot serve` needs a package that is not installed ({error});"
+            " install it with: pip install 'folkmoot[serve]'"
+        ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
     door = Door(host=host, port=port, token=token, names=tuple(name or ()), proxies=tuple(proxy or ()))
     finished(_serve(call_of(context), door, token_file))

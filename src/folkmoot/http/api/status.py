@@ -17,6 +17,8 @@ class Status(msgspec.Struct, rename="camel"):
     project: str
     position: int
     """Of the last entry of the journal."""
+    refused: dict[str, int]
+    """How often something was not let in since the server started, by kind."""
 
 
 async def health(asked: Asked) -> Health:
@@ -24,7 +26,8 @@ async def health(asked: Asked) -> Health:
 
 
 async def status(asked: Asked) -> Status:
-    return Status(__version__, asked.moot.folder.resolve().name, await asked.moot.position())
+    refused = dict(asked.house.refusals.counts)
+    return Status(__version__, asked.moot.folder.resolve().name, await asked.moot.position(), refused)
 
 
 OPERATIONS = (
