@@ -364,7 +364,7 @@ class Folkmoot:
     def events(self, run_id: str = "", *, follow: bool = False, after: int = 0) -> AsyncIterator[Entry]:
         """The journal, of one run or of all, as it stands; with `follow`, what comes after too."""
         if follow:
-            return _of_run(run_id, self._journal.follow(after))
+            return (entry async for entry in self._journal.follow(after) if run_id in ("", entry.stream))
         return self._journal.read(Query(stream=run_id, after=after))
 
     async def find(self, wanted: Filter) -> list[Entry]:
@@ -409,9 +409,3 @@ class Folkmoot:
 
 def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
     return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
-
-
-async def _of_run(run_id: str, entries: AsyncIterator[Entry]) -> AsyncIterator[Entry]:
-    async for entry in entries:
-        if run_id in ("", entry.stream):
-            yield entry

@@ -32,6 +32,7 @@ async def test_a_run_that_cannot_start_is_refused_and_leaves_nothing_behind(api)
     await api.post("/api/runs", 400, agent="desk", request="  ")
     await api.post("/api/runs", 400, agent="desk")
     await api.post("/api/runs", 400, agent="desk", request="x", colour="red")
+    await api.post("/api/runs", 400, agent="desk", request="x", workSessionId="no id of one")
     work = (await api.post("/api/work-sessions", 201, goal="Ship it"))["id"]
     await api.post(f"/api/work-sessions/{work}/pause", reason="the budget")
 
@@ -169,3 +170,35 @@ async def test_tools_are_taken_from_a_session_and_given_back(api):
     api.bench.go_on.set()
     await api.ended(run)
     await api.post(f"/api/agent-sessions/{run}/gate", 409, tools=["work"])
+
+
+async def test_a_run_happens_again_and_is_held_against_another(api):
+    one, two = [
+        (await api.post("/api/runs", 202, agent="desk", request=words))["runId"] for words in ("hi", "bye")
+    ]
+    for run in (one, two):
+        await api.ended(run)
+
+    replayed = await api.get(f"/api/runs/{one}/replay")
+    same = await api.get(f"/api/runs/{one}/diff/{one}")
+    other = await api.get(f"/api/runs/{one}/diff/{two}")
+
+    assert (replayed["equal"], replayed["events"]) == (True, replayed["recorded"])
+    assert (same["equal"], other["equal"]) == (True, False)
+    await api.get(f"/api/runs/{one}/diff/nope", 404)
+    await api.get("/api/runs/nope/replay", 404)
+
+
+async def test_an_act_that_is_asked_for_twice_under_one_key_happens_once(api):
+    """Issue 7: also where nothing is created that could be named after the key."""
+    options, voters = [{"id": "a"}, {"id": "b"}], [{"name": "ann"}]
+    made = await api.post("/api/decisions", 201, topic="Which?", options=options, participants=voters)
+    at = f"/api/decisions/{made['id']}/comment"
+
+    one, two = await asyncio.gather(*(api.post(at, key="k", text="Hm.") for _ in range(2)))
+    await api.post(at, 422, key="k", text="Oh.")
+    await api.post(at, 400, key="wrong", text="")
+    three = await api.post(at, key="wrong", text="Oh.")
+
+    assert one == two
+    assert [comment["text"] for comment in three["comments"]] == ["Hm.", "Oh."]

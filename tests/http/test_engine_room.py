@@ -116,7 +116,7 @@ async def test_a_run_that_cannot_go_on_is_told_of_and_tried_again_later(moot):
     working.cancel()
 
     assert (once, tried) == ([run], [run, run])
-    assert said[0] == f"run {run} cannot go on here, and is tried again in 60 s: the disk is full"
+    assert said[1] == f"run {run} cannot go on here, and is tried again in 60 s: the disk is full"
 
 
 async def test_a_client_that_goes_takes_its_run_with_it_where_it_wants_that(moot):

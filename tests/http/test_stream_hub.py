@@ -12,6 +12,7 @@ from folkmoot import MemoryJournal
 from folkmoot.domain.plan_events import PlanCompleted
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.stream import hub as hubs
+from folkmoot.http.stream.deltas import WAITING, Delta, Deltas
 from folkmoot.http.stream.hub import Hub
 from folkmoot.ports import Filter, Query
 from tests.desk import Desk
@@ -182,3 +183,36 @@ async def test_a_step_is_no_filter_of_a_live_stream(tmp_path):
     async with desk(tmp_path).open() as moot:
         with pytest.raises(WrongUse, match="follow its run"):
             await take(Hub(moot), 1, Filter(step="s1"))
+
+
+async def test_who_is_slow_to_listen_misses_pieces_and_holds_nobody_up():
+    deltas = Deltas()
+    async with asyncio.timeout(PATIENCE), aclosing(deltas.listen()) as pieces:
+        first = asyncio.create_task(anext(pieces))
+        await asyncio.sleep(0)
+        for number in range(WAITING + 50):
+            deltas.hear("run-1")("0", str(number))
+        heard = [await first, *[await anext(pieces) for _ in range(WAITING - 1)]]
+        deltas.hear("run-1")("0", "the end")
+        last = await anext(pieces)
+
+    assert [delta.text for delta in heard] == [str(number) for number in range(WAITING)]
+    assert last == Delta("run-1", "0", "the end")
+
+
+async def test_a_journal_that_fails_ends_streams_and_sockets_and_the_log_says_why(tmp_path, caplog):
+    played = desk(tmp_path)
+    async with (
+        played.open() as moot,
+        visited(moot) as visitor,
+        visitor.stream("/api/stream") as stream,
+        visitor.socket() as socket,
+    ):
+        await socket.next()
+        await until(lambda: len(visitor.house.hub._seats) == 2)
+        await played.journal.close()
+        assert await stream.rest() == []
+        closed = await socket.socket.receive(PATIENCE)
+
+    assert (closed.data, closed.extra) == (1013, "the journal is closed")
+    assert "a stream broke off: /api/stream" in caplog.text

@@ -10,6 +10,7 @@ import typer
 from folkmoot.cli.call import Call, call_of, finished
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
     from contextlib import AsyncExitStack
 
@@ -56,13 +57,20 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     import os
 
     from folkmoot.cli.output import write
-    from folkmoot.http.house import Door
+    from folkmoot.errors import OperationFailed
     from folkmoot.http.keys import new_token as drawn
     from folkmoot.http.keys import read_token
 
     if new_token:
         write(drawn())
         return
+    try:
+        from folkmoot.http.house import Door
+    except ImportError as error:
+        raise OperationFailed(
+            f"`folkmoot serve` needs a package that is not installed ({error});"
+            " install it with: pip install 'folkmoot[serve]'"
+        ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
     door = Door(host=host, port=port, token=token, names=tuple(name or ()), proxies=tuple(proxy or ()))
     finished(_serve(call_of(context), door, token_file))
@@ -82,10 +90,11 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
         house = House(moot=moot, door=door)
         house.room.say = say
+        stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
         address = await stack.enter_async_context(listening(house))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
-        await _told_to_stop(house.room.leave_at_once)
+        await stopping.wait()
         say("stopping; runs are left for whoever goes on with them")
 
 
@@ -128,8 +137,8 @@ async def _follow(file: Path, keys: Keys) -> None:
             say("there is a new token; whoever came in with the old one has to sign in again")
 
 
-async def _told_to_stop(second: Callable[[], None]) -> None:
-    """Return at the first signal; the second one calls `second`."""
+def _stopping(second: Callable[[], None]) -> asyncio.Event:
+    """Set by the first signal; the second one calls `second`."""
     import asyncio
     import signal
 
@@ -142,4 +151,4 @@ async def _told_to_stop(second: Callable[[], None]) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop)
-    await stopping.wait()
+    return stopping

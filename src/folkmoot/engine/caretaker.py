@@ -84,6 +84,7 @@ class Caretaker:
         return True
 
     async def _go_on(self, run: str) -> None:
+        self.say(f"goes on with run {run}")
         try:
             result = await self._resume(run)
             self.say(f"run {run}: {result.status}")

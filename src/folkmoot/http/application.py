@@ -13,7 +13,6 @@ from starlette.staticfiles import StaticFiles
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
-from folkmoot.http.api.stream import OPERATIONS as STREAMS
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
 from folkmoot.http.openapi import ROUTES as DOCUMENT
@@ -30,7 +29,6 @@ def application(house: House) -> Starlette:
         routes=[
             *DOCUMENT,
             *map(route, OPERATIONS),
-            *map(route, STREAMS),
             SOCKET,
             Mount("/static", static, name="static"),
             *SIGN_IN,

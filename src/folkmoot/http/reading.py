@@ -18,6 +18,9 @@ Words = Annotated[str, Meta(pattern=r"\S")]
 Position = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """Of an entry in the journal."""
 
+WorkSessionId = Annotated[str, Meta(pattern="^(ws_[A-Za-z0-9_-]+)?$")]
+"""Or empty."""
+
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Given(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -14,7 +14,7 @@ from folkmoot.http.api.shapes import Document
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import Refused, input_refused
-from folkmoot.http.reading import Said, Words
+from folkmoot.http.reading import Said, Words, WorkSessionId
 from folkmoot.views.adr import record
 from folkmoot.views.decisions import document
 
@@ -43,7 +43,7 @@ class Propose(Said):
     """Who decides if the votes do not."""
     risk: Literal["low", "medium", "high"] = "low"
     """With `high` a person decides where the votes do not."""
-    work_session_id: str = ""
+    work_session_id: WorkSessionId = ""
     """What it belongs to."""
 
 

@@ -14,7 +14,7 @@ from folkmoot.http.api.shapes import Document
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import NotFound, input_refused
-from folkmoot.http.reading import Said, Words
+from folkmoot.http.reading import Said, Words, WorkSessionId
 from folkmoot.views.plan_json import document
 
 P = ParamSpec("P")
@@ -35,6 +35,7 @@ class DraftPlan(PlanWish, kw_only=True):
     """Who makes it; no agent's name."""
     submitted: bool = False
     """It waits for a decision at once."""
+    work_session: WorkSessionId = ""
 
 
 class ApprovePlan(Said):

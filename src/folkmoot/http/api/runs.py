@@ -117,7 +117,7 @@ OPERATIONS = (
         summary="One run: its result, tree, account and report",
         handle=show_run,
         answer=RunDocument,
-        links={"runEvents": OF_RUN, "auditRun": OF_RUN, "runPlans": OF_RUN, "resumeRun": OF_RUN},
+        links={name: OF_RUN for name in ("runEvents", "auditRun", "runPlans", "resumeRun", "replayRun")},
     ),
     Operation(
         method="POST",

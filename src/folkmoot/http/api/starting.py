@@ -15,7 +15,7 @@ from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Said, Words
+from folkmoot.http.reading import Said, Words, WorkSessionId
 from folkmoot.ports import Query
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
@@ -27,7 +27,7 @@ class StartRun(Said):
     """Its file or id."""
     request: Words
     """What it is asked."""
-    work_session_id: str = ""
+    work_session_id: WorkSessionId = ""
     """What the run belongs to; absent: a work session of its own."""
     label: str = ""
     """What that work session is called from here on."""

@@ -42,6 +42,8 @@ class Status(msgspec.Struct, rename="camel"):
     work_sessions: dict[str, int]
     waiting: int
     """How many things wait for someone."""
+    refused: dict[str, int]
+    """How often something was not let in since the server started, by kind."""
 
 
 async def health(asked: Asked) -> Health:
@@ -59,6 +61,7 @@ async def status(asked: Asked) -> Status:
         runs=Counter(row.status for row in await moot.runs()),
         work_sessions=Counter(row.status for row in work),
         waiting=sum(item.is_open for item in await moot.inbox()),
+        refused=dict(asked.house.refusals.counts),
     )
 
 

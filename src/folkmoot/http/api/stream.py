@@ -55,7 +55,7 @@ async def stream(asked: Asked) -> Response:
 
 
 async def stream_run(asked: Asked) -> Response:
-    """From its beginning, until it ends. Who has seen the end is told by 204 not to come back."""
+    """It ends with the run. Who has seen the end is told by 204 not to come back."""
     query: RunStreamQuery = asked.query
     run, after = asked.id, _after(asked, query) or 0
     hub, wanted = asked.house.hub, replace(_wanted(query), run=run)
@@ -158,4 +158,3 @@ OPERATIONS = (
         media=("text/event-stream",),
     ),
 )
-"""Not among those of `every`, which are called one by one in tests of them all: a stream does not end by itself."""

@@ -20,7 +20,7 @@ from folkmoot.http.api.shapes import Document
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import Refused, input_refused
-from folkmoot.http.reading import Said, Words
+from folkmoot.http.reading import Said, Words, WorkSessionId
 
 Texts = Annotated[tuple[Words, ...], Meta(max_length=1000)]
 OF_TASK = {"id": "$response.body#/id"}
@@ -48,7 +48,7 @@ class StartTask(Said):
     """It waits until somebody approves of it."""
     simple: bool = False
     """It needs no steps."""
-    work_session_id: str = ""
+    work_session_id: WorkSessionId = ""
     """What it belongs to; absent: a work session of its own."""
 
 
@@ -70,7 +70,7 @@ class AddTask(Said):
     """Tasks to be completed first."""
     assignee: str = ""
     """Another agent that is asked to do it."""
-    work_session_id: str = ""
+    work_session_id: WorkSessionId = ""
     """What it belongs to; absent: a work session of its own."""
 
 

@@ -203,6 +203,7 @@ OPERATIONS = (
         handle=categorise_work_session,
         body=Categorise,
         answer=WorkRow,
+        problems=(409,),
     ),
     _change("team", "Put its team together from the agents of the project", form_team, FormTeam),
     _change("state", "Let it go on to another state", change_state, ChangeState),
