@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
+from folkmoot.engine.identity import chance
 from folkmoot.http.guard import OPEN
 from folkmoot.http.house import House, house_of
 from folkmoot.http.paging import Part
@@ -64,10 +64,14 @@ class Asked:
         return Author(name)
 
     @property
+    def key(self) -> str:
+        """Its `Idempotency-Key`; empty if it has none."""
+        return key_of(self.request)
+
+    @property
     def chance(self) -> str:
         """For the name of what is created: the same one whenever the request comes again under its key."""
-        key = key_of(self.request)
-        return sha256(f"{self.request.url.path} {key}".encode()).hexdigest() if key else os.urandom(16).hex()
+        return sha256(f"{self.request.url.path} {self.key}".encode()).hexdigest() if self.key else chance()
 
     def must_repeat(self, same: bool) -> None:
         """What lies under the key of this request must be what it wants: a restart forgets bodies, not names."""

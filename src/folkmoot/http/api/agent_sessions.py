@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from folkmoot.http.api.shapes import Recorded, require_run
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.http.reading import Said, Words
+from folkmoot.http.reading import Given, Said, Words
 from folkmoot.views.gates import Gated
 from folkmoot.views.live import LiveChild
 from folkmoot.views.livetree import live_tree
@@ -17,7 +17,7 @@ from folkmoot.views.session_rows import SessionRow, session_rows
 _OF_FIRST = {"id": "$response.body#/0/id"}
 
 
-class Destroy(Said):
+class Destroy(Given):
     reason: str = "destroyed by its user"
     """Kept with the run."""
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Limit, Page, Part, part
-from folkmoot.http.reading import Given, Position, Said
+from folkmoot.http.reading import Given, Position
 from folkmoot.ports import Query
 from folkmoot.views.audit import Audit, audit
 from folkmoot.views.plans import PlanView
@@ -34,7 +34,7 @@ class RunEventsQuery(Given):
     """Only those with a greater `runSeq`."""
 
 
-class Cancel(Said):
+class Cancel(Given):
     reason: Annotated[str, Meta(max_length=2000)] = "cancelled by its user"
     """Kept with the run."""
 

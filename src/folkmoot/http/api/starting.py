@@ -15,14 +15,14 @@ from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Said, Words, WorkSessionId
+from folkmoot.http.reading import Given, Words, WorkSessionId
 from folkmoot.ports import Query
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {name: OF_RUN for name in ("showRun", "cancelRun", "runEvents", "listSessions")}
 
 
-class StartRun(Said):
+class StartRun(Given):
     agent: Words
     """Its file or id."""
     request: Words
@@ -37,14 +37,14 @@ class StartRun(Said):
     """Answer when the run has ended or waits, and stop it if the client goes away before."""
 
 
-class ResumeRun(Said):
+class ResumeRun(Given):
     wait: bool = False
     """Keep the run going while it waits for someone, instead of parking it."""
     with_current_files: bool = False
     """From here on use the files as they are now; that is recorded."""
 
 
-class ForkRun(Said):
+class ForkRun(Given):
     at: Annotated[int, Meta(ge=1, le=2**53 - 1)]
     """The last entry that is taken over, by its `runSeq`."""
     prompts: dict[str, Words] = {}
@@ -63,12 +63,11 @@ async def start_run(asked: Asked) -> RunState:
     """Answers as soon as the run is durable; it goes on in the server. With `cancelOnDisconnect` it answers when the
     run has ended or waits for someone, and a client that goes away before that stops it."""
     body: StartRun = asked.body
-    _ = asked.author
     agent = asked.moot.agent(body.agent)
     with input_refused():
         check_request(agent, body.request)
-    run = asked.chance[:20]
-    if (before := await _begun(asked, run)) is not None:
+    run = asked.chance[:20] if asked.key else ""
+    if run and (before := await _begun(asked, run)):
         same = (before.agent, before.request) == (agent.file, asked.moot.secrets.text(body.request))
         asked.must_repeat(same)
         return RunState(run, (await require_run(asked, run)).status)
