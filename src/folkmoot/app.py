@@ -22,7 +22,8 @@ from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, find_agent
-from folkmoot.engine.fork import Fork, begun, changed
+from folkmoot.engine.fork import Fork, begun
+from folkmoot.engine.forking import changed_graph
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
 from folkmoot.engine.local import encoded
@@ -254,7 +255,7 @@ class Folkmoot:
         past = await self._engine.past(run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
-        graph = self._changed(graph, fork)
+        graph = changed_graph(graph, fork)
         root = find_agent(graph, past[0].agent_id)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
         self._pinned_projects[project.graph_id] = project
@@ -269,18 +270,6 @@ class Folkmoot:
             decoded = msgspec.json.decode(graph, type=Graph)
             self._pinned_projects[graph_id] = self._workshop.project(decoded, graph_id)
         return self._pinned_projects[graph_id]
-
-    def _changed(self, graph: Graph, fork: Fork) -> Graph:
-        from folkmoot.loader.models import choice_named
-        from folkmoot.models.known import known_models
-
-        agents = {name: find_agent(graph, name) for name in (*fork.prompts, *fork.models)}
-        known = known_models()
-        models = {
-            name: choice_named(model, graph.settings, known, f"the model for {name}")
-            for name, model in fork.models.items()
-        }
-        return changed(graph, fork, agents, models)
 
     async def inbox(self, run_id: str = "") -> list[Item]:
         """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""
