@@ -305,7 +305,7 @@ async def test_every_kind_of_thing_that_happens_has_its_row_in_order_of_time(des
         (StepStarted("p1", "s1"), "step s1"),
         (ToolStarted(1, 1, "files__read", {"path": "a"}, "pure", "read", "k", "allowed"), "files.read"),
         (ApprovalRequested("q1", 1, 2, "files__write", {}, "h", "low"), "approval · files.write"),
-        (DecisionProposed(proposal), "put to the vote"),
+        (DecisionProposed("d1", proposal), "put to the vote"),
         (DecisionVoted("ada", "o1"), "vote · ada"),
         (HandoffRequested("chain", "a", "b"), "handoff → b"),
         (StepCompleted("p1", "s1", success=True), "step s1"),
