@@ -1,12 +1,14 @@
 """How a run of 5,000 steps opens and scrolls in Chromium: `python -m bench.page` prints the figures."""
 
 import asyncio
+import json
 import socket
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import uvicorn
 from playwright.async_api import Page, async_playwright
@@ -140,16 +142,28 @@ async def _browsed(url: str) -> dict[str, float]:
 
 
 async def _scrolled(page: Page) -> dict[str, float]:
+    browser = page.context.browser
+    assert browser is not None
+    await browser.start_tracing(page=page, categories=["devtools.timeline", "toplevel"])
     frames: list[float] = await page.evaluate(_FRAMES)
     await page.evaluate("() => { document.querySelector('.left .scroll').scrollTop = 0 }")
     again: list[float] = await page.evaluate(_FRAMES)
+    trace = await browser.stop_tracing()
     return {
         "frames while paging": len(frames),
         "frame, median (ms)": median(frames),
         "frame, longest (ms)": max(frames),
+        "task, longest, its CPU (ms)": _longest_task(json.loads(trace)["traceEvents"]),
         "rows at the end": await page.locator(".op").count(),
         "frame, longest, all rows there (ms)": max(again),
     }
+
+
+def _longest_task(events: list[dict[str, Any]]) -> float:
+    """Of the thread that draws: by its CPU, which other work on the machine does not lengthen."""
+    drawing = {e["tid"] for e in events if e.get("args", {}).get("name") == "CrRendererMain"}
+    took: list[int] = [e.get("tdur", 0) for e in events if e["tid"] in drawing and "RunTask" in e["name"]]
+    return max(took) / 1000
 
 
 def main() -> None:

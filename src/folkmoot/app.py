@@ -201,8 +201,7 @@ class Folkmoot:
         `with_current_files`: with those of this opening, from here on; that is recorded. Raises `WrongUse` if
         something that has begun does not fit them.
         """
-        current = self._project if with_current_files else None
-        audience = _audience(hear, answer, wait=wait)
+        current, audience = self._project if with_current_files else None, _audience(hear, answer, wait=wait)
         return await self._engine.resume(run_id, self._pinned, audience, current)
 
     async def submit(self, agent: str, request: str, errand: Errand = Errand()) -> str:

@@ -8,7 +8,16 @@ import aiohttp
 import pytest
 
 from bench.page import RUN, STEPS, write
+from folkmoot.domain.decision import Option, Proposal
+from folkmoot.domain.decision_events import DecisionProposed, DecisionVoted
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import HandoffRequested, RunStarted, SessionStarted, ToolStarted
+from folkmoot.domain.inbox_events import ApprovalRequested
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan_events import PlanCreated, StepCompleted, StepStarted
+from folkmoot.engine.local import encoded
 from folkmoot.http.pages.run import AT_ONCE, GROUP
+from folkmoot.ports import NewRun
 from tests.browser.serving import serving
 from tests.desk import SETTINGS
 from tests.views.test_timeline import FILES, SCRIPT
@@ -284,3 +293,40 @@ async def test_what_there_is_not_is_not_found(desk, visit, path):
     await project.run("a.ai")
     async with visit(project) as visitor:
         assert "there is no" in await visitor.get(path, status=404)
+
+
+async def test_every_kind_of_thing_that_happens_has_its_row_in_order_of_time(desk, visit):
+    """D-30: plan created, step started and completed, tool call, handoff, decision, approval."""
+    proposal = Proposal(
+        topic="Which colour?", options=(Option("o1", "red"), Option("o2", "blue")), participants=()
+    )
+    happened = (
+        (PlanCreated(Plan("p1", "a", "go", ())), "plan"),
+        (StepStarted("p1", "s1"), "step s1"),
+        (ToolStarted(1, 1, "files__read", {"path": "a"}, "pure", "read", "k", "allowed"), "files.read"),
+        (ApprovalRequested("q1", 1, 2, "files__write", {}, "h", "low"), "approval · files.write"),
+        (DecisionProposed("d1", proposal), "put to the vote"),
+        (DecisionVoted("ada", "o1"), "vote · ada"),
+        (HandoffRequested("chain", "a", "b"), "handoff → b"),
+        (StepCompleted("p1", "s1", success=True), "step s1"),
+    )
+    project = desk({"a": ""}, {"a": ["one"]})
+    async with visit(project) as visitor:
+        graph = visitor.moot.moot.journal.keep(encoded(visitor.moot.graph))
+        events = (
+            RunStarted("a.ai", "go", graph, "seed"),
+            SessionStarted("a.ai", "go"),
+            *(e for e, _ in happened),
+        )
+        drafts = [
+            Draft(f"2026-01-01T00:00:{second:02}.000Z", event, "run-1", "0", "a", "ws_1")
+            for second, event in enumerate(events)
+        ]
+        await visitor.moot.moot.journal.append("run-1", NewRun("test", 0.0), drafts)
+        page = await visitor.get("/runs/run-1")
+
+    names = re.findall(r'class="who"[^>]*>([^<]+)<', page)
+    assert names == ["a", *(name for _, name in happened)]
+    lefts = [float(x) for x in re.findall(r'<svg class="lane"[^>]*><[^>]*? x1?="([0-9.]+)%"', page)]
+    assert len(lefts) == len(names)
+    assert lefts == sorted(lefts)
