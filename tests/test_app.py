@@ -12,7 +12,7 @@ from folkmoot import (
     WrongUse,
     tool,
 )
-from folkmoot.app import load_project
+from folkmoot.engine.loading import load_project
 from folkmoot.orchestration.reach import Reach
 from folkmoot.tools.trust import TrustStore, wishes
 from tests.desk import SETTINGS, write

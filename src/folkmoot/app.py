@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -24,6 +23,7 @@ from folkmoot.engine.admission import admit, check_request, find_agent
 from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
+from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
 from folkmoot.engine.pins import pin_of, pinned_graph
@@ -33,7 +33,6 @@ from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool
-from folkmoot.tools.registry import Registry
 from folkmoot.views.gates import Gated, gates
 from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
@@ -49,31 +48,6 @@ if TYPE_CHECKING:
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
-
-
-def load_project(
-    folder: Path | str,
-    *,
-    tools: Iterable[FunctionTool | Callable[..., object]] = (),
-    overrides: Mapping[str, str] | None = None,
-    env: Mapping[str, str] | None = None,
-    only: str | None = None,
-) -> Loaded:
-    """Read and check a project; nothing is opened or run. Raises `DeclarationError` with all problems.
-
-    `only` is an agent file: then it and what it refers to are read, not the whole folder.
-    """
-    from folkmoot.loader.load import load
-    from folkmoot.models.known import known_models
-
-    return load(
-        Path(folder),
-        known=known_models(),
-        tools=Registry(as_tools(tools)).names,
-        env=os.environ if env is None else env,
-        flags=overrides or {},
-        entry=only,
-    )
 
 
 PINS_STAY = 3_600.0

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from folkmoot.app import load_project
+from folkmoot.engine.loading import load_project
 from folkmoot.loader.sketch import sketch
 from tests.desk import write
 

@@ -35,8 +35,8 @@ def show(
       folkmoot config show
       FOLKMOOT_MAX_TURNS=3 folkmoot config show --json
     """
-    from folkmoot.app import load_project
     from folkmoot.cli.output import write_json, write_table
+    from folkmoot.engine.loading import load_project
 
     call = call_of(context)
     settings = load_project(call.folder, overrides=call.overrides).settings

@@ -33,8 +33,8 @@ def graph(
       folkmoot graph --format mermaid
       folkmoot graph --format svg -o agents.svg
     """
-    from folkmoot.app import load_project
     from folkmoot.cli.output import write
+    from folkmoot.engine.loading import load_project
     from folkmoot.views import graph as views
 
     call = call_of(context)

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from folkmoot.app import load_project
 from folkmoot.cli.call import Call
 from folkmoot.cli.records import opened
 from folkmoot.cli.shown import shown
 from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Graph
 from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.loading import load_project
 from folkmoot.engine.projections import project
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import WrongUse

@@ -46,10 +46,10 @@ def projections(
 
 async def _brought_up(folder: Path, *, check: bool) -> Difference:
     """Looks at the journal alone: an open project would write the files by itself."""
-    from folkmoot.app import load_project
     from folkmoot.cli.records import opened
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.loading import load_project
     from folkmoot.engine.projections import difference, projected, write
     from folkmoot.journal.database import FOLDER
 

@@ -70,10 +70,10 @@ async def _follow(call: Call, *, as_json: bool) -> None:
 @asynccontextmanager
 async def _opened(call: Call) -> AsyncIterator[tuple[Moot, Journal]]:
     """For reading; a project in which nothing has happened has a team, too."""
-    from folkmoot.app import load_project
     from folkmoot.cli.records import has_run, opened
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.loading import load_project
     from folkmoot.journal.memory import MemoryJournal
 
     graph = load_project(call.folder, overrides=call.overrides).graph

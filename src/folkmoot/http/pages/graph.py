@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.app import Folkmoot, load_project
+from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
+from folkmoot.engine.loading import load_project
 from folkmoot.errors import Problem
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
