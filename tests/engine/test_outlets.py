@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
+from folkmoot.coordination.moot import Moot
+from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.outlets import outlets
@@ -25,7 +27,7 @@ async def test_each_kind_of_sink_gets_its_events_at_the_address_that_the_environ
             "team": SinkSettings("dashboard", url_env="TEAM"),
             "hook": SinkSettings("webhook", url_env="HOOK", secret_env="KEY"),
         }
-        made = outlets(tmp_path, Settings(sinks=sinks), env, journal, clock)
+        made = outlets(tmp_path, env, Moot(journal, clock, Graph({}, Settings(sinks=sinks))))
         assert await Sinking(journal, clock, made).once()
 
         assert (await chat.next()).titles == ["step.started"]
@@ -40,4 +42,4 @@ def test_no_file_is_written_outside_of_the_project(tmp_path):
     settings = Settings(sinks={"log": SinkSettings("ndjson", path="logs/x.ndjson")})
 
     with pytest.raises(WrongUse, match="the file of the sink 'log' would lie outside of the project"):
-        outlets(tmp_path / "project", settings, {}, MemoryJournal(), FakeClock())
+        outlets(tmp_path / "project", {}, Moot(MemoryJournal(), FakeClock(), Graph({}, settings)))

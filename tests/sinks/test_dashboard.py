@@ -6,16 +6,15 @@ import pytest
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import SessionCompleted, SessionFailed, SessionStarted
-from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.outlets import rows_of
 from folkmoot.engine.standing import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
-from folkmoot.sinks.dashboard import DashboardSink, board
-from folkmoot.sinks.roster import Row
+from folkmoot.sinks.dashboard import DashboardSink, Row, board
 from tests.sinks.receiver import Answer, Receiver, feeding, noted
+from tests.watching import Post
 
 DASHBOARD = SinkSettings("dashboard", url_env="HOOK")
 POSTED = Answer(200, '{"id": "4711"}')
@@ -31,15 +30,34 @@ def clock():
     return FakeClock()
 
 
-def dashboard(receiver, journal, clock):
-    return feeding(journal, clock, DashboardSink(receiver.url, clock, rows_of(journal)), DASHBOARD, "team")
+class Team:
+    """As it is now; whatever a member does is in the journal too."""
+
+    def __init__(self, journal, clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._rows: dict[str, Row] = {}
+
+    async def rows(self):
+        return list(self._rows.values())
+
+    async def work(self, status, task="", failure="", agent="coder"):
+        self._rows[agent] = Row(agent, status, task, self._clock.now(), failure)
+        run = f"run-{agent}"
+        version = len([entry async for entry in self._journal.read(Query(stream=run))])
+        draft = Draft(
+            self._clock.now(), SessionStarted("coder.ai", task), session_id=run, span="0", agent_id=agent
+        )
+        await self._journal.append(run, Version(version), [draft])
 
 
-async def work(journal, clock, event, agent="coder"):
-    run = f"run-{agent}"
-    version = len([entry async for entry in journal.read(Query(stream=run))])
-    draft = Draft(clock.now(), event, session_id=f"{run}/0", span="0", agent_id=agent)
-    await journal.append(run, Version(version), [draft])
+@pytest.fixture
+def team(journal, clock):
+    return Team(journal, clock)
+
+
+def dashboard(receiver, journal, clock, team):
+    return feeding(journal, clock, DashboardSink(receiver.url, clock, team.rows), DASHBOARD, "team")
 
 
 def fields(came):
@@ -47,17 +65,17 @@ def fields(came):
     return {field["name"]: field["value"] for field in page["fields"]}
 
 
-async def test_the_team_is_posted_once_and_the_same_message_is_edited_every_30_seconds(journal, clock):
+async def test_the_team_is_posted_once_and_the_same_message_is_edited_every_30_seconds(journal, clock, team):
     """E-72, E-73: first POST then PATCH of the same id; every 30 s, and only if something has changed."""
-    async with Receiver(POSTED) as receiver, dashboard(receiver, journal, clock):
-        await work(journal, clock, SessionStarted("coder.ai", "Mend the gate"))
+    async with Receiver(POSTED) as receiver, dashboard(receiver, journal, clock, team):
+        await team.work("active", "Mend the gate")
         await clock.advance(29)
         assert receiver.waiting == 0
         await clock.advance(1)
         posted = await receiver.next()
         await noted(journal, "sink.moved")
 
-        await work(journal, clock, SessionCompleted(Outcome("coder", "0")))
+        await team.work("idle")
         await clock.advance(29)
         assert receiver.waiting == 0
         await clock.advance(1)
@@ -72,27 +90,25 @@ async def test_the_team_is_posted_once_and_the_same_message_is_edited_every_30_s
     assert fields(edited) == {"🟡 coder": "<t:1767225630:R>"}
 
 
-async def test_after_a_restart_the_same_message_goes_on(journal, clock):
+async def test_after_a_restart_the_same_message_goes_on(journal, clock, team):
     """E-72: the id is kept in the journal."""
     async with Receiver(POSTED) as receiver:
-        await work(journal, clock, SessionStarted("coder.ai", "Mend the gate"))
-        await dashboard(receiver, journal, clock).once()
-        await work(
-            journal, clock, SessionFailed(Outcome("coder", "0", report=Report(content="No key fits.")))
-        )
-        await dashboard(receiver, journal, clock).once()
+        await team.work("active", "Mend the gate")
+        await dashboard(receiver, journal, clock, team).once()
+        await team.work("interrupted", failure="No key fits.")
+        await dashboard(receiver, journal, clock, team).once()
 
     assert [came.method for came in receiver.received] == ["POST", "PATCH"]
     assert fields(receiver.received[1]) == {"🔴 coder": "<t:1767225600:R>\nfailed: No key fits."}
     assert (await standing(journal, "team")).kept == "4711"
 
 
-async def test_a_message_that_somebody_deleted_is_made_again(journal, clock):
+async def test_a_message_that_somebody_deleted_is_made_again(journal, clock, team):
     """5.1: re-created when deleted."""
     async with Receiver(POSTED, Answer(404), Answer(200, '{"id": "4712"}'), Answer()) as receiver:
         for request in ("one", "two", "three"):
-            await work(journal, clock, SessionStarted("coder.ai", request))
-            await dashboard(receiver, journal, clock).once()
+            await team.work("active", request)
+            await dashboard(receiver, journal, clock, team).once()
 
     assert [(came.method, came.path) for came in receiver.received] == [
         ("POST", "/hook/token?wait=true"),
@@ -140,3 +156,17 @@ def test_a_large_team_is_cut_to_what_one_message_takes():
     assert len(fields) == 25
     assert fields[-1] == {"name": "…", "value": "and 16 more"}
     assert all(len(field["value"]) <= 256 and "@everyone" not in field["value"] for field in fields)
+
+
+async def test_the_rows_are_the_state_of_the_team(journal, clock):
+    """U-3, E-51: one roster, wherever it is shown."""
+    post = Post(journal, clock)
+    await post.task("coder", "Mend the gate")
+    post.crew.errors["tester"] = "No key fits."
+    await post.crew.run("tester")
+
+    rows = {row.agent: row for row in await rows_of(post.moot)()}
+
+    assert set(rows) == {"boss", "coder", "ops", "tester"}
+    assert rows["coder"].task == "Mend the gate"
+    assert rows["tester"].failure == "unknown", "the kind of failure, by which it is left alone"

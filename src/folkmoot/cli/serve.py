@@ -103,13 +103,19 @@ async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_fi
     from folkmoot.cli.output import say
 
     await stack.enter_async_context(house.room)
+    watch = moot.watch()
+    if watch.settings.check_interval:
+        import asyncio
+
+        watch.say = lambda done: say(
+            " ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text)))
+        )
+        stack.callback(asyncio.create_task(watch.work()).cancel)
     if moot.graph.settings.sinks:
         sinking = moot.sinking()
         sinking.say = say
         await stack.enter_async_context(sinking)
     if token_file:
-        import asyncio
-
         following = asyncio.create_task(_follow(token_file, house.keys))
         stack.callback(following.cancel)
 

@@ -7,32 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from folkmoot.domain.settings import Settings
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.feeding import Outlet
 from folkmoot.errors import WrongUse
 from folkmoot.journal.codec import to_line
-from folkmoot.ports import Clock, Journal, Query, Sink
+from folkmoot.ports import Sink
 from folkmoot.tools.trust import LOOPBACK
 
 if TYPE_CHECKING:
-    from folkmoot.sinks.roster import Row, Rows
+    from folkmoot.coordination.moot import Moot
+    from folkmoot.sinks.dashboard import Rows
 
 
-def outlets(
-    folder: Path, settings: Settings, env: Mapping[str, str], journal: Journal, clock: Clock
-) -> list[Outlet]:
+def outlets(folder: Path, env: Mapping[str, str], moot: Moot) -> list[Outlet]:
     """Raises `WrongUse` for a variable that is not set."""
-    maker = _Maker(folder, env, journal, clock)
-    return [Outlet(name, sink, maker.sink(name, sink)) for name, sink in settings.sinks.items()]
+    maker = _Maker(folder, env, moot)
+    return [Outlet(name, sink, maker.sink(name, sink)) for name, sink in moot.graph.settings.sinks.items()]
 
 
 class _Maker:
-    def __init__(self, folder: Path, env: Mapping[str, str], journal: Journal, clock: Clock) -> None:
+    def __init__(self, folder: Path, env: Mapping[str, str], moot: Moot) -> None:
         self._folder = folder
         self._env = env
-        self._journal = journal
-        self._clock = clock
+        self._moot = moot
+        self._clock = moot.clock
 
     def sink(self, name: str, said: SinkSettings) -> Sink:
         match said.kind:
@@ -47,7 +45,7 @@ class _Maker:
             case "dashboard":
                 from folkmoot.sinks.dashboard import DashboardSink
 
-                return DashboardSink(self._address(name, said), self._clock, rows_of(self._journal))
+                return DashboardSink(self._address(name, said), self._clock, rows_of(self._moot))
             case "webhook":
                 from folkmoot.sinks.webhook import WebhookSink
 
@@ -75,17 +73,21 @@ class _Maker:
         return value
 
 
-def rows_of(journal: Journal) -> Rows:
-    """The team as its journal tells it; each time only what is new is read."""
-    from folkmoot.sinks.roster import Roster
-
-    roster, seen = Roster(), 0
+def rows_of(moot: Moot) -> Rows:
+    """The team as its journal tells it."""
+    from folkmoot.sinks.dashboard import Row
 
     async def rows() -> Sequence[Row]:
-        nonlocal seen
-        async for entry in journal.read(Query(after=seen)):
-            roster.add(entry.draft)
-            seen = entry.seq
-        return roster.rows
+        tasks = await moot.tasks.all()
+        return [
+            Row(
+                each.agent_id,
+                each.status,
+                tasks[each.current_task_id].description if each.current_task_id in tasks else "",
+                each.last_heartbeat,
+                each.last_failure_reason,
+            )
+            for each in await moot.team.members(tasks)
+        ]
 
     return rows

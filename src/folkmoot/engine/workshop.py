@@ -190,7 +190,7 @@ class Workshop:
         from folkmoot.engine.sinking import Sinking
 
         assert self._journal is not None
-        sinks = outlets(self.folder, graph.settings, self._around.env, self._journal, self.clock)
+        sinks = outlets(self.folder, self._around.env, self.moot(graph))
         return Sinking(self._journal, self.clock, sinks)
 
     async def _close(self) -> None:

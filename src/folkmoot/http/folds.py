@@ -6,7 +6,6 @@ import asyncio
 
 from folkmoot.app import Folkmoot
 from folkmoot.views.conversations import Conversations
-from folkmoot.views.presence import Presences
 from folkmoot.views.spending import Spending
 from folkmoot.views.work_sessions import WorkList
 
@@ -20,7 +19,6 @@ class Folds:
         self.conversations = Conversations()
         self.delegated = Conversations(delegated=True)
         self.spending = Spending()
-        self.presences = Presences()
 
     async def now(self) -> Folds:
         """As the journal stands now."""
@@ -30,6 +28,5 @@ class Folds:
                 self.conversations.take(entry.draft)
                 self.delegated.take(entry.draft)
                 self.spending.take(entry)
-                self.presences.take(entry)
                 self._seen = entry.seq
         return self

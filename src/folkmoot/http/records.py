@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from folkmoot.app import Folkmoot
 from folkmoot.http.folds import Folds
 from folkmoot.ports import Filter
-from folkmoot.views.presence import Presences
 from folkmoot.views.threads import ThreadRow, thread_rows
 from folkmoot.views.work_sessions import WorkRow
 from folkmoot.views.work_timeline import TimelineEntry, work_timeline
@@ -26,9 +25,6 @@ class Records:
         """What main agents said to each other; where something was said last first."""
         work = {row.id: row for row in await self.work_rows()}
         return thread_rows(self.folds.conversations.threads.values(), work, self._now)
-
-    async def presences(self) -> Presences:
-        return (await self.folds.now()).presences
 
     async def timeline(self, row: WorkRow) -> list[TimelineEntry]:
         entries = await self.moot.find(Filter(work_session=row.id, limit=row.events))

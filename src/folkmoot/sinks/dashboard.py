@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.value import Value
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Clock
 from folkmoot.sinks.embeds import FIELDS, field, message
 from folkmoot.sinks.http import Way
-from folkmoot.sinks.roster import Row, Rows
 
 _LIGHTS = {"active": "🟢", "idle": "🟡", "interrupted": "🔴"}
 _TASK = 80
 """Characters; the rest of a value is for when and why."""
 _COLOUR = 0x34495E
 _GONE = 404
+
+
+class Row(Value):
+    """One agent of the team."""
+
+    agent: str
+    status: Literal["active", "idle", "interrupted"] = "idle"
+    task: str = ""
+    """What it works on."""
+    last_activity: str = ""
+    failure: str = ""
+    """Why it last failed; empty once it has gone on."""
+
+
+Rows = Callable[[], Awaitable[Sequence[Row]]]
+"""The team as it is now."""
 
 
 class DashboardSink:

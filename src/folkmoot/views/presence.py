@@ -1,15 +1,13 @@
-"""How each agent of a project stands: when it last did something, and whether it fails. A fold over all events."""
+"""How each agent of a project stands, as people look at it: when it last did something, and whether it fails."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from folkmoot.domain.agent import Agent, MemberRole
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.events import SessionCompleted, SessionFailed
 from folkmoot.domain.task import ACTIVE, Task
+from folkmoot.domain.team import Member
 from folkmoot.domain.value import Value
 
 FAILING = 3
@@ -38,51 +36,27 @@ class Teammate(Value, omit_defaults=False):
     last_failure: str
 
 
-@dataclass
-class _Presence:
-    last: str = ""
-    failures: int = 0
-    reason: str = ""
+def teammates(
+    members: Iterable[Member], agents: Iterable[Agent], tasks: Mapping[str, Task]
+) -> list[Teammate]:
+    """By name."""
+    described = {agent.id: agent.description for agent in agents}
+    return [_teammate(each, described.get(each.agent_id, ""), tasks) for each in members]
 
 
-class Presences:
-    def __init__(self) -> None:
-        self._all: dict[str, _Presence] = {}
-
-    def take(self, entry: Entry) -> None:
-        draft = entry.draft
-        if not draft.span:
-            return  # said about an agent's work, not by it
-        known = self._all.setdefault(draft.agent_id, _Presence())
-        known.last = draft.ts
-        match draft.event:
-            case SessionFailed(outcome):
-                known.failures, known.reason = known.failures + 1, outcome.error
-            case SessionCompleted():
-                known.failures, known.reason = 0, ""
-
-    def team(self, agents: Iterable[Agent], tasks: Iterable[Task]) -> list[Teammate]:
-        """By name."""
-        open_tasks = sorted(
-            (task for task in tasks if task.status in ACTIVE), key=lambda task: task.last_activity
-        )
-        current = {task.agent_id: task for task in open_tasks}
-        return [
-            self._teammate(agent, current.get(agent.id)) for agent in sorted(agents, key=lambda each: each.id)
-        ]
-
-    def _teammate(self, agent: Agent, task: Task | None) -> Teammate:
-        known = self._all.get(agent.id, _Presence())
-        return Teammate(
-            agent.id,
-            agent.role,
-            agent.description,
-            health=_health(known.failures, task),
-            task=task,
-            last_activity=known.last,
-            failures=known.failures,
-            last_failure=known.reason,
-        )
+def _teammate(member: Member, description: str, tasks: Mapping[str, Task]) -> Teammate:
+    own = [task for task in tasks.values() if task.agent_id == member.agent_id and task.status in ACTIVE]
+    task = tasks.get(member.current_task_id) or max(own, key=lambda each: each.last_activity, default=None)
+    return Teammate(
+        member.agent_id,
+        member.role,
+        description,
+        health=_health(member.consecutive_failures, task),
+        task=task,
+        last_activity=member.last_heartbeat,
+        failures=member.consecutive_failures,
+        last_failure=member.last_failure_reason,
+    )
 
 
 def _health(failures: int, task: Task | None) -> Health:

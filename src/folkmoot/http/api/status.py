@@ -7,10 +7,8 @@ from collections import Counter
 import msgspec
 
 from folkmoot import __version__
-from folkmoot.coordination.task.picking import current
 from folkmoot.domain.agent import MemberRole
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.ports import Filter
 
 
 class Health(msgspec.Struct):
@@ -70,17 +68,13 @@ async def team_state(asked: Asked) -> TeamState:
 
 
 async def _agents(asked: Asked) -> list[AgentState]:
-    tasks = await asked.desks.tasks.all()
-    runs = {row.run_id: row.status for row in await asked.moot.runs()}
-    found = []
-    for agent in asked.moot.graph.agents.values():
-        last = next(iter(await asked.moot.find(Filter(agent=agent.id, limit=1))), None)
-        there = runs.get(last.stream, "") if last else ""
-        doing = {"running": "active", "interrupted": "interrupted"}.get(there, "idle")
-        task = current(tasks, agent.id)
-        at = last.draft.ts if last else None
-        found.append(AgentState(agent.id, doing, agent.role, task.id if task else None, at))
-    return found
+    members = await asked.desks.team.members(await asked.desks.tasks.all())
+    return [
+        AgentState(
+            each.agent_id, each.status, each.role, each.current_task_id or None, each.last_heartbeat or None
+        )
+        for each in members
+    ]
 
 
 OPERATIONS = (

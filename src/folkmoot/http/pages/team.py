@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.views.presence import HEALTH, Teammate
+from folkmoot.views.presence import HEALTH, Teammate, teammates
 
 
 async def team(request: Request) -> Response:
@@ -29,9 +29,9 @@ async def team(request: Request) -> Response:
 
 async def members(house: House) -> list[Teammate]:
     """How all agents of the project stand: the one place where that is asked."""
-    presences = await house.records.presences()
-    tasks = await house.moot.moot.tasks.all()
-    return presences.team(house.moot.graph.agents.values(), tasks.values())
+    moot = house.moot.moot
+    tasks = await moot.tasks.all()
+    return teammates(await moot.team.members(tasks), moot.graph.agents.values(), tasks)
 
 
 ROUTES = (Route("/team", team, name="team"),)
