@@ -102,11 +102,11 @@ async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_fi
     """What goes on beside answering requests."""
     from folkmoot.cli.output import say
 
-    await stack.enter_async_context(house.room)
     if moot.graph.settings.sinks:
         sinking = moot.sinking()
         sinking.say = say
         await stack.enter_async_context(sinking)
+    await stack.enter_async_context(house.room)
     if token_file:
         import asyncio
 
