@@ -78,20 +78,24 @@ async def test_a_run_that_was_answered_from_elsewhere_goes_on(moot):
 
 async def test_a_run_whose_process_left_it_goes_on_and_one_that_is_held_does_not(moot):
     """Left as after a crash between two steps: no end, and nobody who has it."""
-    async with moot.open() as first, moot.open() as second, EngineRoom(second) as other:
-        room = EngineRoom(first)
-        run = await room.begin("long.ai", "hello")
-        await moot.clock.advance(3 * EVERY)
-        held = len(moot.model.heard_from("long"))
-        await left(moot, room)
-        before = await types(moot, run)
+    said: list[str] = []
+    async with moot.open() as first, moot.open() as second:
+        room, other = EngineRoom(first), EngineRoom(second)
+        other.say = said.append
+        async with other:
+            run = await room.begin("long.ai", "hello")
+            await moot.clock.advance(3 * EVERY)
+            held = list(said)
+            await left(moot, room)
+            before = await types(moot, run)
 
-        await moot.clock.advance(EVERY)
-        went_on = len(moot.model.heard_from("long"))
-        await other.begin("long.ai", "the second at the barrier")
-        await ended(second, run, "completed")
+            await moot.clock.advance(EVERY)
+            await other.begin("long.ai", "the second at the barrier")
+            await ended(second, run, "completed")
 
-    assert (held, went_on) == (1, 2)
+    assert held == []
+    assert said == [f"goes on with run {run}", f"run {run}: completed"]
+    assert len(moot.model.heard_from("long")) == 3
     assert not {"run.completed", "run.cancelled", "run.failed"} & set(before)
 
 

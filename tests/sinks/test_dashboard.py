@@ -169,4 +169,4 @@ async def test_the_rows_are_the_state_of_the_team(journal, clock):
 
     assert set(rows) == {"boss", "coder", "ops", "tester"}
     assert rows["coder"].task == "Mend the gate"
-    assert rows["tester"].failure == "unknown", "the kind of failure, by which it is left alone"
+    assert rows["tester"].failure == "No key fits."

@@ -100,13 +100,12 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
 
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
     """What goes on beside answering requests."""
+    import asyncio
+
     from folkmoot.cli.output import say
 
-    await stack.enter_async_context(house.room)
     watch = moot.watch()
     if watch.settings.check_interval:
-        import asyncio
-
         watch.say = lambda done: say(
             " ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text)))
         )
@@ -115,6 +114,7 @@ async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_fi
         sinking = moot.sinking()
         sinking.say = say
         await stack.enter_async_context(sinking)
+    await stack.enter_async_context(house.room)
     if token_file:
         following = asyncio.create_task(_follow(token_file, house.keys))
         stack.callback(following.cancel)

@@ -21,4 +21,7 @@ class Member(Value):
     """When one of its sessions last gave a sign of life."""
     consecutive_failures: int = 0
     last_failure_reason: str = ""
+    """Its kind."""
+    last_failure: str = ""
+    """What was said about it."""
     backoff_until: str = ""

@@ -85,7 +85,7 @@ def rows_of(moot: Moot) -> Rows:
                 each.status,
                 tasks[each.current_task_id].description if each.current_task_id in tasks else "",
                 each.last_heartbeat,
-                each.last_failure_reason,
+                each.last_failure or each.last_failure_reason,
             )
             for each in await moot.team.members(tasks)
         ]

@@ -85,7 +85,8 @@ def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
     """Whoever wants a page and has no token can type it there and then."""
     wants_page = "text/html" in Headers(scope=scope).get("accept", "")
     if refusal is _NO_TOKEN and scope["type"] == "http" and scope["method"] == "GET" and wants_page:
-        return sign_in_page(onward=scope["path"], status=401)
+        query = scope["query_string"].decode("latin-1")
+        return sign_in_page(onward=f"{scope['path']}{'?' if query else ''}{query}", status=401)
     headers = {"connection": "close"} if refusal.status in (413, 431) else {}
     if refusal.status == 401:
         headers["www-authenticate"] = "Bearer"

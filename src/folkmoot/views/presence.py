@@ -55,7 +55,7 @@ def _teammate(member: Member, description: str, tasks: Mapping[str, Task]) -> Te
         task=task,
         last_activity=member.last_heartbeat,
         failures=member.consecutive_failures,
-        last_failure=member.last_failure_reason,
+        last_failure=member.last_failure or member.last_failure_reason,
     )
 
 

@@ -68,6 +68,7 @@ def member(
         last_heartbeat=fares.last_heartbeat,
         consecutive_failures=fares.consecutive_failures,
         last_failure_reason=fares.last_failure.reason if fares.last_failure else "",
+        last_failure=fares.last_failure.text if fares.last_failure else "",
         backoff_until=fares.backoff_until,
     )
 

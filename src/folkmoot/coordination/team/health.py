@@ -37,6 +37,8 @@ class Failure(Value):
     reason: Reason
     reset_after: float = 0.0
     """Seconds that the provider asked for."""
+    text: str = ""
+    """What was said about it."""
 
 
 class Health(Value):
@@ -144,7 +146,7 @@ def _scored(before: Health, event: RunFailed | RunCompleted, at: str) -> Health:
     return replace(
         before,
         consecutive_failures=before.consecutive_failures + 1,
-        last_failure=Failure(at, reason_of(event), reset_after(event)),
+        last_failure=Failure(at, reason_of(event), reset_after(event), event.error),
     )
 
 
