@@ -1,5 +1,6 @@
 """The screens of runs, over HTTP as a browser without JavaScript sees them."""
 
+import asyncio
 import re
 from contextlib import asynccontextmanager
 from html import unescape
@@ -8,6 +9,7 @@ import aiohttp
 import pytest
 
 from bench.page import RUN, STEPS, write
+from folkmoot import tool
 from folkmoot.domain.decision import Option, Proposal
 from folkmoot.domain.decision_events import DecisionProposed, DecisionVoted
 from folkmoot.domain.entry import Draft
@@ -208,6 +210,45 @@ async def test_what_happens_in_a_run_is_sent_to_a_page_that_is_open(desk, visit)
     assert re.search(r"^id: \d+$", heard, re.MULTILINE)
     assert 'id="facts" hx-swap-oob="true"' in heard
     assert "event: over" in nothing_new
+
+
+async def test_a_row_that_begins_comes_behind_the_last_one_of_its_parent(desk, visit):
+    """B-61, pain 11: while the run is under way, each of its two calls held until the page has heard of the one before."""
+    doors, begun = [asyncio.Event(), asyncio.Event()], asyncio.Event()
+
+    @tool(effect="pure", access="read")
+    async def wait(door: int) -> str:
+        """Wait at a door."""
+        begun.set()
+        await doors[door].wait()
+        return "open"
+
+    said = [{"calls": [{"tool": "wait", "arguments": {"door": door}}]} for door in (0, 1)]
+    project = desk({"a": "tools: [wait]"}, {"a": [*said, "done"]}, tools=[wait])
+    async with visit(project) as visitor:
+        _, address = await visitor.post("/start", agent="a.ai", request="go")
+        await begun.wait()
+        page = await visitor.get(address)
+        (stream,) = re.findall(r'sse-connect="([^"]+)"', page)
+        heard = ""
+        async with visitor._session.get(visitor.address + stream) as answer:
+            async for line in answer.content:
+                heard += line.decode()
+                if line == b"\n":
+                    doors[0].set()
+                if 'hx-swap-oob="afterend' in heard and line == b"\n":
+                    doors[1].set()
+                if "event: over" in heard or heard.count("event: message") > 8:
+                    break
+        doors[1].set()
+
+    shown = rows(page)
+    fresh = re.findall(
+        r'hx-swap-oob="afterend:#op-(\d+)">\s*(?:data: )?\s*(?:data: )?<div class="op [^"]*" role="row" id="op-(\d+)"',
+        heard,
+    )
+    assert int(fresh[0][0]) == shown[-1] < int(fresh[0][1])
+    assert "Over · event" in heard
 
 
 async def test_a_run_is_started_from_the_page(desk, visit):
