@@ -28,7 +28,7 @@ from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
 from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
-from folkmoot.errors import DeclarationError, Problem, WrongUse
+from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query
@@ -255,13 +255,6 @@ class Folkmoot:
         if fork.request:
             check_request(root, fork.request)
         return await self._engine.adopt(partial(begun, past, fork, project, self._engine.now))
-
-    def problems(self) -> list[Problem]:
-        """What is wrong in the files of this project as they are now; it goes on with those it was opened with."""
-        try:
-            return list(load_project(self.folder, tools=self._workshop.tools).warnings)
-        except DeclarationError as error:
-            return list(error.problems)
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""

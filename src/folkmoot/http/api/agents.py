@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.engine.describing import document, summary
 from folkmoot.errors import Problem
 from folkmoot.http.api.shapes import Document
+from folkmoot.http.files_now import files_now
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.views.graph import mermaid
@@ -59,11 +59,11 @@ async def show_graph(asked: Asked) -> GraphDocument:
     graph = asked.moot.graph
     nodes = [msgspec.convert(summary(graph, agent), AgentSummary) for agent in graph.agents.values()]
     edges = [Edge(file, to, how) for file, agent in graph.agents.items() for how, to in agent.edges]
-    return GraphDocument(nodes, edges, mermaid(graph), await asyncio.to_thread(asked.moot.problems))
+    return GraphDocument(nodes, edges, mermaid(graph), list((await files_now(asked.moot)).problems))
 
 
 async def list_problems(asked: Asked) -> list[Problem]:
-    return await asyncio.to_thread(asked.moot.problems)
+    return list((await files_now(asked.moot)).problems)
 
 
 def agent_of(asked: Asked) -> Agent:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from functools import partial
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,17 +10,17 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
 from folkmoot.engine.loading import load_project
 from folkmoot.errors import Problem
+from folkmoot.http.files_now import files_now
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import NotFound
-from folkmoot.loader.sketch import sketch
 from folkmoot.orchestration.explain import Explanation, explain
 from folkmoot.views.graph_drawing import KINDS, drawing
 
 
 async def graph(request: Request) -> Response:
     moot = house_of(request).moot
-    sketched = await asyncio.to_thread(_sketch, moot)
+    sketched = await files_now(moot)
     file = request.query_params.get("agent", "")
     chosen = next((agent for agent in sketched.agents if agent.file == file), None)
     if file and chosen is None:
@@ -46,10 +43,6 @@ async def graph(request: Request) -> Response:
         explained=_explained(moot, file),
         stale=sketched.graph is not None and sketched.graph != moot.graph,
     )
-
-
-def _sketch(moot: Folkmoot) -> Sketch:
-    return sketch(moot.folder, partial(load_project, moot.folder, tools=moot.tools))
 
 
 def _verdict(problems: tuple[Problem, ...]) -> str:

@@ -1,0 +1,52 @@
+"""A run that is looked at while it runs, by somebody whose connection breaks in the middle."""
+
+import asyncio
+
+from playwright.async_api import expect
+
+from folkmoot import tool
+from folkmoot.http.application import application
+from folkmoot.http.house import Door, House
+from tests.browser.serving import listening
+from tests.browser.visitor import visiting
+
+BROKEN = "console: [object Event]"
+"""What htmx says of a stream that broke."""
+
+
+async def test_what_happened_while_the_connection_was_broken_is_there_afterwards(house, browser):
+    """Nothing is missing, nothing is twice, and nobody has to load the page again."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="pure", access="read")
+    async def ledger(order: str) -> str:
+        """Look an order up."""
+        reached.set()
+        await go_on.wait()
+        return "charged twice"
+
+    script = {"desk": [{"calls": [{"tool": "ledger", "arguments": {"order": "1"}}]}, "Paid back."]}
+    moot = await house({"desk": "tools: [ledger]"}, script, tools=[ledger])
+    running = asyncio.create_task(moot.run("desk.ai", "Twice!"))
+    await reached.wait()
+    [row] = await moot.runs()
+    served = House(moot=moot, door=Door())
+    async with listening(application(served)) as home, visiting(browser, home) as visitor:
+        asked = []
+        visitor.page.on("request", lambda request: asked.append(request.url))
+        await visitor.go(f"/runs/{row.run_id}")
+        rows = visitor.page.locator("#fall .op")
+        await expect(rows.filter(has_text="ledger")).to_have_count(1)
+        before = sum("/live" in url for url in asked)
+
+        served.streams.close()
+        go_on.set()
+        await running
+
+        state = visitor.page.locator(".head .state").first
+        await expect(state).to_contain_text("completed", ignore_case=True, timeout=15_000)
+        await expect(rows.filter(has_text="turn 2")).to_have_count(1)
+        await expect(rows.filter(has_text="ledger")).to_have_count(1)
+
+    assert sum("/live" in url for url in asked) > before
+    assert [each for each in visitor.scandals if each != BROKEN] == []
