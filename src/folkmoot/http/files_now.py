@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from folkmoot.app import Folkmoot, load_project
+from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
+from folkmoot.engine.loading import load_project
 from folkmoot.loader.sketch import sketch
 
 

@@ -8,7 +8,6 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
-from folkmoot.engine.loading import load_project
 from folkmoot.errors import Problem
 from folkmoot.http.files_now import files_now
 from folkmoot.http.house import house_of
