@@ -159,7 +159,8 @@ async def test_a_fault_of_our_own_ends_the_run_and_is_recorded(desk):
         result = await moot.run("a", "hi")
 
     assert (result.status, result.stop_reason) == ("failed", "SYSTEM_ERROR")
-    assert (await at.played(result)).types[-2:] == ["system.error", "run.failed"]
+    types = (await at.played(result)).types
+    assert types[-3:] == ["system.error", "session.failed", "run.failed"], "whatever had begun has an end"
 
 
 async def test_descendants_beyond_the_budget_are_not_begun_and_say_so(desk):
