@@ -24,7 +24,7 @@ from folkmoot.engine.owner import is_gone, this_host, this_process
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
-from folkmoot.ports import Clock, Journal, Model
+from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module, meant
 from folkmoot.tools.trust import TrustStore, wishes
@@ -55,6 +55,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
+    guard: Callable[[Tools], Tools] = lambda tools: tools
+    """Stands between agents and the tools of the project."""
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
     place: Placement = msgspec.field(default_factory=lambda: Placement(label=this_host()))
@@ -84,6 +86,7 @@ class Workshop:
 
     def project(self, graph: Graph, graph_id: str) -> Project:
         registry = self._registry(graph)
+        tools = self._around.guard(registry)
         adapters = self._speak_to(graph)
         declared = msgspec.json.encode(registry.declared(), order="deterministic")
         return Project(
@@ -91,9 +94,9 @@ class Workshop:
             graph_id=graph_id,
             tools_id=self._keep(declared),
             declared=declared,
-            kits=Kits(graph, registry),
+            kits=Kits(graph, tools),
             models=adapters,
-            tools=registry,
+            tools=tools,
             secrets=secrets_of(graph.settings, self._around.env),
         )
 
