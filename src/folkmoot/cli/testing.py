@@ -117,13 +117,18 @@ def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
     if as_json:
         write_json(
             [
-                {"file": case.shown, "line": case.place.line, "name": case.scenario.name, "live": case.live}
+                {
+                    "file": case.shown,
+                    "line": case.place.line,
+                    "name": case.scenario.name,
+                    "live": case.needs_model,
+                }
                 for case in cases
             ]
         )
         return
     for case in cases:
-        write(f"{case.shown}:{case.place.line} {case.scenario.name}{' (live)' if case.live else ''}")
+        write(f"{case.shown}:{case.place.line} {case.scenario.name}{' (live)' if case.needs_model else ''}")
 
 
 def _tell(verdict: Verdict) -> None:
@@ -164,7 +169,7 @@ def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
 
 
 def _recorded(suite: Suite, wishes: Wishes, *, yes: bool) -> list[Verdict]:
-    """One after the other; the last of a file is written first, so that the places of the others stay true."""
+    """From the last to the first, so that the places of the others stay true; each is written as soon as it is paid for."""
     from folkmoot.cli.output import say
     from folkmoot.scenarios.recording import write_script
 
@@ -174,15 +179,14 @@ def _recorded(suite: Suite, wishes: Wishes, *, yes: bool) -> list[Verdict]:
                 f"{case.shown}:{case.place.line}: it answers from {case.recorded}; take `recorded` out"
             )
         _may_replace(case, yes=yes)
-    heard = []
-    for case in suite.cases:
+    verdicts = []
+    for case in reversed(suite.cases):
         verdict, script = finished(suite.record(case, wishes))
         _tell(verdict)
-        heard.append((case, script, verdict))
-    for case, script, _ in reversed(heard):
         write_script(case, script)
-        say(f"wrote the answers into {case.shown}: {case.scenario.name}")
-    return [verdict for *_, verdict in heard]
+        say(f"wrote the answers into {case.shown}")
+        verdicts.append(verdict)
+    return verdicts[::-1]
 
 
 def _may_replace(case: Case, *, yes: bool) -> None:

@@ -29,7 +29,7 @@ _OF_THE_RUNTIME = (
     "artifact.read",
     "call_agent",
     "call_agents_parallel",
-    "plan_update",
+    "plan.update",
 )
 
 

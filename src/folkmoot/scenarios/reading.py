@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,7 +14,6 @@ from folkmoot.loader.compose import compose
 from folkmoot.loader.files import read_text
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
-from folkmoot.loader.nodes import Path as Keys
 from folkmoot.loader.plain import WRONG
 from folkmoot.loader.walk import definition, walk
 from folkmoot.models.script import Path as Steps
@@ -32,30 +32,41 @@ def read_cases(file: Path, findings: Findings) -> list[Case]:
     if node is None:
         return []
     said = walk(node, definition(ScenarioFile), "", findings)
-    shared = _script(file, node, ("script",), findings)
-    if said is WRONG:
-        for number, _ in enumerate(_items(node)):
-            _script(file, node, ("scenarios", number, "script"), findings)
-        return []
-    cases = [_case(file, node, said, number, shared, findings) for number in range(len(said.scenarios))]
+    shared = _Shared(file, node, _agent(node) if said is WRONG else said, _script(file, node, findings))
+    cases = [_case(shared, own, spelt, findings) for own, spelt in _sound(node)]
     _check_names(cases, findings)
     return cases
 
 
-def _items(node: Node) -> tuple[Node, ...]:
+class _Shared(NamedTuple):
+    """What is the same for all scenarios of a file."""
+
+    file: Path
+    node: Node
+    said: ScenarioFile
+    script: Script | None
+
+
+def _agent(node: Node) -> ScenarioFile:
+    """What can be known of a file in which something is wrong: enough to look for what else is."""
+    named = find(node, ("agent",))
+    return ScenarioFile(scenarios=(), agent=named.text if isinstance(named, Scalar) else "")
+
+
+def _sound(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
+    """What is wrong in the others was said already."""
     listed = find(node, ("scenarios",))
-    return listed.items if isinstance(listed, ListNode) else ()
+    for spelt in listed.items if isinstance(listed, ListNode) else ():
+        own = walk(spelt, definition(Scenario), "", Findings())
+        if own is not WRONG:
+            assert isinstance(spelt, MapNode)
+            yield own, spelt
 
 
-def _case(
-    file: Path, node: Node, said: ScenarioFile, number: int, shared: Script | None, findings: Findings
-) -> Case:
-    own = said.scenarios[number]
-    keys: Keys = ("scenarios", number)
-    spelt = find(node, keys)
-    assert isinstance(spelt, MapNode)
+def _case(shared: _Shared, own: Scenario, spelt: MapNode, findings: Findings) -> Case:
+    file, said = shared.file, shared.said
     _check(own, spelt, findings)
-    script = _merged(shared, _script(file, node, (*keys, "script"), findings))
+    script = _merged(shared.script, _script(file, spelt, findings))
     recorded = file.parent / own.recorded if own.recorded else None
     if recorded and not recorded.is_file():
         findings.error(
@@ -66,20 +77,21 @@ def _case(
             own,
             agent=own.agent or said.agent,
             tools={**said.tools, **own.tools},
-            allow=(*said.allow, *own.allow),
+            allow=(*own.allow, *said.allow),
         ),
         file=file,
         project=project_of(file),
         node=spelt,
+        whole=shared.node,
         script=None if recorded else script,
         recorded=recorded,
         live=said.live,
     )
 
 
-def _script(file: Path, node: Node, keys: Keys, findings: Findings) -> Script | None:
+def _script(file: Path, node: Node, findings: Findings) -> Script | None:
     """What stands there as a script, or the script file that is named there."""
-    found = find(node, keys)
+    found = find(node, ("script",))
     if found is None:
         return None
     try:

@@ -107,11 +107,12 @@ def _room(lines: list[str], keys: list[tuple[str, Place]], column: int) -> tuple
 
 
 def _end(lines: list[str], start: int, column: int) -> int:
-    """The first line behind `start` that belongs to something further out."""
-    for number, line in enumerate(lines[start + 1 :], start=start + 1):
-        if line.strip() and len(line) - len(line.lstrip(" ")) < column - 1:
-            return number
-    return len(lines)
+    """The line behind the scenario: what follows stands further out, or there is nothing more."""
+    out = (n for n, line in enumerate(lines) if line.strip() and len(line) - len(line.lstrip()) < column - 1)
+    end = next((number for number in out if number > start), len(lines))
+    while not lines[end - 1].strip():
+        end -= 1
+    return end
 
 
 def _check(text: str, shown: str) -> None:

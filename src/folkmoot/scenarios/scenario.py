@@ -138,4 +138,4 @@ class ScenarioFile(Value, forbid_unknown_fields=True):
     allow: Names = ()
     """For all scenarios."""
     live: bool = False
-    """Only with a real model: left out unless `--model` or `--record` is given."""
+    """Scenarios without answers are left out, unless `--model` or `--record` is given."""

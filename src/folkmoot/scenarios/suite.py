@@ -31,7 +31,7 @@ class Suite:
         turnstile = asyncio.Semaphore(AT_ONCE)
 
         async def verdict(case: Case) -> Verdict:
-            if case.live and not wishes.live:
+            if case.needs_model and not wishes.live:
                 return skipped(case)
             async with turnstile:
                 return judged(case, await play(case, self.projects[case.project].graph, wishes))
