@@ -89,7 +89,7 @@ def _offered(tools: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     if route := functions.get("router__handoff-to"):
         return "router__handoff-to", {"agent": route["agent"]["enum"][0]}
     form = functions["agent__final_report"]["report_format"]["const"]
-    content = {"content_json": {}} if form == "json" else {"report_content": REPORT_TEXT}
+    content: dict[str, Any] = {"content_json": {}} if form == "json" else {"report_content": REPORT_TEXT}
     return "agent__final_report", {"report_format": form, **content}
 
 

@@ -30,10 +30,10 @@ def desk(folkmoot):
     return folkmoot
 
 
-def scenario(folkmoot, name="desk.test.yaml", **said):
+def scenario(folkmoot, file="desk.test.yaml", **said):
     """A file with one scenario for the front desk."""
     whole = {"name": "A double charge", "agent": "front.ai", "request": "I was charged twice.", **said}
-    (folkmoot.folder / name).write_text(yaml.safe_dump({"scenarios": [whole]}, sort_keys=False))
+    (folkmoot.folder / file).write_text(yaml.safe_dump({"scenarios": [whole]}, sort_keys=False))
 
 
 def failures(folkmoot, **said):
@@ -161,7 +161,7 @@ def test_a_report_in_json_has_at_least_what_is_expected(folkmoot):
 
     assert failures(folkmoot, agent="a", expect={"report": {"json": {"order": 1042}}}) == {}
     assert failures(folkmoot, agent="a", expect={"report": {"json": {"charges": [1, 3]}}}) == {
-        "expect.report.json": ('{"charges": [1, 3]}', '{"order": 1042, "charges": [1, 2]}')
+        "expect.report.json": ('{"charges": [1, 3]}', '{"charges": [1, 2], "order": 1042}')
     }
 
 
@@ -413,13 +413,15 @@ def test_questions_are_answered_by_their_words_each_answer_once(folkmoot):
 
 
 def test_tasks_and_decisions_are_made_in_the_memory_of_the_scenario_alone(folkmoot):
-    start = {"calls": [{"tool": "task_start", "arguments": {"title": "Look at the lamps"}}]}
-    propose = {"tool": "decision_propose", "arguments": {"topic": "Which lamp?", "options": ["red", "blue"]}}
+    start = {"calls": [{"tool": "task_start", "arguments": {"description": "Look at the lamps"}}]}
+    options = [{"id": "red", "text": "Red"}, {"id": "blue", "text": "Blue"}]
+    choice = {"topic": "Which lamp?", "options": options, "participants": [{"name": "a"}, {"name": "Kim"}]}
+    propose = {"tool": "decision_propose", "arguments": choice}
     folkmoot.write(
         {"a": "tools: [tasks, decisions]"}, {"a": [start, {"calls": [propose]}, {"report": "Done."}]}
     )
 
-    missed = failures(folkmoot, agent="a", expect={"tasks": [{"title": "/lamps/"}], "decisions": []})
+    missed = failures(folkmoot, agent="a", expect={"tasks": [{"description": "/lamps/"}], "decisions": []})
 
     assert set(missed) == {"expect.decisions"}
     assert "Which lamp?" in missed["expect.decisions"][1]

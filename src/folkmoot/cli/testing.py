@@ -169,7 +169,7 @@ def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
 
 
 def _recorded(suite: Suite, wishes: Wishes, *, yes: bool) -> list[Verdict]:
-    """From the last to the first, so that the places of the others stay true; each is written as soon as it is paid for."""
+    """From the last to the first, so that the places of the others stay true; each is written when it is paid for."""
     from folkmoot.cli.output import say
     from folkmoot.scenarios.recording import write_script
 
