@@ -17,6 +17,7 @@ class Stub(Value, forbid_unknown_fields=True):
     """What a tool gives instead of being called. Written as a text: that text."""
 
     text: str = ""
+    """What it gives."""
     json: Any = None
     """Given as JSON, instead of a text."""
     error: str = ""
@@ -52,6 +53,7 @@ class Text(Value, forbid_unknown_fields=True):
     """What a text should be. Written as a text: what it contains."""
 
     equals: str | None = None
+    """All of it, but for space around it."""
     contains: Texts = ()
     """All of these, in any order."""
     matches: str | None = None
@@ -64,17 +66,22 @@ class Called(Value, forbid_unknown_fields=True):
     """A tool call. Written as a text: its tool."""
 
     tool: str
+    """As in agent files, such as `psp.refund`, `psp.*` or `agent.clerk`."""
     arguments: dict[str, Any] = {}
     """Among its arguments; a text like `/a pattern/` is a regular expression."""
     agent: str = ""
+    """Who makes it, by id."""
 
 
 class AtMost(Value, forbid_unknown_fields=True):
     usd: Annotated[float, Meta(ge=0)] | None = None
+    """What all requests cost."""
     tokens: Amount | None = None
+    """In and out."""
     requests: Amount | None = None
     """To models."""
     tool_calls: Amount | None = None
+    """Of all agents."""
 
 
 class Expect(Value, forbid_unknown_fields=True):
@@ -85,6 +92,7 @@ class Expect(Value, forbid_unknown_fields=True):
     stop_reason: str = ""
     """Such as `MAX_TURNS`."""
     error: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    """Why the run failed; a text: what it contains."""
     route: Names | None = None
     """The agents that routers chose, in order."""
     agents: Names | None = None
@@ -92,6 +100,7 @@ class Expect(Value, forbid_unknown_fields=True):
     final_agent: str = ""
     """The agent whose report is the answer."""
     report: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    """The final report; a text: what it contains."""
     calls: tuple[Annotated[Called, Meta(extra={"short": "tool"})], ...] = ()
     """Tool calls that were made, in this order; others may stand between them."""
     not_called: Names = ()
@@ -101,6 +110,7 @@ class Expect(Value, forbid_unknown_fields=True):
     questions: Texts | None = None
     """Words of the questions that people were asked, in order; `[]`: none."""
     at_most: AtMost = AtMost()
+    """What the run may need."""
     events: dict[str, Amount] = {}
     """How many events of a type there are, such as `advisor.failed: 1`."""
     tasks: tuple[dict[str, Any], ...] | None = None
@@ -111,7 +121,9 @@ class Expect(Value, forbid_unknown_fields=True):
 
 class Scenario(Value, forbid_unknown_fields=True):
     name: str
+    """What it shows, as a sentence; no two of a file have the same."""
     request: str
+    """What the agent is asked."""
     agent: str = ""
     """An agent's file or id; absent: that of the file of scenarios."""
     script: Any = None
@@ -125,10 +137,12 @@ class Scenario(Value, forbid_unknown_fields=True):
     answers: tuple[Word, ...] = ()
     """What people say; each once, the last that fits also again."""
     expect: Expect = Expect()
+    """What must come of it."""
 
 
 class ScenarioFile(Value, forbid_unknown_fields=True):
     scenarios: Annotated[tuple[Scenario, ...], Meta(min_length=1)]
+    """At least one."""
     agent: str = ""
     """For all scenarios that name none."""
     script: Any = None
