@@ -333,8 +333,8 @@ def test_a_tool_that_reads_is_called_and_one_that_does_more_fails_the_scenario_i
 
     assert list(missed) == ["tools"]
     assert missed["tools"][1] == (
-        "a called t__refund (once, write), which does more than read: give its result under"
-        " `tools: {t__refund: …}`, or say `allow: [t__refund]`"
+        "a called t.refund (once, write), which does more than read: give its result under"
+        " `tools: {t.refund: …}`, or say `allow: [t.refund]`"
     )
     assert not (shop.folder / "paid").exists()
 
@@ -394,7 +394,7 @@ def test_what_nobody_approves_waits_and_what_is_denied_is_not_called(shop):
         results(shop, answers=denied, expect={"notCalled": ["t.refund"], "events": {"approval.denied": 1}})
         == {}
     )
-    assert "waiting: for " in results(shop)["expect.status"][1]
+    assert "waiting: ap_" in results(shop)["expect.status"][1]
     assert set(results(shop, expect={"status": "waiting", "approvals": []})) == {"expect.approvals"}
 
 

@@ -68,6 +68,7 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
       folkmoot test front-desk.test.yaml -k "charged twice" --record
     """
     from folkmoot.cli.output import write_json
+    from folkmoot.cli.scenario_recording import record_all
     from folkmoot.scenarios.playing import Wishes
 
     call = call_of(context)
@@ -78,7 +79,7 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
         _write_list(suite.cases, as_json=as_json)
         return 0
     with redirect_stdout(sys.stderr):  # what tools print is no verdict
-        verdicts = _recorded(suite, wishes, yes=yes) if record else finished(suite.play(wishes, _tell))
+        verdicts = record_all(suite, wishes, tell, yes=yes) if record else finished(suite.play(wishes, tell))
     if junit_file:
         _write_junit(junit_file, verdicts)
     if as_json:
@@ -131,7 +132,7 @@ def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
         write(f"{case.shown}:{case.place.line} {case.scenario.name}{' (live)' if case.needs_model else ''}")
 
 
-def _tell(verdict: Verdict) -> None:
+def tell(verdict: Verdict) -> None:
     """On stderr, as they end."""
     from folkmoot.cli.output import say
     from folkmoot.scenarios.verdict import title
@@ -166,38 +167,3 @@ def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
         file.write_text(escaped(junit(verdicts)), encoding="utf-8")
     except OSError as error:
         raise WrongUse(f"cannot write {str(file)!r}: {error.strerror}") from None
-
-
-def _recorded(suite: Suite, wishes: Wishes, *, yes: bool) -> list[Verdict]:
-    """From the last to the first, so that the places of the others stay true; each is written when it is paid for."""
-    from folkmoot.cli.output import say
-    from folkmoot.scenarios.recording import write_script
-
-    for case in suite.cases:
-        if case.recorded:
-            raise WrongUse(
-                f"{case.shown}:{case.place.line}: it answers from {case.recorded}; take `recorded` out"
-            )
-        _may_replace(case, yes=yes)
-    verdicts = []
-    for case in reversed(suite.cases):
-        verdict, script = finished(suite.record(case, wishes))
-        _tell(verdict)
-        write_script(case, script)
-        say(f"wrote the answers into {case.shown}")
-        verdicts.append(verdict)
-    return verdicts[::-1]
-
-
-def _may_replace(case: Case, *, yes: bool) -> None:
-    from folkmoot.cli.output import say
-    from folkmoot.cli.trust import is_attended
-
-    if yes or case.scenario.script is None:
-        return
-    what = f"{case.shown}:{case.place.line}: {case.scenario.name!r} has a script already"
-    if not is_attended():
-        raise WrongUse(f"{what}; replace it with --record --yes")
-    say(f"{what}. Replace it? [y/N] ")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise WrongUse("nothing was recorded")

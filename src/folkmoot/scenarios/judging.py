@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
-from folkmoot.domain.value import Value
-from folkmoot.loader.nodes import Path as Keys
-from folkmoot.scenarios.matching import fits, is_tool
+from folkmoot.scenarios.matching import fits, in_files, is_tool
 from folkmoot.scenarios.playing import Played
-from folkmoot.scenarios.scenario import Called, Expect, Text
+from folkmoot.scenarios.scenario import Called, Expect
+from folkmoot.scenarios.texts import NOTHING, Miss, in_json, text_misses
 from folkmoot.views.result import Result
-
-NOTHING = "(nothing)"
-
-
-class Miss(Value):
-    """An expectation that was not met."""
-
-    keys: Keys
-    """Where it stands in the scenario."""
-    expected: str
-    actual: str
 
 
 def judge(expect: Expect, played: Played) -> list[Miss]:
@@ -55,48 +39,19 @@ def judge(expect: Expect, played: Played) -> list[Miss]:
 def _end(expect: Expect, result: Result) -> Iterator[Miss]:
     status = expect.status or ("completed" if not expect.stop_reason and not expect.error else None)
     if status and result.status != status:
-        why = (
-            f": {result.error}"
-            if result.error
-            else f": for {', '.join(result.waiting)}"
-            if result.waiting
-            else ""
-        )
-        yield Miss(("expect", "status"), status, f"{result.status}{why}")
+        why = result.error or ", ".join(result.waiting)
+        yield Miss(("expect", "status"), status, f"{result.status}: {why}" if why else result.status)
     if expect.stop_reason and result.stop_reason != expect.stop_reason:
         yield Miss(("expect", "stopReason"), expect.stop_reason, result.stop_reason or NOTHING)
     if expect.error:
-        yield from _text(("expect", "error"), expect.error, result.error or "")
+        yield from text_misses(("expect", "error"), expect.error, result.error or "")
     if expect.report:
-        yield from _text(("expect", "report"), expect.report, *_report(result))
+        yield from text_misses(("expect", "report"), expect.report, *_report(result))
 
 
 def _report(result: Result) -> tuple[str, Any]:
     report = result.final_report
     return (report.content, report.content_json) if report else ("", None)
-
-
-def _text(keys: Keys, wanted: Text, text: str, structured: Any = None) -> Iterator[Miss]:
-    if wanted.equals is not None and text.strip() != wanted.equals.strip():
-        yield Miss((*keys, "equals"), wanted.equals, text or NOTHING)
-    for number, part in enumerate(wanted.contains):
-        if part not in text:
-            yield Miss((*keys, "contains", number), f"contains {part!r}", text or NOTHING)
-    if wanted.matches is not None and not re.search(wanted.matches, text):
-        yield Miss((*keys, "matches"), f"matches /{wanted.matches}/", text or NOTHING)
-    if wanted.json is not None:
-        found = _decoded(text) if structured is None else structured
-        if not fits(wanted.json, found):
-            yield Miss(
-                (*keys, "json"), _json(wanted.json), _json(found) if found is not None else text or NOTHING
-            )
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return None
 
 
 def _agents(expect: Expect, played: Played) -> Iterator[Miss]:
@@ -186,18 +141,14 @@ def _records(
         if match := next((one for one in rest if fits(each, one)), None):
             rest.remove(match)
         else:
-            yield Miss(("expect", kind, number), _json(each), _lines(map(_json, found)))
+            yield Miss(("expect", kind, number), in_json(each), _lines(map(in_json, found)))
     if not wanted and found:
-        yield Miss(("expect", kind), NOTHING, _lines(map(_json, found)))
+        yield Miss(("expect", kind), NOTHING, _lines(map(in_json, found)))
 
 
 def _shown(call: Called) -> str:
-    arguments = f" {_json(call.arguments)}" if call.arguments else ""
-    return f"{f'{call.agent} calls ' if call.agent else ''}{call.tool.replace('__', '.')}{arguments}"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    arguments = f" {in_json(call.arguments)}" if call.arguments else ""
+    return f"{f'{call.agent} calls ' if call.agent else ''}{in_files(call.tool)}{arguments}"
 
 
 def _listed(names: Sequence[str]) -> str:

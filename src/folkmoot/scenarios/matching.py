@@ -29,6 +29,11 @@ def is_tool(name: str, wire: str) -> bool:
     return wire in (name, wire_name(name)) or fnmatchcase(wire, wire_glob(name))
 
 
+def in_files(wire: str) -> str:
+    """As an author would call the tool; as good as always."""
+    return wire.replace("__", ".")
+
+
 def _found(pattern: str, text: str) -> bool:
     try:
         return bool(re.search(pattern, text))

@@ -9,7 +9,7 @@ import msgspec
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION
 from folkmoot.ports import Site, Tools
-from folkmoot.scenarios.matching import fits, is_tool
+from folkmoot.scenarios.matching import fits, in_files, is_tool
 from folkmoot.scenarios.scenario import Scenario, Stub
 from folkmoot.tools.recorded import RecordedTools
 
@@ -53,7 +53,7 @@ class ScenarioTools:
                     return ToolResult(stub.error, failed=True)
                 return ToolResult(stub.text if stub.json is None else msgspec.json.encode(stub.json).decode())
         self.surprises.append(
-            f"{call.tool} was called with {call.arguments}, and no result under `tools` fits"
+            f"{in_files(call.tool)} was called with {call.arguments}, and no result under `tools` fits"
         )
         return ToolResult("the scenario has no result for these arguments", failed=True)
 
@@ -65,10 +65,9 @@ class ScenarioTools:
 
     def _surprised(self, call: ToolCall, site: Site, spec: ToolSpec | None) -> ToolResult:
         does = f"{spec.effect}, {spec.access}" if spec else "unknown"
-        remedy = f"give its result under `tools: {{{call.tool}: …}}`, or say `allow: [{call.tool}]`"
-        self.surprises.append(
-            f"{site.agent} called {call.tool} ({does}), which does more than read: {remedy}"
-        )
+        name = in_files(call.tool)
+        remedy = f"give its result under `tools: {{{name}: …}}`, or say `allow: [{name}]`"
+        self.surprises.append(f"{site.agent} called {name} ({does}), which does more than read: {remedy}")
         return ToolResult("the scenario does not let this tool be called", failed=True)
 
 
