@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from checks.files import ROOT
+from tests.cli.test_servers import write as write_server
 
 DESK = {
     "front": "advisors: [policy.ai]\nrouter: {destinations: [billing.ai]}",
@@ -366,6 +367,28 @@ def test_a_stub_that_fits_no_call_is_no_licence(shop):
 def test_a_tool_that_is_allowed_is_really_called(shop):
     assert results(shop, answers=[{"approve": "t.refund"}], allow=["t.refund"]) == {}
     assert (shop.folder / "paid").read_text() == "1042"
+
+
+def test_a_tool_server_is_started_only_for_what_is_really_called(folkmoot):
+    write_server(folkmoot)
+    folkmoot("trust", "--yes")
+    started = folkmoot.folder / "started"
+    started.unlink()
+
+    assert results(folkmoot, tools={"rogue.*": "hello"}, expect={"calls": ["rogue.echo"]}) == {}
+    assert not started.exists()
+    assert results(folkmoot, expect={"calls": ["rogue.echo"], "events": {"tool.failed": 0}}) == {}
+    assert started.exists()
+
+
+def test_a_project_that_was_not_trusted_is_not_played(shop, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(shop.folder / "somebody else"))
+    scenario(shop, agent="a")
+
+    done = shop("test")
+
+    assert done.code == 4
+    assert "allow it with: folkmoot trust" in done.err
 
 
 def test_a_call_in_another_order_or_with_other_arguments_is_missed(shop):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -46,6 +46,24 @@ NOT_SHARED = (
 )
 
 
+class Guard(Protocol):
+    """Stands between agents and the tools of a project."""
+
+    def before(self, tools: Tools) -> Tools:
+        """What agents use instead."""
+
+    def needs(self, tool: str) -> bool:
+        """Whether this tool may really be called, so that its server must be started."""
+
+
+class Unguarded:
+    def before(self, tools: Tools) -> Tools:
+        return tools
+
+    def needs(self, tool: str) -> bool:
+        return True
+
+
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What lies around a project; tests and embedders replace parts of it."""
 
@@ -55,8 +73,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
-    guard: Callable[[Tools], Tools] = lambda tools: tools
-    """Stands between agents and the tools of the project."""
+    guard: Guard = msgspec.field(default_factory=Unguarded)
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
     place: Placement = msgspec.field(default_factory=lambda: Placement(label=this_host()))
@@ -86,7 +103,7 @@ class Workshop:
 
     def project(self, graph: Graph, graph_id: str) -> Project:
         registry = self._registry(graph)
-        tools = self._around.guard(registry)
+        tools = self._around.guard.before(registry)
         adapters = self._speak_to(graph)
         declared = msgspec.json.encode(registry.declared(), order="deterministic")
         return Project(
@@ -112,7 +129,8 @@ class Workshop:
             return
         known = self._registry(graph).names
         named = {name for agent in reachable(graph, root) for name in agent.tools}
-        await self._servers.ready([each for name in named for each in meant(name, known)])
+        tools = [each for name in named for each in meant(name, known)]
+        await self._servers.ready([*filter(self._around.guard.needs, tools)])
 
     @property
     def _servers(self) -> Servers:

@@ -12,7 +12,7 @@ from folkmoot.domain.naming import BUILT_IN, COORDINATION, QUESTIONS, wire_name
 from folkmoot.domain.providers import BUILT_IN as KNOWN
 from folkmoot.domain.value import Value
 from folkmoot.engine.admission import find_agent, reachable
-from folkmoot.engine.workshop import Surroundings
+from folkmoot.engine.workshop import Surroundings, Unguarded
 from folkmoot.errors import WrongUse
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.loader.findings import Findings
@@ -48,16 +48,21 @@ class Surveyed(Value):
 
 async def survey(project: Path, overrides: Mapping[str, str]) -> Surveyed:
     """Raises what opening the project raises: its own faults come before those of its scenarios."""
-    names: list[str] = []
-
-    def noted(tools: Tools) -> Tools:
-        if isinstance(tools, Registry):
-            names.extend(tools.names)
-        return tools
-
-    around = Surroundings(journal=MemoryJournal(), guard=noted)
+    seen = _Seen()
+    around = Surroundings(journal=MemoryJournal(), guard=seen)
     async with Folkmoot.open(project, overrides=overrides, around=around) as moot:
-        return Surveyed(moot.graph, tuple(names))
+        return Surveyed(moot.graph, tuple(seen.names))
+
+
+class _Seen(Unguarded):
+    """Only looks which tools there are."""
+
+    names: list[str]
+
+    def before(self, tools: Tools) -> Tools:
+        assert isinstance(tools, Registry)
+        self.names = tools.names
+        return tools
 
 
 def check_case(case: Case, project: Surveyed, findings: Findings, *, live: bool) -> None:

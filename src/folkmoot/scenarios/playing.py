@@ -1,4 +1,7 @@
-"""Play one case: a run in memory, with the answers that it is given. Nothing of the project's journal is touched."""
+"""Play one case: a run in memory, with the answers that it is given. Nothing of the project's journal is touched.
+
+Every id in it is the same each time, so that what a model cited when it was recorded is there when it is played.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.identity import drawn
+from folkmoot.engine.identity import Identity
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.memory import MemoryJournal
@@ -29,6 +32,7 @@ from folkmoot.scenarios.tools import ScenarioTools
 from folkmoot.views.decisions import document as decision_document
 from folkmoot.views.result import Result
 
+ALWAYS = Identity("scenario", "scenario")
 PATIENCE = 60.0
 """Seconds, of real time, for a scenario without a real model: a tool that hangs ends it."""
 
@@ -76,8 +80,8 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
     around = Surroundings(
         clock=clock,
         journal=MemoryJournal(clock.monotonic),
-        guard=tools.before,
-        identify=(lambda _: past.identity) if past else drawn,
+        guard=tools,
+        identify=lambda _: past.identity if past else ALWAYS,
     )
     models = wishes.models(graph) if wishes.live else _answering(case, graph, past, clock)
     passing = clock.hurrying(tools.is_busy) if isinstance(clock, HurriedClock) else nullcontext()

@@ -16,7 +16,8 @@ from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.loader.compose import compose
 from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.nodes import MapNode
+from folkmoot.loader.nodes import ListNode, data, find
+from folkmoot.loader.scalars import meaning
 from folkmoot.ports import Hear, Model, Models, Request
 from folkmoot.scenarios.case import Case
 
@@ -42,18 +43,16 @@ class Listener:
         turns.setdefault(request.turn, []).append(said)
 
     def script(self) -> Said:
-        """Raises `OperationFailed` where a script cannot say it: it knows agents and turns, not sessions."""
-        agents = {}
+        """Raises `OperationFailed` if no model was asked. An agent that says something else in each of its sessions is
+        noted by session: in a scenario they are called the same each time."""
+        agents: Said = {}
         for speaker, sessions in self._said.items():
-            parts = [_turns(turns) for turns in sessions.values()]
-            if any(part != parts[0] for part in parts) and not _goes_on(sessions.values()):
-                raise OperationFailed(
-                    f"{speaker} answered in several sessions, and not the same; no script can say that. Run it with"
-                    " `folkmoot run`, export it with `folkmoot log export`, and name the file as `recorded`"
-                )
-            agents[speaker] = _turns(
-                dict(sorted(pair for each in sessions.values() for pair in each.items()))
-            )
+            if _goes_on(sessions.values()) or _say_the_same(sessions.values()):
+                together = sorted(pair for turns in sessions.values() for pair in turns.items())
+                agents[speaker] = _turns(dict(together))
+            else:
+                agent = speaker.partition("/")[0]
+                agents |= {f"{agent}@{session}": _turns(turns) for session, turns in sessions.items()}
         if not agents:
             raise OperationFailed("no model answered, so there is nothing to write down")
         redacted = self._redact(msgspec.json.encode({"agents": agents}).decode())
@@ -87,12 +86,12 @@ def write_script(case: Case, script: Said) -> None:
     if len({place.line for _, place in keys}) < len(keys) or any(p.column != column for _, p in keys):
         raise WrongUse(f"{case.shown}:{case.place.line}: write each key of the scenario on a line of its own")
     begin, end = _room(lines, keys, column)
-    dumped = yaml.safe_dump({"script": script}, sort_keys=False, allow_unicode=True, width=110)
+    dumped = yaml.dump({"script": script}, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100)
     written = [f"{' ' * (column - 1)}{line}" if line.strip() else line for line in dumped.splitlines(True)]
     if begin and not lines[begin - 1].endswith("\n"):
         lines[begin - 1] += "\n"
     changed = "".join([*lines[:begin], *written, *lines[end:]])
-    _check(changed, case.shown)
+    _check(changed, case, script)
     case.file.write_text(changed, encoding="utf-8")
 
 
@@ -115,16 +114,49 @@ def _end(lines: list[str], start: int, column: int) -> int:
     return end
 
 
-def _check(text: str, shown: str) -> None:
-    findings = Findings()
-    if not isinstance(compose(text, Place(shown), findings), MapNode) or not findings.sound:
-        raise OperationFailed(f"{shown} could not be changed without harm; nothing was written")
+def _check(text: str, case: Case, script: Said) -> None:
+    """Read back before it is written: somebody's file is at stake."""
+    read = compose(text, Place(case.shown), Findings())
+    listed = find(read, ("scenarios",)) if read else None
+    spelt = [data(item) for item in listed.items] if isinstance(listed, ListNode) else []
+    if {"name": case.scenario.name, "script": script} not in [
+        {"name": each["name"], "script": each.get("script")} for each in spelt
+    ]:
+        raise OperationFailed(f"{case.shown} could not be changed without harm; nothing was written")
 
 
-def _goes_on(sessions: Iterable[Mapping[int, object]]) -> bool:
+class _Readable(yaml.SafeDumper):
+    """Texts of several lines as they are, and items of lists further in."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _as_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """In quotes wherever our own reading of YAML, which is that of 1.2, would take it for something else."""
+    style = "|" if "\n" in text else '"' if _is_no_text(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _is_no_text(text: str) -> bool:
+    try:
+        return meaning(text) != text
+    except ValueError:
+        return True
+
+
+_Readable.add_representer(str, _as_text)
+
+
+def _goes_on(sessions: Iterable[Mapping[int, list[Said]]]) -> bool:
     """In a team the turns of a member go on from session to session."""
     numbers = [turn for turns in sessions for turn in turns]
     return len(numbers) == len({*numbers})
+
+
+def _say_the_same(sessions: Iterable[Mapping[int, list[Said]]]) -> bool:
+    first, *others = sessions
+    return all(turns == first for turns in others)
 
 
 def _turns(turns: Mapping[int, list[Said]]) -> list[Said]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import COORDINATION
+from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.ports import Site, Tools
 from folkmoot.scenarios.matching import fits, in_files, is_tool
 from folkmoot.scenarios.scenario import Scenario, Stub
@@ -25,6 +25,9 @@ class ScenarioTools:
 
     def before(self, tools: Tools) -> Tools:
         return _Guarded(self, tools)
+
+    def needs(self, tool: str) -> bool:
+        return not self._recorded and not self._stubs(wire_name(tool))
 
     def is_busy(self) -> bool:
         """Whether a real tool is at work."""
