@@ -2,7 +2,8 @@
 
 The model's name says what to answer: `final` reports at once, `route` picks a destination, `tool-N` asks for
 a tool until N tool results are in the request and then reports, `call-N:ID` calls an agent N times in one turn and
-then reports. `…@MS` waits that many milliseconds first.
+then reports. `willing` looks at what it is offered: it routes to the first destination, or reports in the form that is
+wanted; so a whole project can be played with it. `…@MS` waits that many milliseconds first.
 """
 
 import asyncio
@@ -68,7 +69,9 @@ def completion(model: str, body: bytes) -> bytes:
     done = body.count(b'"role":"tool"') + body.count(b'"role": "tool"')
     kind, _, turns = model.partition("-")
     turns, _, called = turns.partition(":")
-    if kind == "route":
+    if kind == "willing":
+        call = _offered(json.loads(body)["tools"])
+    elif kind == "route":
         call = ("router__handoff-to", {"agent": "billing", "message": "Please take this one."})
     elif kind == "tool" and done < int(turns):
         call = ("look", {"what": f"order {done + 1}"})
@@ -78,6 +81,16 @@ def completion(model: str, body: bytes) -> bytes:
         call = ("agent__final_report", {"report_format": "text", "report_content": REPORT_TEXT})
     times = int(turns) if call[0] == "call_agent" else 1
     return _chat(done + 1, [call] * times, prompt_tokens=len(body) // 4)
+
+
+def _offered(tools: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """The first way out, taken as its schema says; whatever the agent itself wants in JSON is left empty."""
+    functions = {tool["function"]["name"]: tool["function"]["parameters"]["properties"] for tool in tools}
+    if route := functions.get("router__handoff-to"):
+        return "router__handoff-to", {"agent": route["agent"]["enum"][0]}
+    form = functions["agent__final_report"]["report_format"]["const"]
+    content: dict[str, Any] = {"content_json": {}} if form == "json" else {"report_content": REPORT_TEXT}
+    return "agent__final_report", {"report_format": form, **content}
 
 
 def _chat(first: int, calls: list[tuple[str, dict[str, Any]]], prompt_tokens: int) -> bytes:

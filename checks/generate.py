@@ -14,6 +14,7 @@ from folkmoot.domain.agent import Frontmatter
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.duration import UNITS
 from folkmoot.domain.settings import Settings
+from folkmoot.scenarios.scenario import ScenarioFile
 
 
 def frontmatter() -> str:
@@ -24,6 +25,11 @@ def frontmatter() -> str:
 def settings() -> str:
     """Every key of `folkmoot.yaml`."""
     return _keys(Settings)
+
+
+def scenarios() -> str:
+    """Every key of a `*.test.yaml` file."""
+    return _table(("Key", "Takes", "Meaning"), (_setting(row) for row in all_rows(ScenarioFile)))
 
 
 def events() -> str:
@@ -61,6 +67,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "events": events,
     "frontmatter": frontmatter,
     "http": http,
+    "scenarios": scenarios,
     "settings": settings,
 }
 

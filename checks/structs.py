@@ -14,6 +14,7 @@ from folkmoot.loader.template import field_lines
 
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`", Any: "anything"}
 _WRITTEN = {"names": "names", "duration": "duration", "schema": "JSON Schema"}
+_ONE_OR_MORE = "one or more"
 _BOUNDS = {"gt": "above", "ge": "at least", "le": "at most", "lt": "below"}
 _LINK = re.compile(r"\[\w+\]\(#\w+\)")
 
@@ -83,6 +84,8 @@ def _annotated(plain: Any, metas: tuple[Any, ...]) -> str:
         return "agent files" if get_origin(plain) is tuple else "agent file"
     if extra.get("written") in _WRITTEN:
         return _WRITTEN[extra["written"]]
+    if extra.get("written") == _ONE_OR_MORE:
+        return f"one or a {words(plain)}"
     bounds = [
         f"{word} {getattr(meta, name):g}"
         for meta in metas

@@ -58,3 +58,17 @@ def test_requests_that_arrive_in_pieces_or_together_are_answered_in_order():
     protocol.data_received(request[30:] + request)
 
     assert protocol.transport.data.count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_a_willing_model_takes_the_way_out_that_it_is_offered():
+    def offered(**tools):
+        functions = [
+            {"function": {"name": name, "parameters": {"properties": form}}} for name, form in tools.items()
+        ]
+        body = json.dumps({"model": "willing", "tools": functions}).encode()
+        (call,) = json.loads(server.completion("willing", body))["choices"][0]["message"]["tool_calls"]
+        return json.loads(call["function"]["arguments"])
+
+    report = {"agent__final_report": {"report_format": {"const": "json"}}}
+    assert offered(**report) == {"report_format": "json", "content_json": {}}
+    assert offered(**report, **{"router__handoff-to": {"agent": {"enum": ["b", "c"]}}}) == {"agent": "b"}

@@ -17,6 +17,7 @@ from checks.structs import all_rows
 from folkmoot.domain.agent import Frontmatter
 from folkmoot.domain.settings import Settings
 from folkmoot.models import script
+from folkmoot.scenarios.scenario import ScenarioFile
 from folkmoot.views.accounting import Totals
 from tests.docs.pages import Lie, play
 
@@ -108,7 +109,7 @@ def test_every_key_of_an_agent_file_is_explained_outside_the_reference_too():
     assert unmentioned(keys(Frontmatter), *PAGES.values()) == []
 
 
-@pytest.mark.parametrize("struct", [Frontmatter, Settings])
+@pytest.mark.parametrize("struct", [Frontmatter, Settings, ScenarioFile])
 def test_every_key_of_a_file_is_in_the_reference(struct):
     """A-110."""
     assert unmentioned([row.key for row in all_rows(struct)], REFERENCE) == []

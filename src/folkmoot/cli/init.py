@@ -43,7 +43,7 @@ def init(
     say(f"made {', '.join(sorted(files))}")
     enter = "" if folder == Path() else f"\n  cd {folder}"
     say(
-        f"next:{enter}\n  folkmoot check\n"
+        f"next:{enter}\n  folkmoot check\n  folkmoot test\n"
         '  folkmoot run front-desk.ai "I was charged twice for order 1042."\n'
         "  folkmoot runs show last"
     )

@@ -41,6 +41,7 @@ from folkmoot.cli import (
     task_changes,
     tasks,
     team,
+    testing,
     trust,
     verify,
     watch,
@@ -74,6 +75,7 @@ app = typer.Typer(
 app.command()(init.init)
 app.command()(check.check)
 app.command()(run.run)
+app.command("test")(testing.play_scenarios)
 app.command()(collaborate.collaborate)
 replaying.add_to(runs.app)
 gating.add_to(sessions.app)

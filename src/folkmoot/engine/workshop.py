@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -24,7 +24,7 @@ from folkmoot.engine.owner import is_gone, this_host, this_process
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
-from folkmoot.ports import Clock, Journal, Model
+from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.registry import Registry, load_module, meant
 from folkmoot.tools.trust import TrustStore, wishes
@@ -46,6 +46,24 @@ NOT_SHARED = (
 )
 
 
+class Guard(Protocol):
+    """Stands between agents and the tools of a project."""
+
+    def before(self, tools: Tools) -> Tools:
+        """What agents use instead."""
+
+    def needs(self, tool: str) -> bool:
+        """Whether this tool may really be called, so that its server must be started."""
+
+
+class Unguarded:
+    def before(self, tools: Tools) -> Tools:
+        return tools
+
+    def needs(self, tool: str) -> bool:
+        return True
+
+
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What lies around a project; tests and embedders replace parts of it."""
 
@@ -55,6 +73,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
+    guard: Guard = msgspec.field(default_factory=Unguarded)
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
     place: Placement = msgspec.field(default_factory=lambda: Placement(label=this_host()))
@@ -84,6 +103,7 @@ class Workshop:
 
     def project(self, graph: Graph, graph_id: str) -> Project:
         registry = self._registry(graph)
+        tools = self._around.guard.before(registry)
         adapters = self._speak_to(graph)
         declared = msgspec.json.encode(registry.declared(), order="deterministic")
         return Project(
@@ -91,9 +111,9 @@ class Workshop:
             graph_id=graph_id,
             tools_id=self._keep(declared),
             declared=declared,
-            kits=Kits(graph, registry),
+            kits=Kits(graph, tools),
             models=adapters,
-            tools=registry,
+            tools=tools,
             secrets=secrets_of(graph.settings, self._around.env),
         )
 
@@ -109,7 +129,8 @@ class Workshop:
             return
         known = self._registry(graph).names
         named = {name for agent in reachable(graph, root) for name in agent.tools}
-        await self._servers.ready([each for name in named for each in meant(name, known)])
+        tools = [each for name in named for each in meant(name, known)]
+        await self._servers.ready([*filter(self._around.guard.needs, tools)])
 
     @property
     def _servers(self) -> Servers:

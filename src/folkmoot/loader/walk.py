@@ -1,7 +1,7 @@
 """Check YAML nodes against a struct definition of `domain`, and report everything that does not fit.
 
 msgspec itself stops at the first fault and knows no positions; what a key may hold is still said once, in the
-struct. A field's `Meta(extra=…)` names special spellings: `written` is `duration`, `names` or `schema`;
+struct. A field's `Meta(extra=…)` names special spellings: `written` is `duration`, `names`, `schema` or `one or more`;
 `short` names the key of a struct that may be given alone, without the mapping around it.
 """
 
@@ -48,6 +48,8 @@ def _special(node: Node, wanted: inspect.Metadata, key: str, findings: Findings)
     written = extra.get("written")
     if written == "duration":
         return time_span(node, key, findings)
+    if written == "one or more" and not isinstance(node, ListNode):
+        node = ListNode(node.place, (node,))
     if isinstance(node, Scalar) and "short" in extra:
         node = MapNode(node.place, ((Scalar(node.place, extra["short"], extra["short"]), node),))
     if isinstance(node, Scalar) and isinstance(node.value, str):
@@ -94,7 +96,8 @@ def _struct(node: Node, wanted: inspect.StructType, key: str, findings: Findings
             findings.error(name.place, unknown_key(name.text, key, fields))
     for field in wanted.fields:
         if field.required and field.name not in values and not unknown:
-            findings.error(node.place, f"`{key}` needs the key {field.encode_name!r}: {called(field.type)}")
+            whole = f"`{key}`" if key else "this"
+            findings.error(node.place, f"{whole} needs the key {field.encode_name!r}: {called(field.type)}")
     sound = {name: value for name, value in values.items() if value is not WRONG}
     return WRONG if any(f.required and f.name not in sound for f in wanted.fields) else wanted.cls(**sound)
 

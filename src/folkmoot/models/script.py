@@ -130,7 +130,7 @@ class Part(Value):
 
 class Script(Value):
     agents: dict[str, Part] = {}
-    """By agent id."""
+    """By agent id; `id/part` for a part of its work, `id@session` for one session alone."""
     default: Turn = ()
     """What everybody says who has nothing else to say."""
     file: str = "script"

@@ -71,7 +71,8 @@ class ScriptedModel:
 
 
 def _turn(script: Script, request: Request) -> Turn:
-    part = script.agents.get(f"{request.agent}/{request.part}") or script.agents.get(request.agent)
+    names = (f"{request.agent}@{request.session}", f"{request.agent}/{request.part}", request.agent)
+    part = next((script.agents[name] for name in names if name in script.agents), None)
     if part is None:
         return script.default or _nothing_to_say(script, request)
     said = next((one.text for one in reversed(request.messages) if one.role in ("user", "tool")), "")

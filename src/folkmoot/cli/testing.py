@@ -1,0 +1,169 @@
+"""`folkmoot test`: the scenarios beside the agents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.errors import WrongUse
+
+if TYPE_CHECKING:
+    from folkmoot.scenarios.case import Case
+    from folkmoot.scenarios.playing import Wishes
+    from folkmoot.scenarios.suite import Suite
+    from folkmoot.scenarios.verdict import Verdict
+
+
+def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Scenario files, or folders with some; absent: the project."),
+    ] = None,
+    only: Annotated[
+        str, typer.Option("-k", metavar="TEXT", help="Only those with TEXT in file or name.")
+    ] = "",
+    as_list: Annotated[bool, typer.Option("--list", help="Only say which there are.")] = False,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            envvar="FOLKMOOT_TEST_MODEL",
+            help="Let this real model answer for every agent, not the scripts; such as openai/gpt-5-mini.",
+        ),
+    ] = "",
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Ask the real models once, and write their answers down as scripts."),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --record: replace scripts without asking.")
+    ] = False,
+    junit_file: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit's XML to FILE too.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Play the scenarios in `*.test.yaml` files and compare what happens with what they expect.
+
+    A scenario says which agent is asked what, what the models answer, and what is expected: the route, the agents, the
+    tool calls, the report, the cost. Each is played in memory, several at once; the journal of the project is not
+    touched. Tools that only read are called; every other needs a result under `tools`, or `allow`.
+
+    The exit code is 0 if all passed, 1 if one failed, 2 for wrong use, 4 if a file is wrong.
+
+    \b
+    Examples:
+      folkmoot test
+      folkmoot test desks -k refund
+      folkmoot test --list
+      folkmoot test --junit report.xml
+      folkmoot test live.test.yaml --model ollama/qwen3
+      folkmoot test front-desk.test.yaml -k "charged twice" --record
+    """
+    from folkmoot.cli.output import write_json
+    from folkmoot.cli.scenario_recording import record_all
+    from folkmoot.scenarios.playing import Wishes
+
+    call = call_of(context)
+    overrides = {**call.overrides, **({"models": model} if model else {})}
+    wishes = Wishes(overrides=overrides, live=bool(model) or record)
+    suite = _chosen(paths or [call.folder], only, wishes)
+    if as_list:
+        _write_list(suite.cases, as_json=as_json)
+        return 0
+    with redirect_stdout(sys.stderr):  # what tools print is no verdict
+        verdicts = record_all(suite, wishes, tell, yes=yes) if record else finished(suite.play(wishes, tell))
+    if junit_file:
+        _write_junit(junit_file, verdicts)
+    if as_json:
+        write_json({"scenarios": verdicts})
+    else:
+        _write(verdicts)
+    return 1 if any(verdict.status == "failed" for verdict in verdicts) else 0
+
+
+def _chosen(paths: Sequence[Path], only: str, wishes: Wishes) -> Suite:
+    from folkmoot.scenarios.files import SUFFIX, scenario_files
+    from folkmoot.scenarios.suite import Suite, gather
+
+    here = Path.cwd()
+    near = [
+        path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path for path in paths
+    ]
+    files = scenario_files(near)
+    if not files:
+        where = ", ".join(map(str, paths))
+        raise WrongUse(
+            f"there are no scenarios in {where}; write one into a file named like an agent: desk{SUFFIX}"
+        )
+    suite = finished(gather(files, wishes))
+    cases = [
+        case for case in suite.cases if only.casefold() in f"{case.shown} {case.scenario.name}".casefold()
+    ]
+    if not cases:
+        raise WrongUse(f"no scenario has {only!r} in its file or name; `folkmoot test --list` shows all")
+    return Suite(cases, suite.projects)
+
+
+def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
+    from folkmoot.cli.output import write, write_json
+
+    if as_json:
+        write_json(
+            [
+                {
+                    "file": case.shown,
+                    "line": case.place.line,
+                    "name": case.scenario.name,
+                    "live": case.needs_model,
+                }
+                for case in cases
+            ]
+        )
+        return
+    for case in cases:
+        write(f"{case.shown}:{case.place.line} {case.scenario.name}{' (live)' if case.needs_model else ''}")
+
+
+def tell(verdict: Verdict) -> None:
+    """On stderr, as they end."""
+    from folkmoot.cli.output import say
+    from folkmoot.scenarios.verdict import title
+
+    say(title(verdict), {"passed": "green", "failed": "bold red", "skipped": "yellow"}[verdict.status])
+
+
+def _write(verdicts: Sequence[Verdict]) -> None:
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import write
+    from folkmoot.scenarios.verdict import details, title
+
+    for verdict in verdicts:
+        if verdict.failures:
+            write(title(verdict), "bold red")
+            for line in details(verdict):
+                write(line)
+    numbers = {status: sum(each.status == status for each in verdicts) for status in ("failed", "skipped")}
+    rest = "".join(f", {number} {status}" for status, number in numbers.items() if number)
+    passed = sum(verdict.status == "passed" for verdict in verdicts)
+    write(
+        f"{counted(len(verdicts), 'scenario')}: {passed} passed{rest}",
+        "red" if numbers["failed"] else "green",
+    )
+
+
+def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
+    from folkmoot.cli.shown import escaped
+    from folkmoot.scenarios.verdict import junit
+
+    try:
+        file.write_text(escaped(junit(verdicts)), encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(f"cannot write {str(file)!r}: {error.strerror}") from None

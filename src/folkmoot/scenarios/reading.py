@@ -1,0 +1,149 @@
+"""From a file of scenarios to cases; whatever is wrong in it is reported at once, each at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from folkmoot.errors import DeclarationError
+from folkmoot.loader.compose import compose
+from folkmoot.loader.files import read_text
+from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
+from folkmoot.loader.plain import WRONG
+from folkmoot.loader.walk import definition, walk
+from folkmoot.models.script import Path as Steps
+from folkmoot.models.script import Script, read_script
+from folkmoot.models.script_file import read_script_file
+from folkmoot.scenarios.case import Case
+from folkmoot.scenarios.files import project_of
+from folkmoot.scenarios.scenario import Scenario, ScenarioFile
+
+
+def read_cases(file: Path, findings: Findings) -> list[Case]:
+    """The scenarios of a file, as far as they are sound."""
+    shown = str(file)
+    text = read_text(Path(), shown, findings)
+    node = None if text is None else compose(text, Place(shown), findings)
+    if node is None:
+        return []
+    said = walk(node, definition(ScenarioFile), "", findings)
+    shared = _Shared(file, node, _agent(node) if said is WRONG else said, _script(file, node, findings))
+    cases = [_case(shared, own, spelt, findings) for own, spelt in _sound(node)]
+    _check_names(cases, findings)
+    return cases
+
+
+class _Shared(NamedTuple):
+    """What is the same for all scenarios of a file."""
+
+    file: Path
+    node: Node
+    said: ScenarioFile
+    script: Script | None
+
+
+def _agent(node: Node) -> ScenarioFile:
+    """What can be known of a file in which something is wrong: enough to look for what else is."""
+    named = find(node, ("agent",))
+    return ScenarioFile(scenarios=(), agent=named.text if isinstance(named, Scalar) else "")
+
+
+def _sound(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
+    """What is wrong in the others was said already."""
+    listed = find(node, ("scenarios",))
+    for spelt in listed.items if isinstance(listed, ListNode) else ():
+        own = walk(spelt, definition(Scenario), "", Findings())
+        if own is not WRONG:
+            assert isinstance(spelt, MapNode)
+            yield own, spelt
+
+
+def _case(shared: _Shared, own: Scenario, spelt: MapNode, findings: Findings) -> Case:
+    file, said = shared.file, shared.said
+    _check(own, spelt, findings)
+    script = _merged(shared.script, _script(file, spelt, findings))
+    recorded = file.parent / own.recorded if own.recorded else None
+    if recorded and not recorded.is_file():
+        findings.error(
+            place_of(spelt, ("recorded",)), f"there is no file {own.recorded!r}; export a run to it"
+        )
+    return Case(
+        scenario=replace(
+            own,
+            agent=own.agent or said.agent,
+            tools={**said.tools, **own.tools},
+            allow=(*own.allow, *said.allow),
+        ),
+        file=file,
+        project=project_of(file),
+        node=spelt,
+        whole=shared.node,
+        script=None if recorded else script,
+        recorded=recorded,
+        live=said.live,
+    )
+
+
+def _script(file: Path, node: Node, findings: Findings) -> Script | None:
+    """What stands there as a script, or the script file that is named there."""
+    found = find(node, ("script",))
+    if found is None:
+        return None
+    try:
+        if isinstance(found, Scalar) and isinstance(found.value, str):
+            return read_script_file(file.parent / found.value, str(file.parent / found.value))
+        return read_script(data(found), file=found.place.file, places=dict(_places(found, ())))
+    except DeclarationError as error:
+        for problem in error.problems:
+            findings.error(Place(problem.file, problem.line, problem.column), problem.message)
+        return None
+
+
+def _places(node: Node, path: Steps) -> Iterator[tuple[Steps, tuple[int, int]]]:
+    """As a script wants them: a key stands where it is written, and items are counted from 1."""
+    yield path, node.place[1:]
+    match node:
+        case MapNode(entries=entries):
+            for key, value in entries:
+                yield from _places(value, (*path, key.text))
+                yield (*path, key.text), key.place[1:]
+        case ListNode(items=items):
+            for number, item in enumerate(items, start=1):
+                yield from _places(item, (*path, number))
+
+
+def _merged(shared: Script | None, own: Script | None) -> Script | None:
+    if shared is None or own is None:
+        return own or shared
+    return replace(own, agents={**shared.agents, **own.agents}, default=own.default or shared.default)
+
+
+def _check(scenario: Scenario, node: MapNode, findings: Findings) -> None:
+    """What the shapes alone cannot say."""
+    if scenario.script is not None and scenario.recorded:
+        findings.error(place_of(node, ("recorded",)), "`script` and `recorded` both answer; keep one")
+    for number, word in enumerate(scenario.answers):
+        if sum(map(bool, (word.approve, word.deny, word.answer))) != 1:
+            message = "say one of `approve: TOOL`, `deny: TOOL` and `answer: TEXT`"
+            findings.error(place_of(node, ("answers", number)), message)
+    for key in ("report", "error"):
+        text = getattr(scenario.expect, key)
+        try:
+            re.compile((text and text.matches) or "")
+        except re.error as error:
+            place = place_of(node, ("expect", key, "matches"))
+            findings.error(place, f"{text.matches!r} is no regular expression: {error}")
+
+
+def _check_names(cases: list[Case], findings: Findings) -> None:
+    seen: dict[str, Place] = {}
+    for case in cases:
+        if before := seen.get(case.scenario.name):
+            message = f"a scenario is called so already, in line {before.line}; give it another name"
+            findings.error(case.place_of(("name",)), message)
+        seen[case.scenario.name] = case.place

@@ -1,0 +1,155 @@
+"""What a file of scenarios may say, as values."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from folkmoot.domain.value import Value
+
+Names = Annotated[tuple[str, ...], Meta(extra={"written": "names"})]
+Texts = Annotated[tuple[str, ...], Meta(extra={"written": "one or more"})]
+Amount = Annotated[int, Meta(ge=0)]
+
+
+class Stub(Value, forbid_unknown_fields=True):
+    """What a tool gives instead of being called. Written as a text: that text."""
+
+    text: str = ""
+    """What it gives."""
+    json: Any = None
+    """Given as JSON, instead of a text."""
+    error: str = ""
+    """The call fails with this."""
+    arguments: dict[str, Any] = {}
+    """Only for calls that have these arguments among theirs."""
+
+
+Stubs = dict[
+    str,
+    Annotated[
+        tuple[Annotated[Stub, Meta(extra={"short": "text"})], ...], Meta(extra={"written": "one or more"})
+    ],
+]
+
+
+class Word(Value, forbid_unknown_fields=True):
+    """What somebody says to a question or an approval."""
+
+    approve: str = ""
+    """The tool whose call is approved; `*` stands for any."""
+    deny: str = ""
+    """The tool whose call is denied."""
+    reason: str = ""
+    """Beside `deny`."""
+    answer: str = ""
+    """What is answered to a question."""
+    to: str = ""
+    """Beside `answer`: only to a question that holds these words."""
+
+
+class Text(Value, forbid_unknown_fields=True):
+    """What a text should be. Written as a text: what it contains."""
+
+    equals: str | None = None
+    """All of it, but for space around it."""
+    contains: Texts = ()
+    """All of these, in any order."""
+    matches: str | None = None
+    """A regular expression that is found in it."""
+    json: Any = None
+    """It is JSON and has at least this."""
+
+
+class Called(Value, forbid_unknown_fields=True):
+    """A tool call. Written as a text: its tool."""
+
+    tool: str
+    """As in agent files, such as `psp.refund`, `psp.*` or `agent.clerk`."""
+    arguments: dict[str, Any] = {}
+    """Among its arguments; a text like `/a pattern/` is a regular expression."""
+    agent: str = ""
+    """Who makes it, by id."""
+
+
+class AtMost(Value, forbid_unknown_fields=True):
+    usd: Annotated[float, Meta(ge=0)] | None = None
+    """What all requests cost."""
+    tokens: Amount | None = None
+    """In and out."""
+    requests: Amount | None = None
+    """To models."""
+    tool_calls: Amount | None = None
+    """Of all agents."""
+
+
+class Expect(Value, forbid_unknown_fields=True):
+    """What is not said is not looked at; only that the run completes is expected anyway."""
+
+    status: Literal["completed", "failed", "waiting", "cancelled"] | None = None
+    """Absent: `completed`, unless `stopReason` or `error` says otherwise."""
+    stop_reason: str = ""
+    """Such as `MAX_TURNS`."""
+    error: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    """Why the run failed; a text: what it contains."""
+    route: Names | None = None
+    """The agents that routers chose, in order."""
+    agents: Names | None = None
+    """All agents that ran, in any order."""
+    final_agent: str = ""
+    """The agent whose report is the answer."""
+    report: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    """The final report; a text: what it contains."""
+    calls: tuple[Annotated[Called, Meta(extra={"short": "tool"})], ...] = ()
+    """Tool calls that were made, in this order; others may stand between them."""
+    not_called: Names = ()
+    """Tools that were not called; `psp.*` stands for all of a source."""
+    approvals: Names | None = None
+    """The tools whose calls somebody had to approve, in order; `[]`: none."""
+    questions: Texts | None = None
+    """Words of the questions that people were asked, in order; `[]`: none."""
+    at_most: AtMost = AtMost()
+    """What the run may need."""
+    events: dict[str, Amount] = {}
+    """How many events of a type there are, such as `advisor.failed: 1`."""
+    tasks: tuple[dict[str, Any], ...] | None = None
+    """Tasks that were created, each with at least this; `[]`: none."""
+    decisions: tuple[dict[str, Any], ...] | None = None
+    """Decisions that were proposed, each with at least this; `[]`: none."""
+
+
+class Scenario(Value, forbid_unknown_fields=True):
+    name: str
+    """What it shows, as a sentence; no two of a file have the same."""
+    request: str
+    """What the agent is asked."""
+    agent: str = ""
+    """An agent's file or id; absent: that of the file of scenarios."""
+    script: Any = None
+    """The models' answers, as in a script file, or the path of one; absent: the project's own model answers."""
+    recorded: str = ""
+    """Instead of a script: a bundle or an exported log of one run, relative to this file."""
+    tools: Stubs = {}
+    """What tools give instead of being called; of several, the first whose `arguments` fit."""
+    allow: Names = ()
+    """Tools that are really called, although they do more than read."""
+    answers: tuple[Word, ...] = ()
+    """What people say; each once, the last that fits also again."""
+    expect: Expect = Expect()
+    """What must come of it."""
+
+
+class ScenarioFile(Value, forbid_unknown_fields=True):
+    scenarios: Annotated[tuple[Scenario, ...], Meta(min_length=1)]
+    """At least one."""
+    agent: str = ""
+    """For all scenarios that name none."""
+    script: Any = None
+    """For all scenarios; what a scenario says itself stands before it."""
+    tools: Stubs = {}
+    """For all scenarios."""
+    allow: Names = ()
+    """For all scenarios."""
+    live: bool = False
+    """Scenarios without answers are left out, unless `--model` or `--record` is given."""
