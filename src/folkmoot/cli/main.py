@@ -27,6 +27,7 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    mcp,
     plan_run,
     plan_steps,
     plans,
@@ -100,6 +101,7 @@ app.command()(explain.explain)
 app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(worker.worker)
+app.command()(mcp.mcp)
 app.add_typer(sinks.app, name="sinks")
 app.command()(watch.watch)
 app.command()(team.team)

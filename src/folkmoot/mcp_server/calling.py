@@ -1,0 +1,130 @@
+"""A call of a tool is a run: its events are the call's progress, and who cancels the call cancels the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from anyio import CancelScope
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ElicitResult, InputRequiredResult
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.canonical import visible
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.identity import drawn
+from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.mcp_server.answers import answer, question, refusal
+from folkmoot.mcp_server.asking import Context, answerer, asked_with_the_answer, elicits, reply_to, who
+from folkmoot.mcp_server.offers import RESUME, request_of
+from folkmoot.views.result import Result
+from folkmoot.views.timeline import line_of
+
+Begin = Callable[[], Coroutine[Any, Any, Result]]
+"""Starts a run, or goes on with one."""
+_PATIENCE = 2.0
+"""Seconds that the progress may need to catch up with a run that is over."""
+_LINE = 300
+"""Characters of one line of progress."""
+
+
+class Calls:
+    def __init__(self, moot: Folkmoot, offers: Mapping[str, Agent]) -> None:
+        self._moot = moot
+        self._offers = offers
+
+    async def take(
+        self, context: Context, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        """`tools/call`."""
+        if params.name not in (*self._offers, RESUME):
+            raise MCPError(
+                INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list shows those that are"
+            )
+        try:
+            run_id, begin = await self._beginning(context, params)
+            result = await self._to_its_end(context, run_id, begin)
+        except FolkmootError as error:
+            return refusal(self._moot.secrets.text(str(error)))
+        if (
+            result.status == "waiting"
+            and result.inbox
+            and elicits(context)
+            and asked_with_the_answer(context)
+        ):
+            return question(result)
+        return answer(result)
+
+    async def _beginning(self, context: Context, params: CallToolRequestParams) -> tuple[str, Begin]:
+        """The run, and what starts it or goes on with it."""
+        arguments = params.arguments or {}
+        run_id = params.request_state or (arguments.get("run") if params.name == RESUME else None)
+        if run_id is not None:
+            await self._check_offered(str(run_id), params.name)
+            await self._answer(context, str(run_id), params)
+            return str(run_id), partial(self._moot.resume, str(run_id), answer=answerer(context))
+        if params.name == RESUME:
+            raise WrongUse(f"{RESUME} takes the id of a run as `run`")
+        agent = self._offers[params.name]
+        request = request_of(agent, arguments)
+        errand = Errand(
+            run=drawn(SystemClock()).run
+        )  # named here, because its events are looked for by its name
+        begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
+        return errand.run, begin
+
+    async def _check_offered(self, run_id: str, tool: str) -> None:
+        """Clients reach only the runs of agents that they may call; so what they call again with need not be secret."""
+        offers = self._offers.items()
+        files = [agent.file for name, agent in offers if tool in (name, RESUME)]
+        if not any(row.run_id == run_id and row.agent in files for row in await self._moot.runs()):
+            raise WrongUse(f"there is no run {run_id!r} that {tool} could go on with")
+
+    async def _answer(self, context: Context, run_id: str, params: CallToolRequestParams) -> None:
+        """Take in what was filled in at the client; what somebody else decided meanwhile stays as it is."""
+        said = params.input_responses or {} if elicits(context) else {}
+        for item in await self._moot.inbox(run_id) if said else ():
+            filled = said.get(item.id)
+            if isinstance(filled, ElicitResult) and (reply := reply_to(item, filled, who(context))):
+                with suppress(WrongUse):
+                    await self._moot.reply(reply)
+
+    async def _to_its_end(self, context: Context, run_id: str, begin: Begin) -> Result:
+        async with self._progress(context, run_id):
+            running = asyncio.ensure_future(begin())
+            try:
+                return await asyncio.shield(running)
+            finally:
+                running.cancel()
+                with CancelScope(
+                    shield=True
+                ):  # the run's end is recorded, however often the call is cancelled
+                    await asyncio.wait({running})
+
+    @asynccontextmanager
+    async def _progress(self, context: Context, run_id: str) -> AsyncIterator[None]:
+        if not context.meta or "progress_token" not in context.meta:
+            yield
+            return
+        telling = asyncio.ensure_future(self._tell(context, run_id, await self._moot.position()))
+        try:
+            yield
+            await asyncio.wait({telling}, timeout=_PATIENCE)
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)  # a client that is gone is no harm to a run
+
+    async def _tell(self, context: Context, run_id: str, after: int) -> None:
+        told = 0
+        async for entry in self._moot.events(run_id, follow=True, after=after):
+            if line := visible(" ".join(line_of(entry.draft).split())):
+                told += 1
+                await context.session.report_progress(told, message=line[:_LINE])
+            if isinstance(entry.event, (*RUN_ENDS, RunParked)):
+                return
