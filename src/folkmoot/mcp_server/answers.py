@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from mcp_types import CallToolResult, ElicitRequest, InputRequiredResult, TextContent
 
+from folkmoot.domain.item import Item
 from folkmoot.mcp_server.asking import form
 from folkmoot.mcp_server.offers import RESUME
 from folkmoot.views.inbox import what_it_needs
@@ -25,9 +27,9 @@ def answer(result: Result) -> CallToolResult:
     return CallToolResult(content=[_text(report.content)], structured_content=structured, _meta=about(result))
 
 
-def question(result: Result) -> InputRequiredResult:
+def question(result: Result, items: Sequence[Item]) -> InputRequiredResult:
     """What the run waits for, as forms; the client calls again with what was filled in, and with the run's id."""
-    forms = {item.id: ElicitRequest(params=form(item)) for item in result.inbox}
+    forms = {item.id: ElicitRequest(params=form(item)) for item in items}
     return InputRequiredResult(input_requests=dict(forms), request_state=result.run_id, _meta=about(result))
 
 
@@ -56,7 +58,8 @@ def _wrong(result: Result) -> str:
     if needs:
         needs[0] = f"The run {result.run_id} is {result.status}.\n{needs[0]}"
         return "\n".join((*needs, f"or call the tool {RESUME} with the run's id"))
-    return f"{result.status}: {result.error or 'without a report'} (run {result.run_id})"
+    where = f" at {result.final_agent_id}" if result.final_agent_id else ""
+    return f"{result.status}{where}: {result.error or 'without a report'} (run {result.run_id})"
 
 
 def _text(text: str) -> TextContent:

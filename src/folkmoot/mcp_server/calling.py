@@ -52,13 +52,9 @@ class Calls:
             result = await self._to_its_end(context, run_id, begin)
         except FolkmootError as error:
             return refusal(self._moot.secrets.text(str(error)))
-        if (
-            result.status == "waiting"
-            and result.inbox
-            and elicits(context)
-            and asked_with_the_answer(context)
-        ):
-            return question(result)
+        if result.status == "waiting" and elicits(context) and asked_with_the_answer(context):
+            unasked = [item for item in result.inbox if item.id not in (params.input_responses or {})]
+            return question(result, unasked) if unasked else answer(result)
         return answer(result)
 
     async def _beginning(self, context: Context, params: CallToolRequestParams) -> tuple[str, Begin]:

@@ -25,7 +25,7 @@ async def serve(server: Server[Any]) -> None:
     """
     with _taken(0, os.open(os.devnull, os.O_RDONLY)) as incoming, _taken(1, os.dup(2)) as outgoing:
         lines = cast("AsyncFile[str]", _Lines(incoming))  # the SDK asks nothing of it but its lines
-        with open(outgoing, "w", encoding="utf-8", closefd=False) as wire:
+        with os.fdopen(outgoing, "w", encoding="utf-8", closefd=False) as wire:
             async with stdio_server(stdin=lines, stdout=wrap_file(wire)) as (read, write):
                 await server.run(read, write, server.create_initialization_options())
 
