@@ -53,7 +53,6 @@ def pay(to: str) -> str:
     """Pay somebody."""
     return f"paid {to}"
 '''
-ANYTHING = "input: {format: json, schema: {type: object}}"
 AGENTS = {
     "clerk": "description: Knows the till.\nusage: Ask how much is in it.\ntools: [till.count]",
     "payer": "description: Pays.\ntools: [till.pay]",
@@ -68,7 +67,10 @@ AGENTS = {
 SCRIPT: dict[str, Any] = {
     "clerk": [{"calls": [{"tool": "till.count"}]}, {"report": "There are three."}],
     "payer": [{"calls": [{"tool": "till.pay", "arguments": {"to": "ann\u200b"}}]}, {"report": "So be it."}],
-    "asker": [{"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}, {"report": "Thanks."}],
+    "asker": [
+        {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]},
+        {"report": "Thanks."},
+    ],
     "doubler": [{"report": {"twice": 4}}],
     "slow": [{"report": "never said", "barrier": "nobody comes/2"}],
     "pair": [{"report": "Both are here.", "barrier": "both/2"}],
@@ -149,21 +151,32 @@ async def served(app: Any) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def over_http(folder: Path, **client: Any) -> AsyncIterator[Client]:
-    async with Folkmoot.open(folder) as moot, served(mcp_app(moot)) as address:
-        async with Client(address, **client) as connected:
-            yield connected
+    async with (
+        Folkmoot.open(folder) as moot,
+        served(mcp_app(moot)) as address,
+        Client(address, **client) as connected,
+    ):
+        yield connected
 
 
 DOORS = {"pipes": over_pipes, "http": over_http}
 GENERATIONS = {"2025": "legacy", "2026": "2026-07-28"}
 
 
-@pytest.fixture(params=[(door, year) for door in DOORS for year in GENERATIONS], ids="-".join)
-def connect(request, project):
-    """`async with connect(person) as client:`; without a person, the client offers no elicitation."""
-    door, year = request.param
-
+def _connecting(door: str, year: str, project: Path):
     def connected(person: Person | None = None):
         return DOORS[door](project, mode=GENERATIONS[year], elicitation_callback=person)
 
     return connected
+
+
+@pytest.fixture(params=[(door, year) for door in DOORS for year in GENERATIONS], ids="-".join)
+def connect(request, project):
+    """`async with connect(person) as client:`; without a person, the client offers no elicitation."""
+    return _connecting(*request.param, project)
+
+
+@pytest.fixture(params=GENERATIONS)
+def connect_quickly(request, project):
+    """The same over HTTP alone, where no process has to start: for what has nothing to do with the way there."""
+    return _connecting("http", request.param, project)
