@@ -3,11 +3,13 @@
 import asyncio
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from folkmoot import Folkmoot
+from folkmoot.mcp_server.application import mcp_app
 from folkmoot.mcp_server.offers import RESUME
-from tests.mcp_server.conftest import AGENTS, Person, about, said, text
+from tests.mcp_server.conftest import AGENTS, Person, about, said, served, text
 
 
 async def events(folder, run_id: str) -> list:
@@ -186,3 +188,12 @@ async def test_only_a_run_that_there_is_can_be_resumed(connect_quickly):
 
     assert "there is no run '20260101-000000-00000000'" in text(unknown)
     assert "takes the id of a run" in text(unnamed)
+
+
+async def test_a_call_goes_on_only_with_a_run_of_its_own_agent(project):
+    """What a client sends back is not trusted: it names a run, and the journal says whose it is."""
+    async with Folkmoot.open(project) as moot, served(mcp_app(moot)) as address, Client(address) as client:
+        waiting = (await moot.run("payer.ai", "Pay ann.")).run_id
+        for state in ("nothing", waiting):
+            with pytest.raises(MCPError, match="the requestState is none"):
+                await client.call_tool("clerk", {"request": "x"}, request_state=state)

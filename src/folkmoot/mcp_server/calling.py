@@ -60,13 +60,16 @@ class Calls:
     async def _beginning(self, context: Context, params: CallToolRequestParams) -> tuple[str, Begin]:
         """The run, and what starts it or goes on with it."""
         arguments = params.arguments or {}
-        run_id = params.request_state or (arguments.get("run") if params.name == RESUME else None)
-        if run_id is not None:
-            await self._check_offered(str(run_id), params.name)
-            await self._answer(context, str(run_id), params)
-            return str(run_id), partial(self._moot.resume, str(run_id), answer=answerer(context))
+        if params.request_state is not None:
+            if not await self._may_go_on(params.request_state, params.name):
+                raise MCPError(INVALID_PARAMS, "the requestState is none that this call was answered with")
+            await self._answer(context, params.request_state, params)
+            return params.request_state, self._going_on(context, params.request_state)
         if params.name == RESUME:
-            raise WrongUse(f"{RESUME} takes the id of a run as `run`")
+            run_id = arguments.get("run")
+            if not isinstance(run_id, str) or not await self._may_go_on(run_id, RESUME):
+                raise WrongUse(f"{RESUME} takes the id of a run as `run`, and there is no run {run_id!r}")
+            return run_id, self._going_on(context, run_id)
         agent = self._offers[params.name]
         request = request_of(agent, arguments)
         errand = Errand(
@@ -75,12 +78,13 @@ class Calls:
         begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
         return errand.run, begin
 
-    async def _check_offered(self, run_id: str, tool: str) -> None:
-        """Clients reach only the runs of agents that they may call; so what they call again with need not be secret."""
-        offers = self._offers.items()
-        files = [agent.file for name, agent in offers if tool in (name, RESUME)]
-        if not any(row.run_id == run_id and row.agent in files for row in await self._moot.runs()):
-            raise WrongUse(f"there is no run {run_id!r} that {tool} could go on with")
+    def _going_on(self, context: Context, run_id: str) -> Begin:
+        return partial(self._moot.resume, run_id, answer=answerer(context))
+
+    async def _may_go_on(self, run_id: str, tool: str) -> bool:
+        """Clients reach the runs of agents that they may call, and no others: so an id need not be a secret."""
+        files = [agent.file for name, agent in self._offers.items() if tool in (name, RESUME)]
+        return any(row.run_id == run_id and row.agent in files for row in await self._moot.runs())
 
     async def _answer(self, context: Context, run_id: str, params: CallToolRequestParams) -> None:
         """Take in what was filled in at the client; what somebody else decided meanwhile stays as it is."""
