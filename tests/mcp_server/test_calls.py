@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from folkmoot import Folkmoot
 from folkmoot.mcp_server.application import mcp_app
 from folkmoot.mcp_server.offers import RESUME
-from tests.mcp_server.conftest import AGENTS, Person, about, said, served, text
+from tests.mcp_server.conftest import AGENTS, Person, about, over_http, said, served, text
 
 
 async def events(folder, run_id: str) -> list:
@@ -179,6 +179,36 @@ async def test_a_client_that_asks_nobody_is_told_what_waits_and_goes_on_when_it_
     assert RESUME in text(waiting)
     assert about(again)["status"] == "waiting"
     assert (text(done), about(done)["runId"]) == ("So be it.", run_id)
+
+
+async def test_somebody_at_the_client_is_somebody_whatever_is_said_of_nobody(connect_quickly, project):
+    """`unattended: deny` is for runs that nobody can be asked about."""
+    with (project / "folkmoot.yaml").open("a") as settings:
+        settings.write("approvals: {unattended: deny}\n")
+    person = Person([said("accept", decision="approve")])
+    async with connect_quickly(person) as client:
+        asked = await client.call_tool("payer", {"request": "Pay ann."})
+    async with connect_quickly() as client:
+        unasked = await client.call_tool("payer", {"request": "Pay ann."})
+
+    types = [[event.type for event in await events(project, about(one)["runId"])] for one in (asked, unasked)]
+    assert "approval.approved" in types[0]
+    assert "approval.expired" in types[1]
+
+
+async def test_an_answer_may_come_after_the_server_was_started_anew(project):
+    async with over_http(project, mode="2026-07-28", elicitation_callback=Person()) as client:
+        question = await client.session.call_tool("payer", {"request": "Pay ann."}, allow_input_required=True)
+    [item] = question.input_requests
+    async with over_http(project, mode="2026-07-28", elicitation_callback=Person()) as client:
+        result = await client.call_tool(
+            "payer",
+            {"request": "Pay ann."},
+            input_responses={item: said("accept", decision="approve")},
+            request_state=question.request_state,
+        )
+
+    assert (text(result), about(result)["runId"]) == ("So be it.", question.request_state)
 
 
 async def test_only_a_run_that_there_is_can_be_resumed(connect_quickly):

@@ -100,6 +100,25 @@ async def test_its_end_cancels_its_runs(start, project, end, code):
     assert await status_of_the_only_run(project) == "cancelled"
 
 
+async def test_a_client_that_no_longer_listens_ends_it(start, project):
+    server = start()
+    server.greet()
+    server.process.stdout.close()
+    server.ask(2, "tools/list")
+
+    assert server.process.wait(20) == 0
+    assert "broke" not in server.process.stderr.read()
+
+
+def test_a_folder_without_agents_is_said_to_be_one(start, project):
+    for file in project.glob("*.ai"):
+        file.unlink()
+    said, told = start().process.communicate()
+
+    assert said == ""
+    assert "there are no agents in" in told
+
+
 def test_only_some_agents_can_be_offered(start):
     server = start("--agent", "clerk.ai", "--agent", "payer")
     server.greet()

@@ -60,5 +60,5 @@ async def _serve(call: Call, agents: list[str]) -> None:
     with redirect_stdout(sys.stderr):  # what modules of the project print when they are loaded is no protocol
         async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
             server = mcp_server(moot, agents)
-            say(f"the agents of {call.folder} are tools now, on stdin and stdout; Ctrl-C ends it")
+            say(f"the agents of {call.folder} are tools now; Ctrl-C ends it")
             await serve(server)

@@ -19,7 +19,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import drawn
-from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.mcp_server.answers import answer, question, refusal
 from folkmoot.mcp_server.asking import Context, answerer, asked_with_the_answer, elicits, reply_to, who
 from folkmoot.mcp_server.offers import RESUME, request_of
@@ -64,22 +64,23 @@ class Calls:
             if not await self._may_go_on(params.request_state, params.name):
                 raise MCPError(INVALID_PARAMS, "the requestState is none that this call was answered with")
             await self._answer(context, params.request_state, params)
-            return params.request_state, self._going_on(context, params.request_state)
+            return params.request_state, partial(self._go_on, context, params.request_state)
         if params.name == RESUME:
             run_id = arguments.get("run")
             if not isinstance(run_id, str) or not await self._may_go_on(run_id, RESUME):
                 raise WrongUse(f"{RESUME} takes the id of a run as `run`, and there is no run {run_id!r}")
-            return run_id, self._going_on(context, run_id)
+            return run_id, partial(self._go_on, context, run_id)
         agent = self._offers[params.name]
         request = request_of(agent, arguments)
-        errand = Errand(
-            run=drawn(SystemClock()).run
-        )  # named here, because its events are looked for by its name
+        errand = Errand(run=drawn(SystemClock()).run)  # known from the start: progress looks for it
         begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
         return errand.run, begin
 
-    def _going_on(self, context: Context, run_id: str) -> Begin:
-        return partial(self._moot.resume, run_id, answer=answerer(context))
+    async def _go_on(self, context: Context, run_id: str) -> Result:
+        try:
+            return await self._moot.resume(run_id, answer=answerer(context))
+        except Held:  # a worker that the answer woke was quicker
+            return await self._moot.followed(run_id)
 
     async def _may_go_on(self, run_id: str, tool: str) -> bool:
         """Clients reach the runs of agents that they may call, and no others: so an id need not be a secret."""
@@ -88,9 +89,9 @@ class Calls:
 
     async def _answer(self, context: Context, run_id: str, params: CallToolRequestParams) -> None:
         """Take in what was filled in at the client; what somebody else decided meanwhile stays as it is."""
-        said = params.input_responses or {} if elicits(context) else {}
-        for item in await self._moot.inbox(run_id) if said else ():
-            filled = said.get(item.id)
+        said = params.input_responses
+        for item in await self._moot.inbox(run_id) if said and elicits(context) else ():
+            filled = said.get(item.id) if said else None
             if isinstance(filled, ElicitResult) and (reply := reply_to(item, filled, who(context))):
                 with suppress(WrongUse):
                     await self._moot.reply(reply)
@@ -102,9 +103,7 @@ class Calls:
                 return await asyncio.shield(running)
             finally:
                 running.cancel()
-                with CancelScope(
-                    shield=True
-                ):  # the run's end is recorded, however often the call is cancelled
+                with CancelScope(shield=True):  # else the SDK would cancel the recording of the end too
                     await asyncio.wait({running})
 
     @asynccontextmanager

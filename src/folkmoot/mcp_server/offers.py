@@ -19,11 +19,13 @@ RESUME = "folkmoot__resume"
 
 
 def offered(moot: Folkmoot, only: Sequence[str] = ()) -> dict[str, Agent]:
-    """The agents that clients may call, by the names of their tools; `only` some, by file or id.
+    """The agents that clients may call, by the names of their tools; `only` some, by file or id. Raises `WrongUse`.
 
     An id that several files share is not enough to tell them apart: those are called by their paths.
     """
     agents = [moot.agent(name) for name in only] or list(moot.graph.agents.values())
+    if not agents:
+        raise WrongUse(f"there are no agents in {moot.folder}; name the folder of a project with --project")
     shared = Counter(wire_name(agent.id) for agent in agents)
     offers: dict[str, Agent] = {}
     for agent in agents:

@@ -24,10 +24,16 @@ async def serve(server: Server[Any]) -> None:
     Meanwhile stdin is empty and stdout leads to stderr, for tools and for all that they start.
     """
     with _taken(0, os.open(os.devnull, os.O_RDONLY)) as incoming, _taken(1, os.dup(2)) as outgoing:
-        lines = cast("AsyncFile[str]", _Lines(incoming))  # the SDK asks nothing of it but its lines
-        with os.fdopen(outgoing, "w", encoding="utf-8", closefd=False) as wire:
-            async with stdio_server(stdin=lines, stdout=wrap_file(wire)) as (read, write):
-                await server.run(read, write, server.create_initialization_options())
+        try:
+            with os.fdopen(outgoing, "w", encoding="utf-8", closefd=False) as wire:
+                await _serve(server, cast("AsyncFile[str]", _Lines(incoming)), wrap_file(wire))
+        except* BrokenPipeError:
+            pass  # the client is gone, as if stdin had ended
+
+
+async def _serve(server: Server[Any], lines: AsyncFile[str], wire: AsyncFile[str]) -> None:
+    async with stdio_server(stdin=lines, stdout=wire) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
 
 
 @contextmanager
@@ -44,7 +50,10 @@ def _taken(descriptor: int, instead: int) -> Iterator[int]:
 
 
 class _Lines:
-    """The lines of a descriptor, read in the event loop: the SDK's thread could not be stopped before the next line."""
+    """The lines of a descriptor, which is all that the SDK asks of a file.
+
+    Read in the event loop: a thread, as the SDK has it, could not be stopped before the next line.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
