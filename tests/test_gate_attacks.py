@@ -4,13 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.cli.asking import described
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import LlmResponse
 from folkmoot.engine.local import encoded
 from folkmoot.errors import WrongUse
 from folkmoot.ports import NewRun
-from folkmoot.views.inbox import document
+from folkmoot.views.inbox import described, document
 from tests.desk import SETTINGS, blocks
 
 PAY = {"tool": "pay", "arguments": {"to": "ann"}}

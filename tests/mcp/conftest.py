@@ -1,10 +1,7 @@
 """Tool servers for tests: one that misbehaves as it is told, and servers by others from the registries."""
 
 import os
-import shutil
-import subprocess
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -17,6 +14,7 @@ from folkmoot.tools.mcp import processes
 from folkmoot.tools.mcp.listing import Listings, Offer, mark_of
 from folkmoot.tools.mcp.server import ServerTool
 from folkmoot.tools.mcp.servers import Servers
+from tests.npm import installed
 
 HERE = Path(__file__).parent
 ROGUE = HERE / "rogue.py"
@@ -84,18 +82,4 @@ async def shop(tmp_path):
 @pytest.fixture(scope="session")
 def by_others(request):
     """The folder with the programs of `package.json`, from the npm registry, each checked against its hash."""
-    npm = shutil.which("npm")
-    if npm is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("npm is missing")
-        pytest.skip("npm is missing: the servers from its registry cannot be installed")
-    lock = (HERE / "package-lock.json").read_bytes()
-    folder = request.config.cache.mkdir(f"mcp-servers-{sha256(lock).hexdigest()[:12]}")
-    if not (folder / "installed").exists():
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder)
-        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        (folder / "installed").touch()
-    return folder / "node_modules" / ".bin"
+    return installed(request.config, HERE)

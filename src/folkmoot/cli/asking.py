@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from folkmoot.cli.output import say
-from folkmoot.domain.canonical import canonical, visible
 from folkmoot.domain.item import Item, Reply
 from folkmoot.errors import WrongUse
+from folkmoot.views.inbox import described
 
 ALWAYS = "always"
 HINTS = {
@@ -83,30 +83,6 @@ def remember(folder: Path, item: Item, by: str) -> None:
         raise WrongUse(f"{item.id} is no approval that waits for a word")
     allow_always(folder, item, by)
     say("folkmoot.yaml has a rule for this call now; take the rule out to be asked again")
-
-
-RISKS = {"fork": "because this run is a fork, and the run it was taken from may have done the same"}
-
-
-def described(item: Item) -> Iterator[str]:
-    """Everything that a person needs to decide; the title is cut, the call is whole."""
-    asked = {
-        "question": "asks",
-        "approval": f"needs your word, {RISKS.get(item.risk, f'risk {item.risk}')}",
-        "in_doubt": "may have done this",
-    }
-    yield f"\n{item.agent} ({item.span}) {asked[item.kind]}: {item.id}"
-    if item.kind == "question":
-        yield from (f"  | {visible(line)}" for line in item.question.splitlines())
-        return
-    yield item.preview
-    yield visible(canonical(item.tool, item.arguments))
-    if item.why:
-        yield visible(f"asked because {item.why}")
-    if item.until:
-        yield f"can be approved until {item.until}"
-    if item.kind == "in_doubt":
-        yield "the process ended while this call was under way; only you can say what became of it"
 
 
 def read_typed(item: Item, typed: str, by: str) -> Reply | None:

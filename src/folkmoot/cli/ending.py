@@ -11,7 +11,7 @@ from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
 from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.report import Report
 from folkmoot.views.accounting import Totals
-from folkmoot.views.inbox import how_to_answer, what
+from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.result import Result
 
 _CLAIM = 300
@@ -59,20 +59,6 @@ def summary(status: str, total: Totals, took: str) -> str:
         took,
     )
     return " · ".join(part for part in parts if part)
-
-
-def what_it_needs(result: Result) -> Iterator[str]:
-    """What a run waits for that is not over, and the command that goes on with it or ends it."""
-    if result.status not in ("waiting", "interrupted"):
-        return
-    for item in result.inbox if result.status == "waiting" else ():
-        state = "may or may not have done this" if item.kind == "in_doubt" else "waits"
-        yield f"{item.agent} {state}: {item.id}: {what(item)}"
-        yield f"  {how_to_answer(item)}"
-    for paused in (id for id in result.waiting if id.startswith("ws_")):
-        yield f"its work session is paused: {paused}"
-        yield f"  folkmoot work resume {paused}"
-    yield f"to go on: folkmoot runs resume {result.run_id}"
 
 
 def unverified(report: Report | None) -> Iterator[str]:

@@ -27,6 +27,7 @@ from folkmoot.cli import (
     init,
     journal,
     log,
+    mcp,
     plan_run,
     plan_steps,
     plans,
@@ -104,6 +105,7 @@ app.command()(graph.graph)
 app.command()(trust.trust)
 app.command()(serve.serve)
 app.command()(worker.worker)
+app.command()(mcp.mcp)
 app.add_typer(sinks.app, name="sinks")
 app.command()(watch.watch)
 app.command()(team.team)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from folkmoot.cli.amounts import between, counted, moment
-from folkmoot.cli.ending import summary, unverified, what_it_needs, write_report
+from folkmoot.cli.ending import summary, unverified, write_report
 from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
@@ -13,6 +13,7 @@ from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
 from folkmoot.engine.pins import bound_to
+from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.outline import outline
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from folkmoot.domain.canonical import canonical, visible
 from folkmoot.domain.item import Item
+from folkmoot.views.result import Result
 
 
 def document(item: Item) -> dict[str, Any]:
@@ -53,3 +55,41 @@ def how_to_answer(item: Item) -> str:
             return f"folkmoot approvals approve {item.id}, or deny {item.id} --reason …"
         case "in_doubt":
             return f"folkmoot inbox settle {item.id} done|retry|fail"
+
+
+def what_it_needs(result: Result) -> Iterator[str]:
+    """What a run waits for that is not over, and the command that goes on with it or ends it."""
+    if result.status not in ("waiting", "interrupted"):
+        return
+    for item in result.inbox if result.status == "waiting" else ():
+        state = "may or may not have done this" if item.kind == "in_doubt" else "waits"
+        yield f"{item.agent} {state}: {item.id}: {what(item)}"
+        yield f"  {how_to_answer(item)}"
+    for paused in (id for id in result.waiting if id.startswith("ws_")):
+        yield f"its work session is paused: {paused}"
+        yield f"  folkmoot work resume {paused}"
+    yield f"to go on: folkmoot runs resume {result.run_id}"
+
+
+RISKS = {"fork": "because this run is a fork, and the run it was taken from may have done the same"}
+
+
+def described(item: Item) -> Iterator[str]:
+    """Everything that a person needs to decide; the title is cut, the call is whole."""
+    asked = {
+        "question": "asks",
+        "approval": f"needs your word, {RISKS.get(item.risk, f'risk {item.risk}')}",
+        "in_doubt": "may have done this",
+    }
+    yield f"\n{item.agent} ({item.span}) {asked[item.kind]}: {item.id}"
+    if item.kind == "question":
+        yield from (f"  | {visible(line)}" for line in item.question.splitlines())
+        return
+    yield item.preview
+    yield whole_call(item)
+    if item.why:
+        yield visible(f"asked because {item.why}")
+    if item.until:
+        yield f"can be approved until {item.until}"
+    if item.kind == "in_doubt":
+        yield "the process ended while this call was under way; only you can say what became of it"
