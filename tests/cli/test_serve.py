@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -10,6 +11,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from mcp import Client
 
 from tests.cli.conftest import FOREVER, SETTINGS, ended, interrupted, wait_for
 
@@ -210,3 +212,23 @@ def killed(project) -> str:
             ended(running)
             return json.loads(asked[0])["runId"]
     raise AssertionError("its model was never asked")
+
+
+def test_mcp_clients_find_the_agents_behind_the_same_guard(serving):
+    """The official client against the real server."""
+    served = serving()
+
+    async def used() -> tuple[list[str], str]:
+        async with Client(f"{served.address}mcp") as client:
+            offered = [tool.name for tool in (await client.list_tools()).tools]
+            answer = await client.call_tool("a", {"request": "go"})
+            return offered, answer.content[0].text
+
+    offered, said = asyncio.run(used())
+
+    assert {"a", "q"} <= set(offered)
+    assert said == "fine"
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(f"{served.address}mcp", headers={"Host": "evil.example"}))
+    refused.value.close()
+    assert refused.value.code == 421

@@ -11,8 +11,10 @@ from folkmoot.cli.call import Call, call_of, finished
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AsyncExitStack
+
+    from starlette.routing import BaseRoute
 
     from folkmoot.app import Folkmoot
     from folkmoot.http.house import Door, House
@@ -82,6 +84,7 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
 
     from folkmoot.app import Folkmoot
     from folkmoot.cli.output import say
+    from folkmoot.http.application import application
     from folkmoot.http.house import House
     from folkmoot.http.server import listening
 
@@ -92,10 +95,22 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
-        address = await stack.enter_async_context(listening(house))
+        app = application(house, await _doors(stack, moot))
+        address = await stack.enter_async_context(listening(house, app))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
         await stopping.wait()
         say("stopping; runs are left for whoever goes on with them")
+
+
+async def _doors(stack: AsyncExitStack, moot: Folkmoot) -> Sequence[BaseRoute]:
+    """`/mcp`, where the extra for it is installed."""
+    try:
+        from folkmoot.mcp_server.application import mcp_app
+    except ImportError:
+        return ()
+    door = mcp_app(moot, guarded=True)
+    await stack.enter_async_context(door.router.lifespan_context(door))
+    return door.routes
 
 
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from folkmoot.errors import FolkmootError
@@ -23,7 +24,8 @@ from folkmoot.http.sign_in import ROUTES as SIGN_IN
 from folkmoot.http.stream.socket import SOCKET
 
 
-def application(house: House) -> Starlette:
+def application(house: House, doors: Sequence[BaseRoute] = ()) -> Starlette:
+    """`doors` are further ways in, such as that of MCP clients; the guard stands before them too."""
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
         routes=[
@@ -32,6 +34,7 @@ def application(house: House) -> Starlette:
             SOCKET,
             Mount("/static", static, name="static"),
             *SIGN_IN,
+            *doors,
             *PAGES,
         ],
         exception_handlers={
