@@ -190,5 +190,5 @@ def test_nothing_is_written_down_where_no_model_answered(folkmoot):
     done = folkmoot("test", "--record")
 
     assert done.code == 1
-    assert "no model answered, so there is nothing to write down" in done.err
+    assert "a.test.yaml:2: nothing was recorded: a.ai takes JSON, and the request is none" in done.err
     assert file.read_text() == before

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from folkmoot.domain.secrets import secrets_of
+from folkmoot.errors import OperationFailed
 from folkmoot.loader.findings import Findings
 from folkmoot.models.choose import ProviderModels
 from folkmoot.scenarios.case import Case
@@ -53,6 +54,8 @@ class Suite:
             played = await play(case, graph, around)
         finally:
             await real.aclose()
+        if played.error:
+            raise OperationFailed(f"{case.shown}:{case.place.line}: nothing was recorded: {played.error}")
         return judged(case, played), listener.script()
 
 
