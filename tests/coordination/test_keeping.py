@@ -11,7 +11,7 @@ from folkmoot.coordination.author import Author, calling
 from folkmoot.coordination.keeping import Keeper, Kind
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.errors import WrongUse
+from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.ports import Query, Site
 
 COUNT: Kind[int] = Kind("count", "count_", lambda count, draft: (count or 0) + 1)
@@ -111,3 +111,16 @@ async def _only(journal: MemoryJournal) -> tuple[str, str, str, str]:
     (draft,) = [entry.draft async for entry in journal.read(Query())]
     assert isinstance(draft, Draft)
     return draft.agent_id, draft.session_id, draft.span, draft.work_session_id
+
+
+async def test_a_record_that_no_desk_can_have_written_is_damage_and_names_its_place(journal):
+    """C2: damage is reported, never skipped."""
+
+    def evolve(count: int | None, draft: Draft) -> int:
+        raise ValueError("a count begins with one")
+
+    broken = Keeper(Kind("count", "count_", evolve), journal, FakeClock())
+    await keeper(journal).change("count_1", Author(), one_more)
+
+    with pytest.raises(JournalDamaged, match="1 of stream 'count_1': a count begins with one"):
+        await broken.all()

@@ -95,7 +95,7 @@ async def happen(
     journal: Journal,
     *events: Event,
     agent: str = "coder",
-    stream: str = "plan_1",
+    stream: str = "work_1",
     clock: FakeClock | None = None,
 ) -> list[Entry]:
     """These, one after another, in a stream of their own."""

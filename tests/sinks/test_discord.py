@@ -62,7 +62,7 @@ async def test_an_event_names_its_agent_its_data_and_its_id(journal, clock):
         (embed,) = (await receiver.next()).json["embeds"]
 
     fields = {field["name"]: field["value"] for field in embed["fields"]}
-    assert fields == {"agentId": "coder", "runId": "plan_1", "plan": "plan_1", "step": "s1"}
+    assert fields == {"agentId": "coder", "runId": "work_1", "plan": "plan_1", "step": "s1"}
     assert embed["footer"]["text"] == f"{entry.seq} · {entry.id}"
     assert embed["timestamp"] == entry.draft.ts
 
@@ -148,7 +148,7 @@ async def test_only_the_events_that_were_asked_for_are_sent(journal, clock):
 async def test_events_of_an_agent_go_to_its_own_sink(journal, clock):
     """E-59: events of agent A go to A's sink."""
     await happen(journal, *steps(1, 2), agent="coder")
-    await happen(journal, *steps(3, 3), agent="tester", stream="plan_2")
+    await happen(journal, *steps(3, 3), agent="tester", stream="work_2")
     async with Receiver() as coder, Receiver() as tester:
         for receiver, agent in ((coder, "coder"), (tester, "tester")):
             settings = SinkSettings("discord", agents=(agent,))

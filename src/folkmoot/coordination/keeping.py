@@ -64,7 +64,7 @@ class Keeper(Generic[R]):
         async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self.seen)):
             if entry.seq <= self.seen:  # another call that reads at the same time came first
                 continue
-            self._records[entry.stream] = self._kind.evolve(self._records.get(entry.stream), entry.draft)
+            self._records[entry.stream] = self._evolved(self._records.get(entry.stream), entry)
             self._made[entry.draft.session_id, entry.draft.span] = entry.stream
             self.seen = entry.seq
         return dict(self._records)
@@ -126,8 +126,16 @@ class Keeper(Generic[R]):
     def _folded(self, entries: Sequence[Entry]) -> tuple[R | None, int]:
         record: R | None = None
         for entry in entries:
-            record = self._kind.evolve(record, entry.draft)
+            record = self._evolved(record, entry)
         return record, entries[-1].run_seq if entries else 0
+
+    def _evolved(self, record: R | None, entry: Entry) -> R:
+        """What no desk can have written is damage, like any other."""
+        try:
+            return self._kind.evolve(record, entry.draft)
+        except ValueError as error:
+            place = f"entry {entry.seq} of the journal, {entry.run_seq} of stream {entry.stream!r}"
+            raise JournalDamaged(f"{place}: {error}") from error
 
     def _draft(self, author: Author, event: Event, work_session: str) -> Draft:
         return Draft(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from folkmoot.domain.value import Value
+from folkmoot.errors import OperationFailed
 from folkmoot.journal.files import make_durable_folder, write_durably
 from folkmoot.views import adr, plan_json, task_markdown, team
 
@@ -38,7 +39,7 @@ async def project(moot: Moot, folder: Path) -> Difference:
     """Write them, where nobody's business is held up if that fails: they can always be made anew."""
     try:
         return write(folder, await projected(moot))
-    except OSError as error:
+    except (OSError, OperationFailed) as error:
         _log.warning("the files in %s are behind the journal: %s", folder, error)
         return Difference()
 
