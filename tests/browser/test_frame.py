@@ -52,6 +52,7 @@ async def test_rows_are_walked_with_j_and_k_and_escape_closes_what_is_open(house
     await expect(visitor.page.locator(".events .title").first).to_be_focused()
     await visitor.page.keyboard.press("Enter")
     await expect(visitor.page.get_by_role("complementary")).to_be_visible()
+    await visitor.page.wait_for_load_state()  # the keys come with the scripts, after the text
     await visitor.page.keyboard.press("Escape")
 
     await expect(visitor.page.get_by_role("complementary")).not_to_be_visible()
