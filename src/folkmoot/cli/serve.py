@@ -11,10 +11,10 @@ from folkmoot.cli.call import Call, call_of, finished
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from contextlib import AsyncExitStack
 
-    from starlette.routing import BaseRoute
+    from starlette.applications import Starlette
 
     from folkmoot.app import Folkmoot
     from folkmoot.http.house import Door, House
@@ -95,22 +95,23 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
-        app = application(house, await _doors(stack, moot))
+        door = _mcp_door(moot)
+        app = application(house, door.routes if door else ())
         address = await stack.enter_async_context(listening(house, app))
+        if door:  # after it listens: whatever goes wrong within its tasks comes out as a group
+            await stack.enter_async_context(door.router.lifespan_context(door))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
         await stopping.wait()
         say("stopping; runs are left for whoever goes on with them")
 
 
-async def _doors(stack: AsyncExitStack, moot: Folkmoot) -> Sequence[BaseRoute]:
-    """`/mcp`, where the extra for it is installed."""
+def _mcp_door(moot: Folkmoot) -> Starlette | None:
+    """Where the extra for it is installed."""
     try:
         from folkmoot.mcp_server.application import mcp_app
     except ImportError:
-        return ()
-    door = mcp_app(moot, guarded=True)
-    await stack.enter_async_context(door.router.lifespan_context(door))
-    return door.routes
+        return None
+    return mcp_app(moot, guarded=True)
 
 
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
