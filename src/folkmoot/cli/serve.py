@@ -95,11 +95,11 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
-        door = _mcp_door(moot)
-        app = application(house, door.routes if door else ())
+        clients = _mcp_door(moot)
+        app = application(house, clients.routes if clients else ())
         address = await stack.enter_async_context(listening(house, app))
-        if door:  # after it listens: whatever goes wrong within its tasks comes out as a group
-            await stack.enter_async_context(door.router.lifespan_context(door))
+        if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
+            await stack.enter_async_context(clients.router.lifespan_context(clients))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
         await stopping.wait()
         say("stopping; runs are left for whoever goes on with them")
