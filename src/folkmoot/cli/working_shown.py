@@ -103,6 +103,7 @@ def show_timeline(folder: Path, work: str, *, live: bool, as_json: bool) -> None
 async def _tell_live(folder: Path, work: str, *, as_json: bool) -> None:
     async for entry in working.follow_timeline(folder, work):
         write_json(entry) if as_json else write("  ".join(_line(entry)))
+        sys.stdout.flush()  # a pipe would keep it until it has more
 
 
 def control(folder: Path, work: str, what: str, reason: str, *, as_json: bool) -> None:
