@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from checks.files import ROOT
 from tests.cli.conftest import PROGRAM, wait_for
 from tests.desk import write
 from tests.http.doors import TOKEN, UPGRADE, Served, frame, request
@@ -82,7 +83,8 @@ def guarded(tmp_path):
 
 @pytest.fixture
 def echoing(tmp_path):
-    with started(tmp_path, [sys.executable, "-m", "tests.http.server_process", "."]) as victim:
+    program = [sys.executable, "-m", "tests.http.server_process", "."]
+    with started(tmp_path, program, PYTHONPATH=str(ROOT)) as victim:
         yield victim
 
 

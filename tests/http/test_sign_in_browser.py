@@ -24,7 +24,7 @@ async def test_a_browser_signs_in_once_and_is_led_to_what_was_asked(desk):
     async with serving(moot, Door(port=0, token=TOKEN)) as served, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         page = await browser.new_page()
-        asked = await page.goto(f"{served.address}runs?status=failed")
+        asked = await page.goto(f"{served.address}runs?state=failed")
         await page.get_by_label("Token").fill(TOKEN)
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
@@ -35,7 +35,7 @@ async def test_a_browser_signs_in_once_and_is_led_to_what_was_asked(desk):
 
     assert asked is not None
     assert asked.status == 401
-    assert address == f"{served.address}runs?status=failed"
+    assert address == f"{served.address}runs?state=failed"
     assert title == "Runs · Folkmoot"
     assert readable == ""
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
