@@ -34,15 +34,14 @@ class Axis:
     folds: tuple[Interval, ...] = ()
 
     def x(self, at: float) -> float:
-        at = min(max(at, 0.0), self.end)
-        shown = self.end - sum(end - start for start, end in self.folds)
-        per_second = (WIDTH - FOLDED * len(self.folds)) / shown if shown > 0 else 0.0
-        place = at * per_second
-        for start, end in self.folds:
-            if at > start:
-                inside = min(at, end) - start
-                place += inside / (end - start) * FOLDED - inside * per_second
-        return round(place, 2)
+        """Added up stretch by stretch: taking folds away from a long time would leave nothing exact."""
+        shown = sum(end - begin for begin, end in self._stretches())
+        per_second = (WIDTH - FOLDED * len(self.folds)) / shown if shown > 1e-9 else 0.0
+        place = sum(max(0.0, min(at, end) - begin) for begin, end in self._stretches()) * per_second
+        place += sum(
+            FOLDED * min(at - start, end - start) / (end - start) for start, end in self.folds if at > start
+        )
+        return round(min(place, WIDTH), 2)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
         shown = self.end - sum(end - start for start, end in self.folds)
