@@ -33,7 +33,7 @@ def script(tokens: list[str]) -> dict[str, object]:
 
 
 def _write_project(folder: Path) -> None:
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "folkmoot.yaml").write_text(SETTINGS)
     (folder / "script.yaml").write_text("{}")
     (folder / "caller.ai").write_text(
