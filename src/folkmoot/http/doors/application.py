@@ -15,6 +15,7 @@ from folkmoot.http import problems
 from folkmoot.http.doors.openai_chat import ROUTES as CHAT
 from folkmoot.http.doors.openai_models import ROUTES as MODELS
 from folkmoot.http.doors.running import Gone
+from folkmoot.http.doors.threads import Threads
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong, response, wrong
 from folkmoot.http.house import House
 
@@ -33,6 +34,7 @@ def chat_doors(house: House) -> Mount:
         },
     )
     app.state.house = house
+    app.state.threads = Threads(house.moot)
     return Mount("/v1", app)
 
 
