@@ -42,6 +42,8 @@ class Errand(Value):
     """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
     tools: tuple[ToolSpec, ...] = ()
     """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
+    thread: str = ""
+    """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
 
 
 def own_work_session(run: str) -> str:

@@ -1,0 +1,133 @@
+"""A chat client's messages, as what an agent is asked. Pure.
+
+Such clients are stateless: each request brings the whole conversation. Where it goes on is known by its threads: the
+hash of what user and assistant said, up to and including one message of the user. A run notes the thread that it
+answers; the next request holds that same beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from folkmoot.domain.errand import Block
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.value import Value
+from folkmoot.http.doors.wrong import Wrong
+
+
+class Said(Value):
+    """One message of a conversation, in whatever wire format it came."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    """Of the client's own tools, that the assistant wished for."""
+    answers: str = ""
+    """The id of the call that a tool's result belongs to."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is part of what was said, not of the traffic with tools in between."""
+        return self.role in ("user", "assistant") and not self.calls
+
+
+class Earlier(Value):
+    """A place in the conversation that was answered before."""
+
+    thread: str
+    answer: str = ""
+    """What the assistant said then; empty if that is not known."""
+
+
+class Talk(Value):
+    """What a client wants of an agent."""
+
+    agent: str
+    """Its file."""
+    request: str
+    thread: str = ""
+    earlier: tuple[Earlier, ...] = ()
+    """The latest first."""
+    blocks: tuple[Block, ...] = ()
+    """What was said before, and the client's own instructions: text to the agent, never orders of its author."""
+    tools: tuple[ToolSpec, ...] = ()
+    """The client's own, which it calls itself."""
+    results: tuple[Said, ...] = ()
+    """Of its tools, at the end of the conversation: they go to the run that waits for them."""
+    work_session: str = ""
+    """Which the client names itself; it wins over the one of its conversation."""
+    run: str = ""
+    """The earlier run that the client names itself."""
+
+    @property
+    def last_answer(self) -> str:
+        return self.earlier[0].answer if self.earlier else ""
+
+
+def talk(agent: str, agent_id: str, said: Sequence[Said]) -> Talk:
+    """Raises `Wrong` for a conversation in which nothing is asked."""
+    results = _results(said)
+    asked = [number for number, one in enumerate(said) if one.role == "user"]
+    if not asked or (asked[-1] != len(said) - 1 and not results):
+        raise Wrong(400, "the last message must be the user's, or a tool's result", param="messages")
+    request = said[asked[-1]].text
+    if not request.strip():
+        raise Wrong(400, "the last message of the user says nothing", param="messages")
+    (last, *before) = reversed([*_threads(agent, said[: asked[-1] + 1])])
+    rest = [one for number, one in enumerate(said) if number != asked[-1]]
+    return Talk(
+        agent,
+        request,
+        last.thread,
+        tuple(before),
+        tuple(_blocks(agent_id, rest)),
+        results=results,
+    )
+
+
+def _results(said: Sequence[Said]) -> tuple[Said, ...]:
+    """The results at the end; in some formats the user says something beside them."""
+    found: list[Said] = []
+    for one in reversed(said):
+        if one.role == "tool":
+            found.insert(0, one)
+        elif found or one.role != "user":
+            break
+    return tuple(found)
+
+
+def _threads(agent: str, said: Sequence[Said]) -> Iterator[Earlier]:
+    """Every message of the user as a place to go on from, with what was answered there."""
+    hashed, place = sha256(agent.encode()), ""
+    answers: list[str] = []
+    for one in said:
+        if not one.is_plain:
+            continue
+        text = one.text.strip()
+        hashed.update(msgspec.json.encode((one.role, text)))
+        if one.role == "user":
+            if place:
+                yield Earlier(place, "\n\n".join(answers))
+            place, answers = hashed.hexdigest()[:32], []
+        else:
+            answers.append(text)
+    yield Earlier(place)
+
+
+def _blocks(agent_id: str, said: Sequence[Said]) -> Iterator[Block]:
+    if told := "\n\n".join(one.text for one in said if one.role == "system" and one.text.strip()):
+        yield Block("client_instructions", told)
+    if lines := [line for one in said for line in _lines(one)]:
+        by_agent = any(one.role in ("assistant", "tool") for one in said)
+        yield Block("conversation", "\n\n".join(lines), agent=agent_id if by_agent else "")
+
+
+def _lines(one: Said) -> Iterator[str]:
+    if one.role != "system" and one.text.strip():
+        yield f"{one.role}: {one.text}"
+    for call in one.calls:
+        yield f"{one.role} called {call.tool}: {msgspec.json.encode(call.arguments).decode()}"

@@ -1,0 +1,125 @@
+"""Chat completions, with OpenAI's own client against the real server."""
+
+from __future__ import annotations
+
+import openai
+import pytest
+
+from tests.doors.serving import FOREVER, Server, served, write
+
+AGENTS = {
+    "desk": "description: Answers what customers ask.",
+    "clerk": "tools: [ask_user]",
+    "payer": "tools: [bank.pay]",
+    "slow": "description: Takes its time.",
+    "broken": "description: Has no luck.",
+}
+SCRIPT = {
+    "desk": {
+        "rules": [{"when": "third", "report": "Three."}, {"when": "second", "report": "Two."}],
+        "default": {"report": "Hello.", "usage": {"tokensIn": 120, "tokensOut": 7, "tokensCacheRead": 20}},
+    },
+    "clerk": [
+        {"calls": [{"tool": "ask_user", "arguments": {"question": "Which order?"}}]},
+        {"report": "I looked at it."},
+    ],
+    "payer": [{"calls": [{"tool": "bank.pay", "arguments": {"to": "ann"}}]}, {"report": "Paid."}],
+    "slow": {"default": FOREVER},
+    "broken": {"default": {"error": {"message": "the model is out", "retryable": False}}},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("doors")
+    write(folder, AGENTS, SCRIPT)
+    with served(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    with openai.OpenAI(base_url=server.base, api_key="none is needed here") as made:
+        yield made
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def test_an_agent_answers_as_a_model_does(server: Server, client: openai.OpenAI):
+    said = client.chat.completions.create(model="desk", messages=[user("hi")])
+
+    choice = said.choices[0]
+    assert (choice.message.role, choice.message.content, choice.finish_reason) == (
+        "assistant",
+        "Hello.",
+        "stop",
+    )
+    assert (said.object, said.model) == ("chat.completion", "desk")
+    about = said.folkmoot
+    assert about["status"] == "completed"
+    assert server.events(about["runId"])[0]["workSessionId"] == about["workSessionId"]
+
+
+def test_usage_is_what_the_ledger_says(server: Server, client: openai.OpenAI):
+    said = client.chat.completions.create(model="desk", messages=[user("hi")])
+
+    totals = server.run(said.folkmoot["runId"])["totals"]
+    assert said.usage.prompt_tokens == totals["tokensIn"] == 120
+    assert said.usage.completion_tokens == totals["tokensOut"] == 7
+    assert said.usage.prompt_tokens_details.cached_tokens == totals["tokensCacheRead"] == 20
+    assert said.folkmoot["costUsd"] == totals["costUsd"] > 0
+
+
+def test_a_stream_tells_what_happens_and_its_content_is_the_report(server: Server, client: openai.OpenAI):
+    stream = client.chat.completions.create(
+        model="desk", messages=[user("hi")], stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(stream)
+
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert deltas[0].role == "assistant"
+    assert "".join(delta.content or "" for delta in deltas) == "Hello."
+    assert (
+        "".join(getattr(delta, "reasoning_content", "") for delta in deltas) == "desk starts\ndesk is done\n"
+    )
+    (last,) = [chunk for chunk in chunks if chunk.choices and chunk.choices[0].finish_reason]
+    assert last.choices[0].finish_reason == "stop"
+    assert server.run(last.folkmoot["runId"])["status"] == "completed"
+    assert (chunks[-1].choices, chunks[-1].usage.total_tokens) == ([], 127)
+
+
+def test_a_conversation_goes_on_in_the_same_work_session(server: Server, client: openai.OpenAI):
+    messages, about = [], []
+    for text in ("hi", "the second", "the third"):
+        messages.append(user(text))
+        said = client.chat.completions.create(model="desk", messages=messages)
+        messages.append({"role": "assistant", "content": said.choices[0].message.content})
+        about.append(said.folkmoot)
+
+    assert [message["content"] for message in messages[1::2]] == ["Hello.", "Two.", "Three."]
+    assert len({each["runId"] for each in about}) == 3
+    assert len({each["workSessionId"] for each in about}) == 1
+    assert "user: the second\n\nassistant: Two." in server.prompt(about[-1]["runId"])
+
+
+def test_a_question_is_answered_by_the_next_message(server: Server, client: openai.OpenAI):
+    messages = [user("Where is it?")]
+    asked = client.chat.completions.create(model="clerk", messages=messages)
+    text = asked.choices[0].message.content
+    assert text.startswith("Which order?")
+    (item,) = asked.folkmoot["waiting"]
+    assert f"{server.address}inbox/{item}" in text
+
+    messages += [{"role": "assistant", "content": text}, user("1042")]
+    said = client.chat.completions.create(model="clerk", messages=messages)
+
+    assert said.choices[0].message.content == "I looked at it."
+    assert said.folkmoot["runId"] == asked.folkmoot["runId"]
+    totals = server.run(said.folkmoot["runId"])["totals"]
+    assert asked.usage.prompt_tokens + said.usage.prompt_tokens == totals["tokensIn"]
+    answers = [
+        event for event in server.events(said.folkmoot["runId"]) if event["type"] == "question.answered"
+    ]
+    assert [event["data"]["text"] for event in answers] == ["1042"]
