@@ -12,6 +12,7 @@ from starlette.routing import Mount
 
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
+from folkmoot.http.doors.anthropic_messages import ROUTES as MESSAGES
 from folkmoot.http.doors.openai_chat import ROUTES as CHAT
 from folkmoot.http.doors.openai_models import ROUTES as MODELS
 from folkmoot.http.doors.running import Gone
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 def chat_doors(house: House) -> Mount:
     app = Starlette(
-        routes=[*MODELS, *CHAT],
+        routes=[*MODELS, *CHAT, *MESSAGES],
         exception_handlers={
             FolkmootError: _on_folkmoot_error,
             HTTPException: _on_http_error,

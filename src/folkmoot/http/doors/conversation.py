@@ -28,6 +28,8 @@ class Said(Value):
     """Of the client's own tools, that the assistant wished for."""
     answers: str = ""
     """The id of the call that a tool's result belongs to."""
+    failed: bool = False
+    """Of a tool's result: it says why there is none."""
 
     @property
     def is_plain(self) -> bool:
