@@ -11,7 +11,6 @@ from starlette.requests import HTTPConnection
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
 from folkmoot.http.crowd import Crowd
-from folkmoot.http.doors.threads import Threads
 from folkmoot.http.engine_room import EngineRoom
 from folkmoot.http.folds import Folds
 from folkmoot.http.heard import Heard
@@ -127,11 +126,6 @@ class House:
     @cached_property
     def folds(self) -> Folds:
         return Folds(self.moot)
-
-    @cached_property
-    def threads(self) -> Threads:
-        """Where the conversations of chat clients go on."""
-        return Threads(self.moot)
 
     @cached_property
     def repeats(self) -> Repeats:

@@ -16,6 +16,7 @@ from folkmoot.http.doors.anthropic_messages import ROUTES as MESSAGES
 from folkmoot.http.doors.openai_chat import ROUTES as CHAT
 from folkmoot.http.doors.openai_models import ROUTES as MODELS
 from folkmoot.http.doors.running import Gone
+from folkmoot.http.doors.threads import Threads
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong, response, wrong
 from folkmoot.http.house import House
 
@@ -34,6 +35,7 @@ def chat_doors(house: House) -> Mount:
         },
     )
     app.state.house = house
+    app.state.threads = Threads(house.moot)
     return Mount("/v1", app)
 
 

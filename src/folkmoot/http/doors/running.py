@@ -21,7 +21,7 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.admission import check_request
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.doors.conversation import Earlier, Talk
-from folkmoot.http.doors.threads import Answered
+from folkmoot.http.doors.threads import Answered, Threads
 from folkmoot.http.doors.waiting import is_told, told
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
 from folkmoot.http.house import House, house_of
@@ -106,12 +106,15 @@ class Running:
     """The runs of one client's request."""
 
     house: House
+    threads: Threads
     page: str
     """The address of this server, as its client knows it."""
 
     @classmethod
     def of(cls, request: Request) -> Running:
-        return cls(house_of(request), f"{request.url.scheme}://{request.url.netloc}/")
+        return cls(
+            house_of(request), request.app.state.threads, f"{request.url.scheme}://{request.url.netloc}/"
+        )
 
     async def begin(self, talk: Talk) -> Going:
         """Answer what the conversation's last run asked, or start a new one. Raises what speaks against it."""
@@ -192,7 +195,7 @@ class Running:
         if talk.run:
             return Answered(talk.run, (await self._drafts(talk.run))[0].work_session_id)
         places = (Earlier(talk.thread), *talk.earlier) if talk.results else talk.earlier
-        return await self.house.threads.find(places)
+        return await self.threads.find(places)
 
     async def _gone_on(self, before: Answered, talk: Talk, position: int) -> Going | None:
         """With a run that waits, or whose end the client was not told yet; none if this is about something new."""
