@@ -41,16 +41,16 @@ def chat_doors(house: House) -> Mount:
 
 async def _on_folkmoot_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FolkmootError)
-    return response(request.url.path, wrong(error))
+    return response(request.scope, wrong(error))
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     about = f"{request.method} {request.url.path}: {error.detail}"
-    return response(request.url.path, Wrong(error.status_code, about, headers=error.headers))
+    return response(request.scope, Wrong(error.status_code, about, headers=error.headers))
 
 
 async def _on_surprise(request: Request, error: Exception) -> Response:
     _log.exception("a request could not be answered: %s", request.url.path, exc_info=error)
     words = "something went wrong here; the log of the server says what"
-    return response(request.url.path, Wrong(500, words, headers=NO_RETRY))
+    return response(request.scope, Wrong(500, words, headers=NO_RETRY))
