@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anthropic
 import httpx
+import msgspec
 import pytest
 
+from folkmoot.http.house import Door
 from tests.doors.serving import FOREVER, Server, served, write
+from tests.http.doors import TOKEN, serving
 
 AGENTS = {
     "desk": "description: Answers what customers ask.",
@@ -167,19 +172,24 @@ def test_a_tool_of_the_client_is_called_there_and_its_result_lets_the_run_go_on(
         ("get_weather", {"city": "Bonn"}),
         ("get_weather", {"city": "Rome"}),
     ]
-    results = user([result(calls[1], "sun"), result(calls[0], [{"type": "text", "text": "12 degrees"}])])
+    results = user([result(calls[1], [{"type": "text", "text": "12 degrees"}]), result(calls[0], "sun")])
     said = say(question, wished.to_param(), results)
 
     assert (said.content[0].text, said.stop_reason) == ("Take a coat.", "end_turn")
-    (run,) = {row["runId"] for row in server.get("api/runs") if row["request"] == question["content"]} & {
-        server.runs("completed")[0]
-    }
-    told = {
-        event["data"]["id"]: event["data"]["text"]
-        for event in server.events(run)
-        if event["type"] == "client.answered"
-    }
-    assert told == {calls[0].id: "12 degrees", calls[1].id: "sun"}
+    events = server.events(wished.id.removeprefix("msg_"))
+    answered = [event["data"] for event in events if event["type"] == "client.answered"]
+    assert {each["id"]: each["text"] for each in answered} == {calls[0].id: "sun", calls[1].id: "12 degrees"}
+    assert len([event for event in events if event["type"] == "llm.request"]) == 2
+
+
+def test_two_clients_that_ask_the_same_each_go_on_with_their_own_run(server: Server, client):
+    """By the ids of the calls: what was said before is the same for both."""
+    question = user("Do I need an umbrella?")
+    mine, theirs = (asked(client, "guide", question, tools=[WEATHER]) for _ in range(2))
+    for wished in (mine, theirs):
+        answer = user([result(wished.content[0], "12 degrees")])
+        said = asked(client, "guide", question, wished.to_param(), answer, tools=[WEATHER])
+        assert (said.content[0].text, said.folkmoot["runId"]) == ("Take a coat.", wished.folkmoot["runId"])
 
 
 def test_a_tool_of_the_client_that_failed_is_told_as_such(server: Server, client):
@@ -243,23 +253,45 @@ def test_a_run_that_fails_in_a_stream_is_an_error_of_the_stream(client):
         list(asked(client, "broken", user("hi"), stream=True))
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-def test_a_client_that_goes_away_cancels_its_run(server: Server, streamed):
+SLOW = {"model": "slow", "max_tokens": 10, "messages": [user("take your time")]}
+
+
+def why_it_ended(server: Server, run: str) -> str:
+    """When it has: its stream ends with it."""
+    httpx.get(f"{server.address}api/runs/{run}/stream", timeout=20)
+    return server.events(run)[-1]["data"]["reason"]
+
+
+def test_a_client_that_leaves_its_stream_cancels_its_run(server: Server, client):
     """O-43."""
-    before = {*server.runs("cancelled")}
-    body = {"model": "slow", "max_tokens": 10, "messages": [user("take your time")], "stream": streamed}
-    with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=httpx.Timeout(5, read=0.5)) as http:
-        http.post(f"{server.base}/messages", json=body)
-    (run,) = _eventually(lambda: {*server.runs("cancelled")} - before)
+    with client.messages.stream(**SLOW) as stream:
+        run = next(iter(stream)).message.id.removeprefix("msg_")
 
-    assert server.events(run)[-1]["data"]["reason"] == "its client has gone"
+    assert why_it_ended(server, run) == "its client has gone"
 
 
-def _eventually(look, times=200):
-    for _ in range(times):
-        if found := look():
-            return found
-    raise AssertionError("it never came")
+async def test_a_client_that_goes_before_it_is_answered_cancels_its_run(server: Server):
+    """O-43."""
+    async with (
+        anthropic.AsyncAnthropic(base_url=server.address, api_key="none") as client,
+        httpx.AsyncClient() as watching,
+        watching.stream("GET", f"{server.address}api/stream?type=session.started") as happens,
+    ):
+        lines = happens.aiter_lines()
+        await anext(lines)  # from here on, everything is seen
+        asking = asyncio.create_task(client.messages.create(**SLOW))
+        seen = [line async for line in _until_data(lines)]
+        asking.cancel()
+
+    run = msgspec.json.decode(seen[-1].removeprefix("data: "))["runId"]
+    assert await asyncio.to_thread(why_it_ended, server, run) == "its client has gone"
+
+
+async def _until_data(lines):
+    async for line in lines:
+        yield line
+        if line.startswith("data: "):
+            return
 
 
 def test_the_models_are_the_agents_for_both_kinds_of_client(server: Server, client):
@@ -282,13 +314,16 @@ def test_tokens_are_counted_by_the_guess_that_the_house_reserves_with(client):
     assert few < with_tool < more
 
 
-def test_a_token_is_taken_as_api_key_and_without_it_the_error_has_the_form_of_the_client(tmp_path):
-    write(tmp_path, {"desk": "description: x"}, {"desk": ["Hello."]})
-    token = "a-long-enough-token-for-this-server"
-    with served(tmp_path, FOLKMOOT_TOKEN=token) as server:
-        with anthropic.Anthropic(base_url=server.address, api_key=token) as client:
-            assert asked(client, "desk", user("hi")).content[0].text == "Hello."
-        stranger = anthropic.Anthropic(base_url=server.address, api_key="another-token-of-somebody", max_retries=0)
-        with stranger, pytest.raises(anthropic.AuthenticationError) as raised:
-            asked(stranger, "desk", user("hi"))
-    assert raised.value.body["error"]["type"] == "authentication_error"
+async def test_a_token_is_taken_as_api_key_and_without_it_the_error_has_the_form_of_the_client(desk):
+    at = desk({"desk": ""}, {"desk": ["Hello."]})
+    async with serving(at, Door(port=0, token=TOKEN)) as guarded:
+        async with anthropic.AsyncAnthropic(base_url=guarded.address, api_key=TOKEN) as client:
+            said = await client.messages.create(model="desk", max_tokens=10, messages=[user("hi")])
+        assert said.content[0].text == "Hello."
+
+        headers = {"Content-Type": "application/json", "anthropic-version": "2023-06-01"}
+        for path in ("/v1/messages", "/v1/models"):
+            refused = await guarded.ask(path, headers, method="POST", body=b"{}")
+            told = msgspec.json.decode(refused.body)
+            assert (refused.status, told["type"]) == (401, "error")
+            assert told["error"]["type"] == "authentication_error"

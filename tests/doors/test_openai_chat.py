@@ -12,6 +12,7 @@ AGENTS = {
     "clerk": "tools: [ask_user]",
     "payer": "tools: [bank.pay]",
     "slow": "description: Takes its time.",
+    "walker": "description: Goes for walks.",
     "broken": "description: Has no luck.",
 }
 SCRIPT = {
@@ -25,6 +26,19 @@ SCRIPT = {
     ],
     "payer": [{"calls": [{"tool": "bank.pay", "arguments": {"to": "ann"}}]}, {"report": "Paid."}],
     "slow": {"default": FOREVER},
+    "walker": {
+        "rules": [
+            {"when": "coat", "report": "Yes."},
+            {"when": "rains", "report": "Take one."},
+            {
+                "when": "umbrella",
+                "calls": [
+                    {"tool": "weather", "arguments": {"place": "Bonn"}},
+                    {"tool": "weather", "arguments": {"place": "Cologne"}},
+                ],
+            },
+        ],
+    },
     "broken": {"default": {"error": {"message": "the model is out", "retryable": False}}},
 }
 
@@ -123,3 +137,48 @@ def test_a_question_is_answered_by_the_next_message(server: Server, client: open
         event for event in server.events(said.folkmoot["runId"]) if event["type"] == "question.answered"
     ]
     assert [event["data"]["text"] for event in answers] == ["1042"]
+
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather at a place.",
+        "parameters": {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]},
+    },
+}
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_tool_of_the_client_is_called_by_the_client(server: Server, client: openai.OpenAI, streaming: bool):
+    messages = [user("Shall I take an umbrella?")]
+    if streaming:
+        with client.chat.completions.stream(model="walker", messages=messages, tools=[WEATHER]) as stream:
+            stream.until_done()
+            asked = stream.get_final_completion()
+    else:
+        asked = client.chat.completions.create(model="walker", messages=messages, tools=[WEATHER])
+    (choice,) = asked.choices
+    assert choice.finish_reason == "tool_calls"
+    calls = choice.message.tool_calls
+    assert [(call.function.name, call.function.arguments) for call in calls] == [
+        ("weather", '{"place":"Bonn"}'),
+        ("weather", '{"place":"Cologne"}'),
+    ]
+
+    messages.append(choice.message.model_dump(include={"role", "content", "tool_calls"}))
+    messages += [{"role": "tool", "tool_call_id": call.id, "content": "It rains."} for call in calls]
+    said = client.chat.completions.create(model="walker", messages=messages, tools=[WEATHER])
+
+    assert said.choices[0].message.content == "Take one."
+    run = said.folkmoot["runId"]
+    results = [event for event in server.events(run) if event["type"] == "client.answered"]
+    assert [event["data"]["text"] for event in results] == ["It rains.", "It rains."]
+    assert run == asked.folkmoot["runId"] if not streaming else asked.id == f"chatcmpl-{run}"
+
+    messages += [{"role": "assistant", "content": "Take one."}, user("And a coat?")]
+    further = client.chat.completions.create(model="walker", messages=messages)
+    assert further.folkmoot["workSessionId"] == said.folkmoot["workSessionId"]
+    assert f"assistant called weather: {calls[0].function.arguments}" in server.prompt(
+        further.folkmoot["runId"]
+    )

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.errand import Block
 from folkmoot.domain.message import ToolCall, ToolSpec
@@ -29,7 +30,7 @@ class Said(Value):
     answers: str = ""
     """The id of the call that a tool's result belongs to."""
     failed: bool = False
-    """Of a tool's result: it says why there is none."""
+    """Whether the tool gave no result; the text says why."""
 
     @property
     def is_plain(self) -> bool:
@@ -62,12 +63,8 @@ class Talk(Value):
     """Of its tools, at the end of the conversation: they go to the run that waits for them."""
     work_session: str = ""
     """Which the client names itself; it wins over the one of its conversation."""
-    run: str = ""
-    """The earlier run that the client names itself."""
-
-    @property
-    def last_answer(self) -> str:
-        return self.earlier[0].answer if self.earlier else ""
+    after: str = ""
+    """The answer that the client goes on from, if it names it itself: that of a run, see `Going.name`."""
 
 
 def talk(agent: str, agent_id: str, said: Sequence[Said]) -> Talk:
@@ -92,13 +89,18 @@ def talk(agent: str, agent_id: str, said: Sequence[Said]) -> Talk:
 
 
 def _results(said: Sequence[Said]) -> tuple[Said, ...]:
-    """The results at the end; in some formats the user says something beside them."""
+    """The results at the end; what the user says beside them is read with the last one."""
     found: list[Said] = []
+    beside: list[str] = []
     for one in reversed(said):
         if one.role == "tool":
             found.insert(0, one)
         elif found or one.role != "user":
             break
+        else:
+            beside.insert(0, one.text)
+    if found and beside:
+        found[-1] = replace(found[-1], text="\n\n".join((found[-1].text, *beside)))
     return tuple(found)
 
 

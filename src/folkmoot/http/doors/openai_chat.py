@@ -17,7 +17,8 @@ from folkmoot.http.doors import reading
 from folkmoot.http.doors.conversation import talk
 from folkmoot.http.doors.offers import offered
 from folkmoot.http.doors.openai_request import ChatBody
-from folkmoot.http.doors.running import Going, Reply, Running
+from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.running import Running
 from folkmoot.http.doors.streaming import Stream, event, pieces
 from folkmoot.http.doors.wrong import Wrong, openai_error
 from folkmoot.http.house import house_of

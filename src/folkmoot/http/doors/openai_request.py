@@ -100,6 +100,8 @@ class ChatBody(msgspec.Struct, kw_only=True):
             "logprobs": self.logprobs and "an agent's report has no log probabilities",
             "modalities": set(self.modalities or ()) - {"text"} and "an agent answers with text",
             "audio": self.audio and "an agent answers with text",
+            "tool_choice": self.tool_choice not in (None, "auto", "none")
+            and "an agent chooses its tools itself; send `auto` or `none`",
             "functions": self.functions and "`functions` is given up by OpenAI too; send `tools`",
             "web_search_options": self.web_search_options
             and "give the agent a tool that searches, in its file",
@@ -126,7 +128,7 @@ class ChatBody(msgspec.Struct, kw_only=True):
             )
 
     def client_tools(self) -> Iterator[ToolSpec]:
-        for number, tool in enumerate(self.tools or ()):
+        for number, tool in enumerate(self.tools or () if self.tool_choice != "none" else ()):
             if tool.type != "function" or tool.function is None:
                 raise Wrong(400, "only tools of the type `function` are known here", param=f"tools[{number}]")
             yield tool_of(tool.function)

@@ -17,7 +17,8 @@ from starlette.types import Receive, Scope, Send
 
 from folkmoot.domain.canonical import visible
 from folkmoot.errors import FolkmootError
-from folkmoot.http.doors.running import Going, Reply, Running, left
+from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.running import Running, left
 from folkmoot.http.doors.wrong import Wrong, wrong
 from folkmoot.http.stream.event_source import HEARTBEAT, STALLED
 from folkmoot.views.timeline import line_of

@@ -17,15 +17,15 @@ def told(run: str, items: Sequence[Item], paused: Sequence[str], page: str) -> s
     lines += [
         f"Its work session {id} is paused: `folkmoot work resume {id}`, or {page}work/{id}" for id in paused
     ]
-    return "\n".join((*_questions(items), f"_{_mark(run)}._", "", *lines)).strip()
+    return "\n".join((*_questions(items), f"_{mark(run)}._", "", *lines)).strip()
 
 
 def is_told(run: str, answer: str) -> bool:
     """Whether this is what a client was told when the run waited."""
-    return _mark(run) in answer
+    return mark(run) in answer
 
 
-def _mark(run: str) -> str:
+def mark(run: str) -> str:
     return f"Run {run} waits for a person"
 
 
