@@ -94,7 +94,7 @@ def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
     if refusal.status == 401:
         headers["www-authenticate"] = "Bearer"
     if scope["path"].startswith(wrong.CHAT):
-        return wrong.response(scope["path"], wrong.Wrong(refusal.status, refusal.words, headers=headers))
+        return wrong.response(scope, wrong.Wrong(refusal.status, refusal.words, headers=headers))
     return problems.response(refusal.status, refusal.words, headers)
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Mount
 
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
+from folkmoot.http.doors.anthropic_messages import ROUTES as MESSAGES
 from folkmoot.http.doors.openai_chat import ROUTES as CHAT
 from folkmoot.http.doors.openai_models import ROUTES as MODELS
 from folkmoot.http.doors.openai_responses import ROUTES as RESPONSES
@@ -25,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 def chat_doors(house: House) -> Mount:
     app = Starlette(
-        routes=[*MODELS, *CHAT, *RESPONSES],
+        routes=[*MODELS, *CHAT, *RESPONSES, *MESSAGES],
         exception_handlers={
             FolkmootError: _on_folkmoot_error,
             HTTPException: _on_http_error,
@@ -41,16 +42,16 @@ def chat_doors(house: House) -> Mount:
 
 async def _on_folkmoot_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FolkmootError)
-    return response(request.url.path, wrong(error))
+    return response(request.scope, wrong(error))
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     about = f"{request.method} {request.url.path}: {error.detail}"
-    return response(request.url.path, Wrong(error.status_code, about, headers=error.headers))
+    return response(request.scope, Wrong(error.status_code, about, headers=error.headers))
 
 
 async def _on_surprise(request: Request, error: Exception) -> Response:
     _log.exception("a request could not be answered: %s", request.url.path, exc_info=error)
     words = "something went wrong here; the log of the server says what"
-    return response(request.url.path, Wrong(500, words, headers=NO_RETRY))
+    return response(request.scope, Wrong(500, words, headers=NO_RETRY))

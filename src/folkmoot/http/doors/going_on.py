@@ -58,6 +58,8 @@ async def past_of(moot: Folkmoot, name: str) -> Past:
 
 async def run_before(house: House, threads: Threads, talk: Talk) -> Answered | None:
     """The run that answered the conversation last."""
+    if talk.results and (called := await threads.called([result.answers for result in talk.results])):
+        return called
     if not talk.after:
         places = (Earlier(talk.thread), *talk.earlier) if talk.results else talk.earlier
         return await threads.find(places)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunCompleted, RunStarted
+from folkmoot.domain.inbox_events import ClientCalled
 from folkmoot.domain.value import Value
 from folkmoot.http.doors.conversation import Earlier
 from folkmoot.ports import Query
 
-_TYPES = (RunStarted.type, RunCompleted.type)
+_TYPES = (RunStarted.type, RunCompleted.type, ClientCalled.type)
 
 
 class Answered(Value):
@@ -33,6 +34,13 @@ class Threads:
         """By thread, the oldest first."""
         self._reports: dict[str, int] = {}
         """The hash of each run's report."""
+        self._calls: dict[str, Answered] = {}
+        """By the id of a call of a client's tool: the run that waits for its result."""
+
+    async def called(self, ids: Sequence[str]) -> Answered | None:
+        """The run that called a client's tool under one of these ids, whatever the client says was said before."""
+        await self._catch_up()
+        return next((self._calls[id] for id in ids if id in self._calls), None)
 
     async def find(self, earlier: Sequence[Earlier]) -> Answered | None:
         """The run that the conversation goes on from: the latest place that one is known of. Of several that answered
@@ -60,5 +68,7 @@ class Threads:
                 begun = Answered(entry.stream, entry.draft.work_session_id)
                 self._runs.setdefault(errand.thread, []).append(begun)
                 self._reports[entry.stream] = 0
+            case ClientCalled(id=id):
+                self._calls[id] = Answered(entry.stream, entry.draft.work_session_id)
             case RunCompleted(outcome=outcome) if entry.stream in self._reports and outcome.report:
                 self._reports[entry.stream] = hash(outcome.report.content.strip())

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import Scope
 
 from folkmoot.errors import FolkmootError
 from folkmoot.http.problems import Refused, status_of
@@ -57,13 +59,14 @@ def wrong(error: FolkmootError) -> Wrong:
     return Wrong(status_of(error), str(error), headers=headers)
 
 
-def response(path: str, error: Wrong) -> Response:
-    body = msgspec.json.encode(document(path, error))
-    return Response(body, error.status, error.headers, media_type="application/json")
+def response(scope: Scope, error: Wrong) -> Response:
+    told = anthropic_error(error) if is_anthropic(scope) else openai_error(error)
+    return Response(msgspec.json.encode(told), error.status, error.headers, media_type="application/json")
 
 
-def document(path: str, error: Wrong) -> dict[str, Any]:
-    return anthropic_error(error) if path.startswith(_ANTHROPIC) else openai_error(error)
+def is_anthropic(scope: Scope) -> bool:
+    """Whether a client of theirs asks, and not one of OpenAI's."""
+    return scope["path"].startswith(_ANTHROPIC) or "anthropic-version" in Headers(scope=scope)
 
 
 def openai_error(error: Wrong) -> dict[str, Any]:
