@@ -161,14 +161,12 @@ async def test_chat_clients_send_the_token_as_theirs_and_are_refused_in_their_fo
     async with serving(moot, GUARDED) as served:
         for right in ({"Authorization": f"Bearer {TOKEN}"}, {"x-api-key": TOKEN}):
             assert (await served.ask("/v1/models", right)).status == 200
-        for wrong in ({"Authorization": "Bearer of-something-else"}, {"x-api-key": "something-else"}, {}):
-            for path, form in (("/v1/models", "param"), ("/v1/messages", "type")):
-                refused = await served.ask(path, wrong)
-                assert refused.status == 401
-                error = msgspec.json.decode(refused.body)
-                assert error["error"]["type"] == "authentication_error"
-                assert form in {**error, **error["error"]}
-        assert served.house.refusals.counts == {"wrong token": 4, "no token": 2}
+        for path, part in (("/v1/models", "param"), ("/v1/messages", "type")):
+            refused = await served.ask(path)
+            assert refused.status == 401
+            told = msgspec.json.decode(refused.body)
+            assert told["error"]["type"] == "authentication_error"
+            assert part in {"/v1/models": told["error"], "/v1/messages": told}[path]
 
 
 async def test_a_token_in_an_address_is_refused_and_does_not_reach_the_log(moot, caplog):
