@@ -15,6 +15,7 @@ from folkmoot.http import problems
 from folkmoot.http.doors.anthropic_messages import ROUTES as MESSAGES
 from folkmoot.http.doors.openai_chat import ROUTES as CHAT
 from folkmoot.http.doors.openai_models import ROUTES as MODELS
+from folkmoot.http.doors.openai_responses import ROUTES as RESPONSES
 from folkmoot.http.doors.running import Gone
 from folkmoot.http.doors.threads import Threads
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong, response, wrong
@@ -25,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 def chat_doors(house: House) -> Mount:
     app = Starlette(
-        routes=[*MODELS, *CHAT, *MESSAGES],
+        routes=[*MODELS, *CHAT, *RESPONSES, *MESSAGES],
         exception_handlers={
             FolkmootError: _on_folkmoot_error,
             HTTPException: _on_http_error,

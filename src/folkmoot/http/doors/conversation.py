@@ -14,10 +14,16 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Block
+from folkmoot.domain.events import RunCompleted, RunStarted
+from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.http.doors.wrong import Wrong
+
+_CONVERSATION = "conversation"
+"""The block that holds what was said before."""
 
 
 class Said(Value):
@@ -67,10 +73,13 @@ class Talk(Value):
     """The answer that the client goes on from, if it names it itself: that of a run, see `Going.name`."""
 
 
-def talk(agent: str, agent_id: str, said: Sequence[Said]) -> Talk:
-    """Raises `Wrong` for a conversation in which nothing is asked."""
+def talk(agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True) -> Talk:
+    """Raises `Wrong` for a conversation in which nothing is asked. One that is not `alone` goes on from what its client
+    does not repeat: results alone are enough there."""
     results = _results(said)
     asked = [number for number, one in enumerate(said) if one.role == "user"]
+    if results and not alone and not asked:
+        return Talk(agent, results[-1].text, results=results, blocks=tuple(_blocks(agent_id, said)))
     if not asked or (asked[-1] != len(said) - 1 and not results):
         raise Wrong(400, "the last message must be the user's, or a tool's result", param="messages")
     request = said[asked[-1]].text
@@ -86,6 +95,32 @@ def talk(agent: str, agent_id: str, said: Sequence[Said]) -> Talk:
         tuple(_blocks(agent_id, rest)),
         results=results,
     )
+
+
+def with_what_was_said(talk: Talk, agent_id: str, after: str, drafts: Sequence[Draft]) -> Talk:
+    """For a client that names the answer it goes on from, and the run of that answer, instead of repeating all."""
+    started = drafts[0].event
+    assert isinstance(started, RunStarted)
+    before = [block.text for block in started.errand.blocks if block.tag == _CONVERSATION]
+    own = [block.text for block in talk.blocks if block.tag == _CONVERSATION]
+    said = (line for one in _said_in(drafts) for line in _lines(one))
+    block = Block(_CONVERSATION, "\n\n".join((*before, *said, *own)), agent=agent_id)
+    kept = [block for block in talk.blocks if block.tag != _CONVERSATION]
+    return replace(talk, thread="", earlier=(), blocks=(*kept, block), after=after)
+
+
+def _said_in(drafts: Sequence[Draft]) -> Iterator[Said]:
+    """Between user and assistant, in one run."""
+    for draft in drafts:
+        match draft.event:
+            case RunStarted(request=request):
+                yield Said("user", request)
+            case QuestionAsked(question=question):
+                yield Said("assistant", question)
+            case QuestionAnswered(text=text):
+                yield Said("user", text)
+            case RunCompleted(outcome=outcome) if outcome.report:
+                yield Said("assistant", outcome.report.content)
 
 
 def _results(said: Sequence[Said]) -> tuple[Said, ...]:
@@ -127,7 +162,7 @@ def _blocks(agent_id: str, said: Sequence[Said]) -> Iterator[Block]:
         yield Block("client_instructions", told)
     if lines := [line for one in said for line in _lines(one)]:
         by_agent = any(one.role in ("assistant", "tool") for one in said)
-        yield Block("conversation", "\n\n".join(lines), agent=agent_id if by_agent else "")
+        yield Block(_CONVERSATION, "\n\n".join(lines), agent=agent_id if by_agent else "")
 
 
 def _lines(one: Said) -> Iterator[str]:

@@ -12,6 +12,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunParked, RunStarted
 from folkmoot.domain.item import Item
 from folkmoot.domain.item import Reply as Word
+from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 from folkmoot.http.doors.conversation import Earlier, Talk
 from folkmoot.http.doors.reply import OVER, Going
@@ -28,6 +29,33 @@ async def drafts_of(moot: Folkmoot, run: str) -> list[Draft]:
     return drafts
 
 
+class Past(Value):
+    """A run up to where a client was told something of it."""
+
+    run: str
+    entries: int
+    """How many it had when that was asked."""
+    drafts: tuple[Draft, ...]
+
+    @property
+    def name(self) -> str:
+        return Going(self.run, 0, self.entries).name
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there was something to tell."""
+        return len(self.drafts) > self.entries and isinstance(self.drafts[-1].event, OVER)
+
+
+async def past_of(moot: Folkmoot, name: str) -> Past:
+    """By the name of the answer, see `Going.name`. Raises `WrongUse` if there is none."""
+    run, _, number = name.partition(".")
+    drafts = await drafts_of(moot, run)
+    entries = int(number) if number.isdecimal() and number.isascii() else 0
+    ends = (at for at, draft in enumerate(drafts, 1) if at > entries and isinstance(draft.event, OVER))
+    return Past(run, entries, tuple(drafts[: next(ends, len(drafts))]))
+
+
 async def run_before(house: House, threads: Threads, talk: Talk) -> Answered | None:
     """The run that answered the conversation last."""
     if talk.results and (called := await threads.called([result.answers for result in talk.results])):
@@ -35,11 +63,9 @@ async def run_before(house: House, threads: Threads, talk: Talk) -> Answered | N
     if not talk.after:
         places = (Earlier(talk.thread), *talk.earlier) if talk.results else talk.earlier
         return await threads.find(places)
-    run, _, entries = talk.after.partition(".")
-    drafts = await drafts_of(house.moot, run)
-    over = (draft.event for draft in drafts[int(entries or 0) :] if isinstance(draft.event, OVER))
-    waited = isinstance(next(over, None), RunParked)
-    return Answered(run, drafts[0].work_session_id, mark(run) if waited else "")
+    past = await past_of(house.moot, talk.after)
+    waited = isinstance(past.drafts[-1].event, RunParked)
+    return Answered(past.run, past.drafts[0].work_session_id, mark(past.run) if waited else "")
 
 
 async def gone_on(house: House, before: Answered, talk: Talk, position: int) -> Going | None:

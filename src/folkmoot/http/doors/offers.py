@@ -32,3 +32,8 @@ def offered(moot: Folkmoot, model: str) -> Agent:
             param="model",
             code="model_not_found",
         ) from error
+
+
+def name_of(moot: Folkmoot, file: str) -> str:
+    """What an agent is offered as; its file, if it is not there any more."""
+    return next((name for name, agent in offers(moot).items() if agent.file == file), file)

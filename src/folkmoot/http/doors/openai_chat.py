@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from folkmoot.http.doors.conversation import talk
 from folkmoot.http.doors.offers import offered
 from folkmoot.http.doors.openai_request import ChatBody
 from folkmoot.http.doors.reply import Going, Reply
-from folkmoot.http.doors.running import Running
+from folkmoot.http.doors.running import Running, seconds
 from folkmoot.http.doors.streaming import Stream, event, pieces
 from folkmoot.http.doors.wrong import Wrong, openai_error
 from folkmoot.http.house import house_of
@@ -39,9 +38,10 @@ async def complete(request: Request) -> Response:
     )
     running = Running.of(request)
     going = await running.begin(asked)
-    created = int(datetime.fromisoformat(house.clock.now()).timestamp())
     usage = bool(body.stream_options and body.stream_options.include_usage)
-    wire = _Chunks({"id": f"chatcmpl-{going.name}", "created": created, "model": body.model}, usage)
+    wire = _Chunks(
+        {"id": f"chatcmpl-{going.name}", "created": seconds(house.clock.now()), "model": body.model}, usage
+    )
     if body.stream:
         return Stream(running, going, wire)
     reply = await running.ended(going, request.receive)

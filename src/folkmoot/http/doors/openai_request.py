@@ -14,7 +14,7 @@ from folkmoot.http.doors.conversation import Said
 from folkmoot.http.doors.reading import call
 from folkmoot.http.doors.wrong import Wrong
 
-_ROLES: dict[str, Literal["system", "user", "assistant", "tool"]] = {
+ROLES: dict[str, Literal["system", "user", "assistant", "tool"]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -94,14 +94,13 @@ class ChatBody(msgspec.Struct, kw_only=True):
     def require_possible(self, agent: Agent) -> None:
         """Raises `Wrong` for what would have to be left undone without a word."""
         require_format(agent, self.response_format, "response_format")
+        chosen_by_the_agent(self.tool_choice)
         refused = {
             "n": self.n not in (None, 1) and "a request is answered once; leave `n` out",
             "stop": self.stop and "an agent's report is given whole; leave `stop` out",
             "logprobs": self.logprobs and "an agent's report has no log probabilities",
             "modalities": set(self.modalities or ()) - {"text"} and "an agent answers with text",
             "audio": self.audio and "an agent answers with text",
-            "tool_choice": self.tool_choice not in (None, "auto", "none")
-            and "an agent chooses its tools itself; send `auto` or `none`",
             "functions": self.functions and "`functions` is given up by OpenAI too; send `tools`",
             "web_search_options": self.web_search_options
             and "give the agent a tool that searches, in its file",
@@ -113,12 +112,12 @@ class ChatBody(msgspec.Struct, kw_only=True):
     def said(self) -> Iterator[Said]:
         for number, message in enumerate(self.messages):
             place = f"messages[{number}]"
-            if message.role not in _ROLES:
+            if message.role not in ROLES:
                 raise Wrong(
-                    400, f"there is no role {message.role!r}; use {', '.join(_ROLES)}", param=f"{place}.role"
+                    400, f"there is no role {message.role!r}; use {', '.join(ROLES)}", param=f"{place}.role"
                 )
             yield Said(
-                _ROLES[message.role],
+                ROLES[message.role],
                 text_of(message.content, f"{place}.content"),
                 tuple(
                     call(one.id, one.function.name, one.function.arguments)
@@ -143,6 +142,12 @@ def require_format(agent: Agent, wanted: Format | None, param: str) -> None:
             param=param,
             code="unsupported_value",
         )
+
+
+def chosen_by_the_agent(choice: str | dict[str, Any] | None) -> None:
+    if choice not in (None, "auto", "none"):
+        why = "an agent chooses its tools itself; send `auto` or `none`"
+        raise Wrong(400, why, param="tool_choice", code="unsupported_value")
 
 
 def tool_of(function: FunctionTool) -> ToolSpec:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -130,3 +131,8 @@ async def left(receive: Receive) -> None:
     """When the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def seconds(time: str) -> int:
+    """As these clients count it."""
+    return int(datetime.fromisoformat(time).timestamp())
