@@ -36,6 +36,7 @@ TABLE: tuple[Remedy, ...] = (
     Remedy(DeclarationError, "", f"{_HELP}#a-file-or-a-setting-is-wrong"),
     Remedy(errors.Untrusted, "", "tools#trust"),
     Remedy(errors.WrongUse, "this project has no agent ", f"{_HELP}#there-is-no-such-agent"),
+    Remedy(errors.WrongUse, "there is no agent file ", f"{_HELP}#there-is-no-such-agent"),
     Remedy(errors.WrongUse, "nothing has run in ", f"{_HELP}#nothing-has-run-here"),
     Remedy(errors.WrongUse, "can be reached from elsewhere", "serving#who-is-let-in"),
     Remedy(errors.WrongUse, "others can read the token", "serving#who-is-let-in"),
