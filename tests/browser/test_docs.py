@@ -41,7 +41,7 @@ async def test_a_key_leads_to_the_search_and_it_finds_without_script_too(house, 
     await expect(plain.page.get_by_role("heading", name="Taint")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/agents", "/docs/reference/settings", "/docs/security"])
+@pytest.mark.parametrize("path", ["/docs/agents", "/docs/reference/settings"])
 async def test_nothing_sticks_out_on_a_phone(house, visit, path):
     visitor = await visit(await house(CLERK, {}), path, **PHONE)
 
