@@ -93,9 +93,11 @@ def served(folder: Path, *arguments: str, **env: str) -> Iterator[Server]:
     )
     try:
         assert process.stderr
-        said = process.stderr.readline()
-        found = re.search(r"at (http://\S+/) ", said)
-        assert found, said + process.stderr.read()
+        said = [process.stderr.readline()]
+        while said[-1] and "Ctrl-C ends it" not in said[-1]:
+            said.append(process.stderr.readline())
+        found = re.search(r"at (http://\S+/) ", said[-1])
+        assert found, "".join(said)
         yield Server(folder, process, found[1])
     finally:
         process.send_signal(signal.SIGINT)

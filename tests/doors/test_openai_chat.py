@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import openai
 import pytest
 
@@ -133,3 +134,106 @@ def test_a_tool_of_the_client_is_called_by_the_client(server: Server, client: op
     assert f"assistant called weather: {calls[0].function.arguments}" in server.prompt(
         further.folkmoot["runId"]
     )
+
+
+def test_the_models_are_the_agents(client: openai.OpenAI):
+    models = {model.id: model for model in client.models.list()}
+
+    assert models["desk"].owned_by == "folkmoot"
+    assert models["desk"].description == "Answers what customers ask."
+    assert client.models.retrieve("desk") == models["desk"]
+    with pytest.raises(openai.NotFoundError, match=r"the models here are the agents: .*desk"):
+        client.models.retrieve("gpt-5")
+
+
+def test_a_model_that_is_no_agent_is_refused_with_those_that_are(client: openai.OpenAI):
+    with pytest.raises(openai.NotFoundError) as refused:
+        client.chat.completions.create(model="gpt-5", messages=[user("hi")])
+
+    assert (refused.value.code, refused.value.param) == ("model_not_found", "model")
+    assert "there is no model 'gpt-5'; the models here are the agents: " in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("param", "body"),
+    [
+        ("messages", {"messages": "hi"}),
+        ("messages", {"messages": []}),
+        ("messages", {"messages": [{"role": "assistant", "content": "hi"}]}),
+        ("messages", {"messages": [user("  ")]}),
+        ("messages[0].role", {"messages": [{"role": 3, "content": "hi"}]}),
+        ("messages[0].role", {"messages": [{"role": "function", "content": "hi"}]}),
+        ("messages[0].content[0].type", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
+        ("messages[0].role", {"messages": [{"content": "hi"}]}),
+        ("n", {"n": 2}),
+        ("stop", {"stop": ["."]}),
+        ("stream", {"stream": "yes"}),
+        ("logprobs", {"logprobs": True}),
+        ("response_format", {"response_format": {"type": "json_object"}}),
+        ("tool_choice", {"tool_choice": "required"}),
+        (
+            "tools",
+            {"tools": [{**WEATHER, "function": {**WEATHER["function"], "name": "agent__final_report"}}]},
+        ),
+        ("tools[0]", {"tools": [{"type": "custom"}]}),
+        ("metadata", {"metadata": {"work_session": "none"}}),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_named(server: Server, param: str, body: dict):
+    answer = httpx.post(
+        f"{server.base}/chat/completions", json={"model": "desk", "messages": [user("hi")], **body}
+    )
+
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert (error["type"], error["param"]) == ("invalid_request_error", param)
+
+
+def test_a_run_that_fails_is_an_error_that_no_client_repeats_by_itself(server: Server, client: openai.OpenAI):
+    before = len(server.runs("failed"))
+    with pytest.raises(openai.InternalServerError, match="the model is out") as failed:
+        client.chat.completions.create(model="broken", messages=[user("hi")])
+
+    assert failed.value.body["type"] == "server_error"
+    assert failed.value.response.headers["x-should-retry"] == "false"
+    assert len(server.runs("failed")) == before + 1
+    with pytest.raises(openai.APIError, match="the model is out"):
+        list(client.chat.completions.create(model="broken", messages=[user("hi")], stream=True))
+
+
+def test_other_errors_have_the_form_that_the_client_reads(server: Server):
+    for method, path, status in (
+        ("GET", "nothing", 404),
+        ("GET", "chat/completions", 405),
+        ("POST", "chat/completions", 400),
+    ):
+        answer = httpx.request(
+            method, f"{server.base}/{path}", content="{", headers={"content-type": "application/json"}
+        )
+        assert (answer.status_code, [*answer.json()["error"]]) == (
+            status,
+            ["message", "type", "param", "code"],
+        )
+    answer = httpx.post(
+        f"{server.base}/chat/completions", content="{}", headers={"content-type": "text/plain"}
+    )
+    assert (answer.status_code, answer.json()["error"]["message"]) == (415, "send application/json")
+    answer = httpx.post(f"{server.base}/chat/completions", json={"messages": "x" * 1_000_001})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (413, "invalid_request_error")
+
+
+def test_texts_in_parts_and_other_roles_are_read(server: Server, client: openai.OpenAI):
+    said = client.chat.completions.create(
+        model="desk",
+        temperature=0.2,
+        messages=[
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "text", "text": "hi "}, {"type": "text", "text": "there"}]},
+        ],
+        extra_headers={"X-Folkmoot-Work-Session": "ws_mine"},
+    )
+
+    prompt = server.prompt(said.folkmoot["runId"])
+    assert "hi there" in prompt
+    assert "<client_instructions__" in prompt
+    assert said.folkmoot["workSessionId"] == "ws_mine"

@@ -22,7 +22,7 @@ class Answered(Value):
     run: str
     work_session: str
     answer: str = ""
-    """What the client was told then; empty if it does not say."""
+    """What the client was told last; empty if it does not say."""
 
 
 class Threads:
@@ -53,7 +53,7 @@ class Threads:
                 said = hash(place.answer)
                 same = [run for run in runs if self._reports[run.run] == said or run.run in place.answer]
                 chosen = (same or runs)[-1]
-                return Answered(chosen.run, chosen.work_session, place.answer)
+                return Answered(chosen.run, chosen.work_session, earlier[0].answer)
         return None
 
     async def _catch_up(self) -> None:
