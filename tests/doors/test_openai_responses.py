@@ -121,7 +121,10 @@ def test_what_cannot_be_had_is_refused_by_name(client: openai.OpenAI):
         ({"tool_choice": "required"}, openai.BadRequestError, "tool_choice"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, openai.BadRequestError, "input[0].type"),
     ]
-    for body, kind, param in wrong:
+    first = client.responses.create(model="desk", input="hi")
+    unwanted = {"type": "function_call_output", "call_id": "none", "output": "It rains."}
+    after = {"input": [unwanted], "previous_response_id": first.id}
+    for body, kind, param in (*wrong, (after, openai.BadRequestError, "input")):
         with pytest.raises(kind) as refused:
             client.responses.create(**{"model": "desk", "input": "hi", **body})
         assert refused.value.param == param

@@ -47,7 +47,8 @@ async def _on_folkmoot_error(request: Request, error: Exception) -> Response:
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    about = f"{request.method} {request.url.path}: {error.detail}"
+    here = "/v1/models, /v1/chat/completions, /v1/responses and /v1/messages"
+    about = f"{request.method} {request.url.path}: {error.detail}; here are {here}"
     return response(request.scope, Wrong(error.status_code, about, headers=error.headers))
 
 

@@ -58,6 +58,7 @@ class Talk(Value):
     agent: str
     """Its file."""
     request: str
+    """Empty if there are results alone."""
     thread: str = ""
     earlier: tuple[Earlier, ...] = ()
     """The latest first."""
@@ -79,7 +80,7 @@ def talk(agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True)
     results = _results(said)
     asked = [number for number, one in enumerate(said) if one.role == "user"]
     if results and not alone and not asked:
-        return Talk(agent, results[-1].text, results=results, blocks=tuple(_blocks(agent_id, said)))
+        return Talk(agent, "", results=results)
     if not asked or (asked[-1] != len(said) - 1 and not results):
         raise Wrong(400, "the last message must be the user's, or a tool's result", param="messages")
     request = said[asked[-1]].text

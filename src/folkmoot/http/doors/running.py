@@ -105,6 +105,8 @@ class Running:
 
     def _check(self, talk: Talk) -> None:
         """What is wrong in the request itself."""
+        if not talk.request:
+            raise Wrong(400, "no run waits for these results; say something beside them", param="input")
         agent = self._moot.agent(talk.agent)
         with input_refused():
             check_request(agent, talk.request)
