@@ -23,7 +23,7 @@ from folkmoot.http.doors.wrong import Wrong, wrong
 from folkmoot.http.stream.event_source import HEARTBEAT, STALLED
 from folkmoot.views.timeline import line_of
 
-_CATCH_UP = 2.0
+_CATCH_UP = 5.0
 """Seconds that the progress may need to catch up with a run that is over."""
 _LINE = 300
 """Characters of one line of progress."""
