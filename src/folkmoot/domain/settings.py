@@ -84,6 +84,13 @@ class TaskSettings(Value, forbid_unknown_fields=True):
     to start one."""
 
 
+class Messages(Value, forbid_unknown_fields=True):
+    """What agents write to each other."""
+
+    keep_dropped: bool = False
+    """Record what the loop guard does not deliver; its receiver reads it with the next message that is delivered."""
+
+
 class Orchestration(Value, forbid_unknown_fields=True, rename=None):
     """How agents call agents that no file names. The keys keep their snake_case."""
 
@@ -163,6 +170,7 @@ class Settings(Value, forbid_unknown_fields=True):
     builtins: Builtins = Builtins()
     """Limits of the tools that come with the package."""
     orchestration: Orchestration = Orchestration()
+    messages: Messages = Messages()
     tasks: TaskSettings = TaskSettings()
     agents: AgentSettings = AgentSettings()
     approvals: Approvals = Approvals()
