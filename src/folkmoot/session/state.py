@@ -34,11 +34,13 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
+from folkmoot.domain.naming import GROUPS
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
 from folkmoot.session.exits import Refusal, judge_text
+from folkmoot.session.submitted import Submitted, submitted
 from folkmoot.session.tasked import working_on
 
 T = TypeVar("T")
@@ -136,6 +138,8 @@ class State(Value):
     """The same as of the last answer: what its model had read when it asked for calls."""
     task: str = ""
     """What its agent works on, where it may not work without one."""
+    submitted: Submitted = Submitted()
+    """A plan that its agent wants approved."""
     outcome: Outcome | None = None
 
 
@@ -256,6 +260,8 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
         state = replace(state, overspent=event.text.removeprefix("(tool failed: ").removesuffix(")"))
     if state.brief.policy.needs_task and isinstance(event, ToolFinished):
         state = replace(state, task=working_on(state.task, state.brief.agent.id, event))
+    if isinstance(event, ToolFinished) and event.tool in GROUPS["plans"]:
+        state = replace(state, submitted=submitted(state.submitted, event))
     return state if len(results) < len(state.calls) else _all_answered(state, results)
 
 
