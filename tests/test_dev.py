@@ -66,7 +66,7 @@ class Clone:
 
 SET_UP = [
     "venv",
-    "install --require-hashes -r requirements.lock",
+    "install --no-deps --require-hashes -r requirements.lock",
     "install --no-deps --no-build-isolation --editable .",
 ]
 
@@ -169,7 +169,7 @@ def test_check_runs_every_guard_in_order_and_the_tests_last(clone):
         "checks.lines",
         "checks.hygiene",
         "checks.docs",
-        "pytest ",
+        "pytest --numprocesses auto --dist loadfile",
     ]
 
 
