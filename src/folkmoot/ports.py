@@ -37,6 +37,8 @@ class Request(Value):
     attempt: int = 1
     part: str = ""
     """Which part of its work, for an agent that works by a plan: `planner`, `executor`, `step`, …"""
+    again: bool = False
+    """The same may have been sent before, without an answer that came back."""
 
 
 class Model(Protocol):

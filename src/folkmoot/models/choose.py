@@ -15,6 +15,7 @@ from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
 from folkmoot.ports import Hear, Model, Request
 
 if TYPE_CHECKING:
+    from folkmoot.models.a2a import RemoteAgent
     from folkmoot.models.http import Pool
 
 
@@ -38,6 +39,7 @@ class ProviderModels:
         self._given = frozenset(extra or ())
         self._built: dict[str, Model] = dict(extra or {})
         self._pool: Pool | None = None
+        self._remotes: list[RemoteAgent] = []
 
     def choose(self, choice: ModelChoice) -> Model:
         """The adapter of the choice's provider. A missing key fails the request, not this call."""
@@ -67,6 +69,8 @@ class ProviderModels:
     async def aclose(self) -> None:
         if self._pool is not None:
             await self._pool.aclose()
+        for remote in self._remotes:
+            await remote.aclose()
 
     def _build(self, name: str, provider: Provider) -> Model:
         if provider.kind == "scripted":
@@ -79,7 +83,25 @@ class ProviderModels:
             return Unusable(f"{name} cannot use its key: {variable} holds characters that no key has")
         if not all(text.isprintable() for header in provider.headers.items() for text in header):
             return Unusable(f"{name} cannot use its headers: one holds a control character")
-        return self._over_http(name, provider, key)
+        return (
+            self._remote(name, provider, key)
+            if provider.kind == "a2a"
+            else self._over_http(name, provider, key)
+        )
+
+    def _remote(self, name: str, provider: Provider, key: str) -> Model:
+        try:
+            from folkmoot.models.a2a import RemoteAgent
+        except ImportError as error:
+            return Unusable(
+                f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
+            )
+        from folkmoot.models.http import proxy_for
+
+        url = provider.base_url or ""
+        remote = RemoteAgent(name, url, token=key, proxy=proxy_for(url, self._env), sleep=self._sleep)
+        self._remotes.append(remote)
+        return remote
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
