@@ -39,6 +39,8 @@ class Errand(Value):
     """How often the matter was passed on from agent to agent before."""
     run: str = ""
     """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
+    message: str = ""
+    """What whoever asked calls the message that it came with."""
 
 
 def own_work_session(run: str) -> str:
