@@ -99,7 +99,7 @@ class Server:
         self._start(self.address.rpartition(":")[2])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory):
     serving = Server(write(tmp_path_factory.mktemp("a2a") / "shop"))
     yield serving

@@ -1,84 +1,87 @@
-"""The door over a crash, a restart and a stop of its server, and behind the guard."""
+"""The door over a crash and a restart of its server, when that stops, and behind the guard."""
 
-import signal
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx
 import pytest
 from a2a.client.errors import AgentCardResolutionError
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest
 
-from tests.a2a_server.conftest import Server, client_of, events, message, report, sent, state, words, write
+from folkmoot import Folkmoot
+from folkmoot.a2a_server.application import a2a_routes
+from folkmoot.a2a_server.handling import Engine
+from folkmoot.http.application import application
+from folkmoot.http.house import Door, House
+from folkmoot.http.server import listening
+from tests.a2a_server.conftest import client_of, events, message, report, sent, state, words, write
 
 TOKEN = "a-token-that-nobody-guesses"
 CARD = "a2a/clerk/.well-known/agent-card.json"
+KEY = {"Authorization": f"Bearer {TOKEN}"}
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    server = Server(write(tmp_path_factory.mktemp("guarded") / "shop"), FOLKMOOT_TOKEN=TOKEN)
-    yield server
-    server.kill()
+@asynccontextmanager
+async def guarded(tmp_path, token=TOKEN):
+    """As `folkmoot serve` puts it together, in this process."""
+    async with Folkmoot.open(write(tmp_path / "shop")) as moot:
+        house = House(moot=moot, door=Door(port=0, token=token))
+        routes = a2a_routes(moot, Engine(house.room.begin, house.go_on), secured=house.keys.needed)
+        async with house.room, listening(house, application(house, routes)) as address:
+            yield address.rstrip("/")
 
 
-async def test_nobody_is_let_in_without_the_token(guarded):
+async def test_nobody_is_let_in_without_the_token(tmp_path):
     """DESIGN 8: every route but sign-in, health and static files needs it, cards too."""
-    with pytest.raises(AgentCardResolutionError, match="401"):
-        async with client_of(f"{guarded.address}/a2a/clerk"):
-            pass
-    async with client_of(f"{guarded.address}/a2a/clerk", token=TOKEN) as client:
-        assert state(await sent(client, message("How much?"))) == "completed"
+    async with guarded(tmp_path) as address, httpx.AsyncClient(base_url=address) as http:
+        with pytest.raises(AgentCardResolutionError, match="401"):
+            async with client_of(f"{address}/a2a/clerk"):
+                pass
+        assert (await http.get("/a2a")).status_code == 401
+        assert (await http.post("/a2a/clerk", json={})).status_code == 401
+        async with client_of(f"{address}/a2a/clerk", token=TOKEN) as client:
+            assert state(await sent(client, message("How much?"))) == "completed"
+
+        card = (await http.get(CARD, headers=KEY)).json()
+        assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"] == {"scheme": "Bearer"}
+        assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]
 
 
-def test_nothing_can_be_asked_without_it(guarded):
-    assert httpx.post(f"{guarded.address}/a2a/clerk", json={}).status_code == 401
+async def test_another_name_another_site_or_another_kind_of_body_gets_nothing(tmp_path):
+    async with guarded(tmp_path) as address, httpx.AsyncClient(base_url=address, headers=KEY) as http:
+        assert (await http.get(CARD, headers={"Host": "evil.example"})).status_code == 421
+        assert (await http.get(CARD, headers={"Origin": "http://evil.example"})).status_code == 403
+        assert (await http.post("/a2a/clerk", content="{}")).status_code == 415
 
 
-def test_the_card_says_that_a_token_is_needed(guarded):
-    card = httpx.get(f"{guarded.address}/{CARD}", headers={"Authorization": f"Bearer {TOKEN}"}).json()
+async def test_a_server_that_stops_does_not_wait_for_those_who_look_on(tmp_path):
+    async with AsyncExitStack() as clients:
+        async with guarded(tmp_path, token="") as address:
+            client = await clients.enter_async_context(client_of(f"{address}/a2a/asker", streaming=True))
+            first, *_ = await events(client, message("Do it."))
+            following = client.subscribe(SubscribeToTaskRequest(id=first.task.id))
+            assert state((await anext(following)).task) == "input_required"
 
-    assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"] == {"scheme": "Bearer"}
-    assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"), [({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)]
-)
-def test_another_name_or_another_site_gets_nothing(guarded, headers, status):
-    headers = {**headers, "Authorization": f"Bearer {TOKEN}"}
-    assert httpx.get(f"{guarded.address}/{CARD}", headers=headers).status_code == status
+        assert [event async for event in following] == []
 
 
-async def test_a_restart_loses_no_task(guarded):
+async def test_a_restart_loses_no_task(server):
     """Everything is in the journal: what was done, what waits for an answer, and what was under way."""
-    at, known = f"{guarded.address}/a2a", {"token": TOKEN}
-    async with client_of(f"{at}/clerk", **known) as clerk, client_of(f"{at}/asker", **known) as asker:
+    at = f"{server.address}/a2a"
+    async with client_of(f"{at}/clerk") as clerk, client_of(f"{at}/asker") as asker:
         done = await sent(clerk, message("How much?"))
         asked = await sent(asker, message("Do it."))
-    async with client_of(f"{at}/slow", **known) as slow:
+    async with client_of(f"{at}/slow") as slow:
         begun = message("Take your time.")
         begun.configuration.return_immediately = True
         under_way = await sent(slow, begun)
 
-    guarded.kill()
-    guarded.start_again()
+    server.kill()
+    server.start_again()
 
-    async with client_of(f"{at}/clerk", **known) as clerk, client_of(f"{at}/asker", **known) as asker:
+    async with client_of(f"{at}/clerk") as clerk, client_of(f"{at}/asker") as asker:
         assert await clerk.get_task(GetTaskRequest(id=done.id)) == done
         assert words(await asker.get_task(GetTaskRequest(id=asked.id))) == "Which one?"
         assert report(await sent(asker, message("Red.", task_id=asked.id))) == "That one."
-    async with client_of(f"{at}/slow", **known) as slow:
+    async with client_of(f"{at}/slow") as slow:
         assert (await sent(slow, begun)).id == under_way.id
         assert state(await slow.cancel_task(CancelTaskRequest(id=under_way.id))) == "canceled"
-
-
-async def test_a_server_that_is_told_to_stop_does_not_wait_for_those_who_look_on(guarded):
-    async with client_of(f"{guarded.address}/a2a/asker", streaming=True, token=TOKEN) as client:
-        first, *_ = await events(client, message("Do it."))
-        following = client.subscribe(SubscribeToTaskRequest(id=first.task.id))
-        assert state((await anext(following)).task) == "input_required"
-        guarded.process.send_signal(signal.SIGINT)
-        _, said = guarded.process.communicate(timeout=20)
-        await following.aclose()
-
-    assert said.endswith("stopping; runs are left for whoever goes on with them\n")
-    assert "Traceback" not in said

@@ -65,6 +65,7 @@ class RemoteAgent:
         self._sleep = sleep
         self._http: httpx.AsyncClient | None = None
         self._client: Client | None = None
+        self._about = ""
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         heard = Heard(hear)
@@ -76,6 +77,12 @@ class RemoteAgent:
                     await self._sleep(LOOK)
                     heard.task(await client.get_task(GetTaskRequest(id=heard.task_id)))
             return Answer(Said(role="assistant", text=heard.report(self._name)))
+
+    async def described(self) -> str:
+        """What its card says it is."""
+        with self._failures():
+            await self._connected()
+        return self._about
 
     async def aclose(self) -> None:
         http, self._http, self._client = self._http, None, None
@@ -150,6 +157,7 @@ class RemoteAgent:
                     " its `url` must have the same scheme, host and port",
                     retryable=False,
                 )
+            self._about = cleaned(f"{card.name}: {card.description}", self._token)
             del card.supported_interfaces[:]
             card.supported_interfaces.extend(own)
             config = ClientConfig(httpx_client=http, supported_protocol_bindings=_BINDINGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.message import Answer
@@ -65,6 +65,10 @@ class ProviderModels:
                     self._scripted(name, provider)
                 except DeclarationError as error:
                     yield from error.problems
+
+    async def remote_card(self, choice: ModelChoice) -> str:
+        """What a remote agent says of itself. Raises `ModelFailed`."""
+        return await cast("RemoteAgent | Unusable", self.choose(choice)).described()
 
     async def aclose(self) -> None:
         if self._pool is not None:
@@ -144,6 +148,9 @@ class Unusable:
         self._reason = reason
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        raise ModelFailed(self._reason, retryable=False)
+
+    async def described(self) -> str:
         raise ModelFailed(self._reason, retryable=False)
 
 
