@@ -1,10 +1,13 @@
 """One Folkmoot asks the agents of another, which a real `folkmoot serve` offers."""
 
 import asyncio
+import socket
 
 import httpx
 
+from folkmoot import Folkmoot, MemoryJournal, Surroundings
 from folkmoot.engine.clock import SystemClock
+from tests.a2a_server.conftest import behind_the_door
 from tests.desk import Desk
 
 
@@ -58,3 +61,19 @@ async def begun(http, request):
         if known := [row["runId"] for row in rows if row["request"] == request]:
             return known[0]
     raise AssertionError("it never began")
+
+
+async def test_who_asks_in_a_circle_comes_to_an_end(tmp_path):
+    """E-71: every hop is counted, also over the network, and the sixth is refused."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    echo = f"---\nremote: {{url: 'http://127.0.0.1:{port}/a2a/echo'}}\n---\n"
+    (tmp_path / "echo.ai").write_text(echo)
+    around = Surroundings(env={}, journal=MemoryJournal(SystemClock().monotonic))
+    async with Folkmoot.open(tmp_path, around=around) as moot, behind_the_door(moot, port):
+        await moot.run("echo.ai", "Who knows?")
+        runs = await moot.runs()
+
+    assert len(runs) == 6
+    assert "the matter was passed on 6 times; `limits.a2aHops` here is 5" in runs[0].error

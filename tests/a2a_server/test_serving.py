@@ -8,12 +8,17 @@ from a2a.client.errors import AgentCardResolutionError
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest
 
 from folkmoot import Folkmoot
-from folkmoot.a2a_server.application import a2a_routes
-from folkmoot.a2a_server.handling import Engine
-from folkmoot.http.application import application
-from folkmoot.http.house import Door, House
-from folkmoot.http.server import listening
-from tests.a2a_server.conftest import client_of, events, message, report, sent, state, words, write
+from tests.a2a_server.conftest import (
+    behind_the_door,
+    client_of,
+    events,
+    message,
+    report,
+    sent,
+    state,
+    words,
+    write,
+)
 
 TOKEN = "a-token-that-nobody-guesses"
 CARD = "a2a/clerk/.well-known/agent-card.json"
@@ -22,12 +27,8 @@ KEY = {"Authorization": f"Bearer {TOKEN}"}
 
 @asynccontextmanager
 async def guarded(tmp_path, token=TOKEN):
-    """As `folkmoot serve` puts it together, in this process."""
-    async with Folkmoot.open(write(tmp_path / "shop")) as moot:
-        house = House(moot=moot, door=Door(port=0, token=token))
-        routes = a2a_routes(moot, Engine(house.room.begin, house.go_on), secured=house.keys.needed)
-        async with house.room, listening(house, application(house, routes)) as address:
-            yield address.rstrip("/")
+    async with Folkmoot.open(write(tmp_path / "shop")) as moot, behind_the_door(moot, token=token) as address:
+        yield address
 
 
 async def test_nobody_is_let_in_without_the_token(tmp_path):

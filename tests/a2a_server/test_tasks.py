@@ -233,6 +233,7 @@ async def test_what_cannot_be_done_is_told_in_the_protocols_form(server):
             (TaskNotFoundError, doubler.get_task(GetTaskRequest(id=done.id))),
             (TaskNotFoundError, sent(client, message("More?", task_id="nothing"))),
             (UnsupportedOperationError, sent(client, message("More?", task_id=done.id))),
+            (UnsupportedOperationError, sent(client, message("x", metadata={"folkmoot/hops": 6}))),
             (InvalidParamsError, sent(client, message("  "))),
             (InvalidParamsError, sent(client, message("x", message_id=""))),
             (InvalidParamsError, sent(client, message("x", context_id="../etc"))),

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Message
@@ -147,6 +148,20 @@ async def test_the_names_of_a_request_follow_from_its_place(helper):
     assert (one.message_id, one.context_id) == (other.message_id, other.context_id)
 
 
+async def test_the_other_side_is_told_how_often_the_matter_was_passed_on(helper):
+    async with serving(helper) as url:
+        await answered(url, replace(asked("policy?"), hops=2))
+
+    assert dict(helper.heard[0].metadata) == {"folkmoot/hops": 3}
+
+
+async def test_what_it_is_says_its_card(helper):
+    async with serving(helper) as url:
+        remote = RemoteAgent("remote:helper.ai", url)
+        assert await remote.described() == "helper: Knows the policy."
+        await remote.aclose()
+
+
 async def test_it_shows_its_token_and_says_so_if_that_is_not_taken(helper):
     async with serving(helper, token=TOKEN) as url:
         assert await answered(url, asked("policy?"), token=TOKEN) == "The policy is thirty days."
@@ -170,7 +185,7 @@ async def test_a_card_cannot_send_the_token_elsewhere(helper):
 async def test_who_is_not_there_may_be_asked_again(helper):
     async with serving(helper) as url:
         pass
-    with pytest.raises(ModelFailed, match=r"remote:helper.ai could not be asked") as failed:
+    with pytest.raises(ModelFailed, match=r"remote:helper.ai could not be reached at http://127") as failed:
         await answered(url, asked("policy?"))
 
     assert failed.value.retryable

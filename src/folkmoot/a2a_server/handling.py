@@ -30,7 +30,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length
 
 from folkmoot.a2a_server.listing import page_of
-from folkmoot.a2a_server.messages import run_of, text_of, work_session_of
+from folkmoot.a2a_server.messages import hops_of, run_of, text_of, work_session_of
 from folkmoot.a2a_server.tasks import ENDED, root_of, task_of
 from folkmoot.a2a_server.unsupported import WithoutNotifications
 from folkmoot.a2a_server.updates import RESTS, updates
@@ -154,7 +154,15 @@ class Tasks(WithoutNotifications, RequestHandler):
         """The run that a message begins, or goes on with."""
         if message.task_id:
             return await self._answered(await self._course(message.task_id), message)
-        run = run_of(self._agent, message)
+        run, hops, most = (
+            run_of(self._agent, message),
+            hops_of(message),
+            self._moot.graph.settings.limits.a2a_hops,
+        )
+        if hops > most:
+            raise UnsupportedOperationError(
+                f"the matter was passed on {hops} times; `limits.a2aHops` here is {most}"
+            )
         if await self._past(run):
             return await self._course(run)
         errand = Errand(
@@ -162,6 +170,7 @@ class Tasks(WithoutNotifications, RequestHandler):
             blocks=await self._said_before(message.context_id),
             run=run,
             message=message.message_id,
+            hops=hops,
         )
         with suppress(Held):  # the same message came at the same time
             await self._engine.begin(self._agent.file, text_of(message), errand)

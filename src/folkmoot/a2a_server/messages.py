@@ -11,9 +11,11 @@ from a2a.types import Message, Part
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.thread import HOPS
 
 _CONTEXT = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _OWN, _FOREIGN = "ws_", "ws_a2a-"
+_MOST_HOPS = 1_000
 
 
 def text_of(message: Message) -> str:
@@ -42,6 +44,12 @@ def work_session_of(context: str) -> str:
 
 def context_of(work_session: str) -> str:
     return work_session.removeprefix(_FOREIGN)
+
+
+def hops_of(message: Message) -> int:
+    """How often the matter was passed on before, if whoever asks says so."""
+    told = dict(message.metadata).get(HOPS)
+    return int(told) if isinstance(told, float) and 0 < told < _MOST_HOPS else 0
 
 
 def run_of(agent: Agent, message: Message) -> str:

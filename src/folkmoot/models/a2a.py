@@ -32,6 +32,7 @@ from yarl import URL
 
 from folkmoot.domain.message import Answer
 from folkmoot.domain.message import Message as Said
+from folkmoot.domain.thread import HOPS
 from folkmoot.errors import ModelFailed
 from folkmoot.models.a2a_reply import OVER, Heard
 from folkmoot.models.failure import cleaned, of_status
@@ -101,6 +102,7 @@ class RemoteAgent:
             context_id=_id(request.session),
             role=Role.ROLE_USER,
             parts=[Part(text=said.text) for said in request.messages if said.role in ("system", "user")],
+            metadata={HOPS: request.hops + 1},
         )
         asked = SendMessageRequest(message=message)
         asked.configuration.return_immediately = True  # without a stream it is looked at now and then
@@ -189,9 +191,11 @@ class RemoteAgent:
         cause = error.__cause__
         if isinstance(cause, httpx.HTTPStatusError):
             return self._refused(cause.response)
-        passing = isinstance(error, InternalError) or isinstance(cause, httpx.RequestError)
+        if isinstance(cause, httpx.RequestError):
+            why = cleaned(str(cause), self._token) or type(cause).__name__
+            return ModelFailed(f"{self._name} could not be reached at {self._url}: {why}", retryable=True)
         said = f"{self._name} could not be asked: {cleaned(str(error), self._token)}"
-        return ModelFailed(said, retryable=passing)
+        return ModelFailed(said, retryable=isinstance(error, InternalError))
 
     def _refused(self, answer: httpx.Response) -> ModelFailed:
         status = answer.status_code

@@ -42,6 +42,7 @@ def request(state: State, ask: Ask) -> Request:
         attempt=ask.attempt,
         part=brief.part,
         again=ask.again or ask.attempt > 1,
+        hops=brief.hops,
     )
 
 
