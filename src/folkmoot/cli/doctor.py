@@ -10,8 +10,8 @@ from folkmoot.cli.call import AsJson, call_of
 def doctor(context: typer.Context, as_json: AsJson = False) -> int:
     """Look for what is missing or broken, here and in the project.
 
-    It looks at Python, SQLite, the terminal, the project, keys, trust, tool servers, the journal and git. Keys are
-    never printed, only whether they are set. The exit code is 1 if something is broken.
+    It looks at Python, SQLite, the terminal, the project, keys, trust, tool servers, remote agents, the journal and
+    git. Keys are never printed, only whether they are set. The exit code is 1 if something is broken.
 
     \b
     Examples:

@@ -19,6 +19,7 @@ from folkmoot.cli.check import checked
 from folkmoot.cli.finding import Finding
 from folkmoot.cli.output import console
 from folkmoot.cli.records import has_run, opened
+from folkmoot.cli.remotes import examine_remotes
 from folkmoot.cli.trust import missing_trust
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.providers import BUILT_IN
@@ -74,6 +75,7 @@ def _project(call: Call) -> Iterator[Finding]:
         yield from _keys(loaded.graph)
         yield _trust(call)
         yield from _servers(folder, loaded.graph)
+        yield from examine_remotes(folder, loaded.graph)
     yield from _journal(folder)
     yield from _git(folder)
 

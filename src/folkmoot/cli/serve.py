@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
     from starlette.applications import Starlette
+    from starlette.routing import BaseRoute
 
     from folkmoot.app import Folkmoot
     from folkmoot.http.house import Door, House
@@ -96,7 +97,7 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
         clients = _mcp_door(moot)
-        app = application(house, clients.routes if clients else ())
+        app = application(house, [*(clients.routes if clients else ()), *_a2a_door(house)])
         address = await stack.enter_async_context(listening(house, app))
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
@@ -112,6 +113,16 @@ def _mcp_door(moot: Folkmoot) -> Starlette | None:
     except ImportError:
         return None
     return mcp_app(moot, guarded=True)
+
+
+def _a2a_door(house: House) -> list[BaseRoute]:
+    """Where the extra for it is installed."""
+    try:
+        from folkmoot.a2a_server.application import a2a_routes
+        from folkmoot.a2a_server.handling import Engine
+    except ImportError:
+        return []
+    return a2a_routes(house.moot, Engine(house.room.begin, house.go_on), secured=house.keys.needed)
 
 
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:

@@ -44,6 +44,8 @@ class Errand(Value):
     """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
     thread: str = ""
     """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
+    message: str = ""
+    """What whoever asked calls the message that it came with."""
 
 
 def own_work_session(run: str) -> str:

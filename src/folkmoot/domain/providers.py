@@ -15,5 +15,8 @@ BUILT_IN: dict[str, Provider] = {
     "ollama": Provider("openai", base_url="http://127.0.0.1:11434/v1", price="free"),
 }
 
+REMOTE = "remote:"
+"""With an agent's file behind it: the provider that is the way to a remote agent. No other may be called so."""
+
 OWN_ADDRESS = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 """By kind: where a provider without `baseUrl` is asked."""

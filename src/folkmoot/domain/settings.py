@@ -24,7 +24,8 @@ _SECRET = re.compile(r"([?&][a-z]*password=)[^&]*")
 class Provider(Value, forbid_unknown_fields=True):
     """Where models are asked."""
 
-    kind: Literal["scripted", "openai", "anthropic"]
+    kind: Literal["scripted", "openai", "anthropic", "a2a"]
+    """`a2a` is the way to a remote agent; an agent file declares that, with `remote`."""
     base_url: str | None = None
     """Absent: the provider's own address."""
     api_key_env: str | None = None

@@ -98,7 +98,7 @@ def _known(provider: Provider, name: str, model: str, shelf: Shelf) -> KnownMode
     """A provider of another name at the vendor's own address has the vendor's models."""
     if provider.kind == "scripted":
         return SCRIPTED
-    at_home = provider.base_url in (None, OWN_ADDRESS[provider.kind])
+    at_home = provider.base_url in (None, OWN_ADDRESS.get(provider.kind))
     return shelf.known.get(f"{name}/{model}") or (
         shelf.known.get(f"{provider.kind}/{model}") if at_home else None
     )

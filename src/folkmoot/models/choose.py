@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.message import Answer
@@ -15,6 +15,7 @@ from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
 from folkmoot.ports import Hear, Model, Request
 
 if TYPE_CHECKING:
+    from folkmoot.models.a2a import RemoteAgent
     from folkmoot.models.http import Pool
 
 
@@ -38,6 +39,7 @@ class ProviderModels:
         self._given = frozenset(extra or ())
         self._built: dict[str, Model] = dict(extra or {})
         self._pool: Pool | None = None
+        self._remotes: list[RemoteAgent] = []
 
     def choose(self, choice: ModelChoice) -> Model:
         """The adapter of the choice's provider. A missing key fails the request, not this call."""
@@ -64,9 +66,15 @@ class ProviderModels:
                 except DeclarationError as error:
                     yield from error.problems
 
+    async def remote_card(self, choice: ModelChoice) -> str:
+        """What a remote agent says of itself. Raises `ModelFailed`."""
+        return await cast("RemoteAgent | Unusable", self.choose(choice)).described()
+
     async def aclose(self) -> None:
         if self._pool is not None:
             await self._pool.aclose()
+        for remote in self._remotes:
+            await remote.aclose()
 
     def _build(self, name: str, provider: Provider) -> Model:
         if provider.kind == "scripted":
@@ -79,7 +87,25 @@ class ProviderModels:
             return Unusable(f"{name} cannot use its key: {variable} holds characters that no key has")
         if not all(text.isprintable() for header in provider.headers.items() for text in header):
             return Unusable(f"{name} cannot use its headers: one holds a control character")
-        return self._over_http(name, provider, key)
+        return (
+            self._remote(name, provider, key)
+            if provider.kind == "a2a"
+            else self._over_http(name, provider, key)
+        )
+
+    def _remote(self, name: str, provider: Provider, key: str) -> Model:
+        try:
+            from folkmoot.models.a2a import RemoteAgent
+        except ImportError as error:
+            return Unusable(
+                f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
+            )
+        from folkmoot.models.http import proxy_for
+
+        url = provider.base_url or ""
+        remote = RemoteAgent(name, url, token=key, proxy=proxy_for(url, self._env), sleep=self._sleep)
+        self._remotes.append(remote)
+        return remote
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
@@ -122,6 +148,9 @@ class Unusable:
         self._reason = reason
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
+        raise ModelFailed(self._reason, retryable=False)
+
+    async def described(self) -> str:
         raise ModelFailed(self._reason, retryable=False)
 
 

@@ -41,6 +41,8 @@ def request(state: State, ask: Ask) -> Request:
         turn=ask.turn,
         attempt=ask.attempt,
         part=brief.part,
+        again=ask.again or ask.attempt > 1,
+        hops=brief.hops,
     )
 
 

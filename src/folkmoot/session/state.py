@@ -75,6 +75,8 @@ class Brief(Value):
     """Which part of the agent's work this is, if it works by a plan."""
     plan: str = ""
     """The plan that this session carries out, under contract."""
+    hops: int = 0
+    """How often the matter was passed on from agent to agent before."""
     policy: Policy = Policy()
     """What the gate goes by."""
 

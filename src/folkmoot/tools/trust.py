@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import VARIABLE
-from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS, REMOTE
 from folkmoot.domain.settings import Provider, Settings, ToolSource
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
@@ -125,7 +125,8 @@ def _sink(name: str, sink: SinkSettings) -> Wish:
 
 def _address(name: str, provider: Provider) -> Wish:
     key = f" with the key in ${provider.api_key_env}" if provider.api_key_env else ""
-    text = f"send requests of provider {name!r} to {_base(provider)}{key}"
+    of = f"provider {name!r}" if provider.kind != "a2a" else f"the remote agent {name.removeprefix(REMOTE)!r}"
+    text = f"send requests of {of} to {_base(provider)}{key}"
     return Wish(text, f"provider {_base(provider)} {provider.api_key_env or ''}")
 
 
