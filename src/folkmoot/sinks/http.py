@@ -50,7 +50,7 @@ class Way:
             said = await answer.content.read(_LARGEST)
             if answer.status // 100 == 2:
                 return said
-            wait = _asked_wait(answer.headers, said) if answer.status == 429 else None
+            wait = asked_wait(answer.headers, said) if answer.status == 429 else None
             raise SinkFailed(f"{self.url.host} answered {answer.status}", status=answer.status, wait=wait)
 
     async def close(self) -> None:
@@ -69,7 +69,7 @@ class _Limited(msgspec.Struct):
     retry_after: float
 
 
-def _asked_wait(headers: Mapping[str, str], said: bytes) -> float:
+def asked_wait(headers: Mapping[str, str], said: bytes) -> float:
     """The body is the more exact one."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         return msgspec.json.decode(said, type=_Limited).retry_after
