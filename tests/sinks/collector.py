@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+PATIENCE = 20.0
 KINDS = {Span.SPAN_KIND_CLIENT: "client", Span.SPAN_KIND_INTERNAL: "internal"}
 
 
@@ -45,21 +47,22 @@ class Collector:
     headers: list[dict[str, str]] = field(default_factory=list)
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     """Each is given once, instead of 200."""
+    came: queue.Queue[str] = field(default_factory=queue.Queue)
+    """The paths of what was taken."""
+    answering: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, what comes is taken, but nobody is told."""
 
     @property
     def by_id(self) -> dict[str, Seen]:
         return {span.id: span for span in self.spans}
 
     def tree(self) -> list[Any]:
-        """Names, with those below in the order of their beginnings."""
+        """Names, each with those below it; sorted, for many begin within the same millisecond."""
         return self._below("")
 
     def _below(self, parent: str) -> list[Any]:
         found = [span for span in self.by_id.values() if span.parent == parent]
-        return [
-            (span.name, self._below(span.id)) if self._below(span.id) else span.name
-            for span in sorted(found, key=lambda span: span.start)
-        ]
+        return sorted((span.name, self._below(span.id)) for span in found)
 
     def latest(self) -> dict[tuple[str, str, str], tuple[int, float]]:
         """Count and sum of each metric, by its name, `gen_ai.token.type` and `error.type`, as they last came."""
@@ -74,6 +77,8 @@ class Collector:
         if self.answers:
             return self.answers.pop(0)
         {"/v1/traces": self._traces, "/v1/metrics": self._metrics}[path](body)
+        self.came.put(path)
+        self.answering.wait(PATIENCE)
         return 200, {}
 
     def _traces(self, body: bytes) -> None:
@@ -98,21 +103,24 @@ def collector(port: int = 0) -> Iterator[Collector]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status, headers = found.take(self.path, dict(self.headers), body)
-            self.send_response(status)
-            for name, value in {"Content-Length": "0", **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
+            with suppress(BrokenPipeError):  # whoever sent it may be dead by now
+                self.send_response(status)
+                for name, value in {"Content-Length": "0", **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         found = Collector(f"http://127.0.0.1:{server.server_port}")
+        found.answering.set()
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield found
         finally:
+            found.answering.set()
             server.shutdown()
             thread.join()
 
