@@ -69,7 +69,7 @@ def _measured(span: Span) -> Iterable[tuple[str, dict[str, str], float]]:
         yield DURATION, common | ({genai.ERROR: span.error} if span.error else {}), span.seconds
     for name, kind in ((genai.INPUT_TOKENS, "input"), (genai.OUTPUT_TOKENS, "output")):
         if name in span.attributes:
-            yield TOKENS, common | {_KIND: kind}, span.attributes[name]
+            yield TOKENS, common | {_KIND: kind}, float(span.attributes[name])
 
 
 def _empty(metric: str, attributes: tuple[tuple[str, str], ...]) -> Series:
