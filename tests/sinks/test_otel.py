@@ -179,7 +179,7 @@ async def test_what_a_collector_did_not_take_is_told_at_once_and_nothing_is_foll
 
     assert (str(failed.value), failed.value.wait) == (words, wait)
     assert len(backend.raw) == 1
-    with pytest.raises(SinkFailed, match=r"^127.0.0.1 could not be reached \(ConnectionError\)$"):
+    with pytest.raises(SinkFailed, match=r"^127.0.0.1 could not be reached \(Connection refused\)$"):
         await sending.deliver(entries, "")
 
 

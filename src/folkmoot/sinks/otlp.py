@@ -33,7 +33,7 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode,
 from folkmoot.domain.trace import span_id, trace_id
 from folkmoot.errors import SinkFailed
 from folkmoot.sinks import genai
-from folkmoot.sinks.http import asked_wait
+from folkmoot.sinks.http import asked_wait, reason
 from folkmoot.sinks.meters import BOUNDS, UNITS, Meters, Series
 from folkmoot.sinks.span import Span
 
@@ -100,7 +100,7 @@ class _Line(requests.Session):
         try:
             answer = super().request(method, url, *args, **{**options, "allow_redirects": False})
         except requests.RequestException as error:
-            self.failure = SinkFailed(f"{host} could not be reached ({type(error).__name__})")
+            self.failure = SinkFailed(f"{host} could not be reached ({reason(error)})")
             raise self.failure from None
         if answer.status_code // 100 != 2:
             wait = asked_wait(answer.headers, b"") if answer.status_code in (429, 503) else None
