@@ -9,6 +9,7 @@ a request without tools, and `reasoning` alone sends nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models import anthropic_reply
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
@@ -56,13 +58,17 @@ class Anthropic:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._transcripts = Transcripts(_add)
-        self._tools = ToolLists(_tool)
+        self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
+        self._strictness = Strictness()
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        body = self.body(request, stream=hear is not None)
-        return await attempt(self._endpoint, anthropic_reply, body, hear)
+        def ask(strict: bool) -> Awaitable[Answer]:
+            body = self.body(request, stream=hear is not None, strict=strict)
+            return attempt(self._endpoint, anthropic_reply, body, hear)
 
-    def body(self, request: Request, *, stream: bool) -> bytes:
+        return await self._strictness.attempt(request, ask)
+
+    def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         transcript = self._transcripts.of(request.session, request.messages)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
@@ -73,7 +79,7 @@ class Anthropic:
                 max_tokens=request.max_output,
                 system=_system(transcript, mark) if transcript.system else None,
                 messages=_closed(transcript, mark),
-                tools=self._tools.of(request.tools) if request.tools else None,
+                tools=_marked(self._tools[strict].of(request.tools), mark) if request.tools else None,
                 temperature=None if thinking else tuning.temperature,
                 top_p=None if thinking else tuning.top_p,
                 top_k=None if thinking else tuning.top_k,
@@ -110,6 +116,8 @@ def _block(transcript: Transcript, speaker: str, block: object) -> None:
     if speaker == transcript.speaker:
         transcript.write(encode(block))
         return
+    if speaker == "assistant":
+        transcript.turn_end = len(transcript.wire)
     if transcript.speaker:
         transcript.wire += b"]}"
     elif speaker != "user":
@@ -119,8 +127,16 @@ def _block(transcript: Transcript, speaker: str, block: object) -> None:
 
 
 def _closed(transcript: Transcript, mark: bytes) -> Raw:
-    """The messages with their brackets; the mark says up to where a cache may keep them."""
-    parts: list[bytes | bytearray] = [b"[", transcript.wire]
+    """The messages with their brackets; a mark says up to where a cache may keep them.
+
+    One is at the end, for the next turn, and one where the turn before had it: a cache is looked for only in the
+    last twenty blocks before a mark, and many calls at once are more.
+    """
+    wire, turn = transcript.wire, transcript.turn_end - 1
+    parts: list[bytes | bytearray] = [
+        b"[",
+        *([wire[:turn], mark, wire[turn:]] if mark and turn > 0 else [wire]),
+    ]
     if transcript.awaited:
         parts += (_TURN, b",".join(encode(_result(id, NO_RESULT)) for _, id in transcript.awaited))
     elif transcript.speaker != "user":
@@ -131,7 +147,12 @@ def _closed(transcript: Transcript, mark: bytes) -> Raw:
 
 def _system(transcript: Transcript, mark: bytes) -> Raw:
     blocks = [b'{"type":"text","text":%b}' % text for text in transcript.system]
-    return Raw(b"[%b%b}]" % (b",".join(blocks)[:-1], mark))
+    return _marked(Raw(b"[%b]" % b",".join(blocks)), mark)
+
+
+def _marked(blocks: Raw, mark: bytes) -> Raw:
+    """A list of objects with the mark on its last."""
+    return Raw(b"%b%b}]" % (bytes(blocks)[:-2], mark)) if mark else blocks
 
 
 def _result(id: str, text: str) -> object:
@@ -147,6 +168,13 @@ def _said(text: str) -> str:
 
 def _tool(tool: ToolSpec) -> object:
     return {"name": tool.name, "description": tool.description, "input_schema": wire_schema(tool)}
+
+
+def _strict_tool(tool: ToolSpec) -> object:
+    closed = closed_arguments(tool, optional=True)
+    if closed is None:
+        return _tool(tool)
+    return {"name": tool.name, "description": tool.description, "input_schema": closed, "strict": True}
 
 
 def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
