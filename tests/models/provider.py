@@ -131,7 +131,7 @@ def streamed(*events: object, end: bool = True) -> Play:
 
 DEFAULTS: dict[str, Any] = {
     "model": "gpt-x", "messages": TALK, "tools": (), "max_output": 500,
-    "agent": "a", "session": "s-1", "turn": 1, "attempt": 1,
+    "agent": "a", "session": "s-1", "turn": 1, "attempt": 1, "contents": {},
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ a server refuses that.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from hashlib import blake2b
 
 import msgspec
@@ -16,15 +16,18 @@ from msgspec import Raw
 
 from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.domain.part import TEXT
 from folkmoot.models import openai_reply
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.openai_thoughts import sent_back
 from folkmoot.models.strict import PLAIN, Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
     Transcript,
     Transcripts,
+    data_url,
     encode,
     wire_arguments,
     wire_schema,
@@ -65,7 +68,7 @@ class OpenAI:
         return await self._strictness.attempt(request, ask)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages)
+        transcript = self._transcripts.of(request.session, request.messages, request.contents)
         tuning, own = request.tuning, self._own
         return encode(
             _Body(
@@ -94,7 +97,8 @@ class OpenAI:
             _, id = transcript.awaited.pop(0)
             transcript.write(encode(_result(id, NO_RESULT)))
         if not message.calls:
-            transcript.write(encode({"role": message.role, "content": message.text}))
+            content = _content(message, transcript.contents) if message.parts else message.text
+            transcript.write(encode({"role": message.role, "content": content}))
             return
         calls = [
             {
@@ -104,13 +108,30 @@ class OpenAI:
             }
             for call in message.calls
         ]
-        transcript.write(encode({"role": "assistant", "content": message.text or None, "tool_calls": calls}))
+        said = {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+        transcript.write(encode(said | ({} if self._own else sent_back(message))))
 
 
 def _closed(transcript: Transcript) -> Raw:
     """The messages in their brackets; they must not end with a call that has no result."""
     results = [encode(_result(id, NO_RESULT)) for _, id in transcript.awaited]
     return Raw(b"".join((b"[", b",".join((transcript.wire, *results)), b"]")))
+
+
+def _content(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, object]]:
+    """What goes with a text stands before it, each image under its name."""
+    content: list[dict[str, object]] = []
+    for part in message.parts:
+        held = contents[part.artifact]
+        if part.media == TEXT:
+            content.append({"type": "text", "text": f"{part.name}:\n{held.decode()}"})
+        elif part.is_image:
+            content.append({"type": "text", "text": f"{part.name}:"})
+            content.append({"type": "image_url", "image_url": {"url": data_url(part, held)}})
+        else:
+            file = {"filename": part.name, "file_data": data_url(part, held)}
+            content.append({"type": "file", "file": file})
+    return [*content, {"type": "text", "text": message.text}]
 
 
 def _tool(tool: ToolSpec) -> object:
