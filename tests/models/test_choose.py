@@ -239,7 +239,7 @@ async def test_closing_twice_or_without_a_request_is_fine():
 )
 def test_nothing_is_imported_before_it_is_needed(code, imported):
     """Start-up is felt."""
-    script = f"{code}\nimport sys\nprint(*({{'aiohttp', 'yaml'}} & sys.modules.keys()))"
+    script = f"{code}\nimport sys\nprint(*({{'aiohttp', 'pydantic_ai', 'yaml'}} & sys.modules.keys()))"
 
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

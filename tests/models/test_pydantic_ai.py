@@ -1,27 +1,44 @@
 """Google's models through pydantic-ai and the real `google-genai`, against a server on loopback."""
 
 import asyncio
+import base64
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from folkmoot.domain.message import Message, ToolCall, Usage
+from folkmoot.domain.message import Message, Thought, ToolCall, Usage
+from folkmoot.domain.part import Part
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import ModelFailed
 from folkmoot.models.choose import ProviderModels
 from folkmoot.models.transcript import NO_RESULT
 from tests.models.gemini import MODEL, calling, gemini_models, refused, said, text
-from tests.models.provider import KEY, LOOK, TALK, Do, adapter, answered, asking, call, streamed
+from tests.models.provider import KEY, LOOK, TALK, Do, FakeProvider, adapter, answered, asking, call, streamed
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared():
+    """One server and one client for all: the client takes half a second to make."""
+    async with FakeProvider() as server:
+        models = gemini_models(server.port)
+        yield server, adapter(models)
+        await models.aclose()
 
 
 @pytest.fixture
-async def gemini(provider):
-    models = gemini_models(provider.port)
-    yield adapter(models)
-    await models.aclose()
+def provider(shared):
+    server, _ = shared
+    server.asked.clear()
+    return server
+
+
+@pytest.fixture
+def gemini(shared):
+    return shared[1]
 
 
 async def failure(gemini, hear=None):
@@ -84,7 +101,11 @@ async def test_a_stream_is_heard_piece_by_piece(gemini, provider):
 
     assert provider.asked[0].path.endswith(":streamGenerateContent?alt=sse")
     assert heard == ["I ", "am", " fine."]
-    assert answer.message == Message("assistant", "I am fine.", (ToolCall("", "look", {"what": "x"}),))
+    assert (answer.message.text, answer.message.calls) == (
+        "I am fine.",
+        (ToolCall("", "look", {"what": "x"}),),
+    )
+    assert answer.message.thoughts == (Thought("thinking", "hm", at=1),)
     assert (answer.usage, answer.stop) == (Usage(10, 3), "STOP")
 
 
@@ -231,13 +252,15 @@ async def test_who_gives_up_waiting_lets_go_of_the_connection(gemini, provider):
         await asking_it
 
 
-@pytest.mark.parametrize("key_env", [None, "NOT_SET"])
-async def test_no_other_key_of_the_environment_goes_to_an_address(provider, key_env, monkeypatch):
+@pytest.mark.parametrize(
+    ("vendor", "key_env"), [("google", None), ("google", "NOT_SET"), ("google-cloud", None)]
+)
+async def test_no_other_key_of_the_environment_goes_to_an_address(provider, vendor, key_env, monkeypatch):
     """The library would take Google's own key by itself."""
     monkeypatch.setitem(os.environ, "GOOGLE_API_KEY", "googles-own-key")
     monkeypatch.setitem(os.environ, "GEMINI_API_KEY", "googles-own-key")
     address = f"http://127.0.0.1:{provider.port}"
-    one = Provider("pydantic-ai", address, key_env, provider="google")
+    one = Provider("pydantic-ai", address, key_env, provider=vendor)
     models = ProviderModels({"fake": one}, dict(os.environ), Path())
     provider.plays = [answered(said(text("fine")))]
 
@@ -265,15 +288,48 @@ async def test_a_provider_that_cannot_be_had_so_says_why(declared, words):
     assert words in str(await failure(adapter(models)))
 
 
-def test_pydantic_ai_is_imported_only_for_a_provider_that_needs_it():
-    program = (
-        "import sys; from pathlib import Path; from folkmoot.models.choose import ProviderModels;"
-        "from folkmoot.domain.agent import ModelChoice; from folkmoot.domain.budget import FREE;"
-        "models = ProviderModels({}, {'OPENAI_API_KEY': 'k', 'GEMINI_API_KEY': 'k'}, Path());"
-        "models.choose(ModelChoice('openai', 'm', 1, FREE)); print('pydantic_ai' in sys.modules);"
-        "models.choose(ModelChoice('google', 'm', 1, FREE)); print('pydantic_ai' in sys.modules)"
+@pytest.mark.parametrize("streams", [False, True])
+async def test_what_google_sealed_goes_back_with_the_call_that_it_led_to(gemini, provider, streams):
+    """Without it a model that thinks forgets why it called, and Gemini 3 refuses the turn."""
+    seal = base64.b64encode(b"sealed").decode()
+    thinking = {"text": "Lamps, then.", "thought": True}
+    made = [
+        thinking,
+        text("I look."),
+        {**calling("look"), "thoughtSignature": seal},
+        calling("look", what="x"),
+    ]
+    play = (
+        streamed(*(said(piece, finish=None) for piece in made), said()) if streams else answered(said(*made))
+    )
+    provider.plays = [play, answered(said(text("fine")))]
+
+    message = (
+        await gemini.answer(asking(model=MODEL, tools=(LOOK,)), [].append if streams else None)
+    ).message
+    await gemini.answer(asking(model=MODEL, tools=(LOOK,), messages=(*TALK, message)))
+
+    assert [(one.text, one.at) for one in message.thoughts] == [("Lamps, then.", 0), ("", 1)]
+    spoken, first, second = provider.asked[1].body["contents"][1]["parts"]
+    assert spoken == {"text": "I look."}
+    assert (first["thoughtSignature"], "thoughtSignature" in second) == (seal, False)
+
+
+async def test_images_and_documents_go_with_the_text(gemini, provider):
+    provider.plays = [answered(said(text("fine")))]
+    parts = (Part("a1", "image/png", "lamp.png", 3, 1), Part("a2", "text/plain", "list.txt", 3, 1))
+    request = asking(
+        model=MODEL,
+        messages=(Message("user", "What is it?", parts=parts),),
+        contents={"a1": b"png", "a2": b"one"},
     )
 
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    await gemini.answer(request)
 
-    assert said.split() == ["False", "True"]
+    (sent,) = provider.asked[0].body["contents"]
+    assert sent["parts"] == [
+        {"text": "lamp.png:"},
+        {"inlineData": {"data": base64.b64encode(b"png").decode(), "mime_type": "image/png"}},
+        {"text": "list.txt:\none"},
+        {"text": "What is it?"},
+    ]

@@ -1,35 +1,31 @@
 """Every provider that speaks neither of our two wire formats, asked through the model classes of pydantic-ai.
 
-Only this file and `pydantic_ai_reply` know that package. It is asked for one answer at a time: its agents, its
-loop and its retries are not used. The libraries that it brings look for keys in the environment where they are
-given none, so they are always given one: the key that the project names, and nothing else, goes to an address.
+Only this file, `pydantic_ai_talk` and `pydantic_ai_reply` know that package. It is asked for one answer at a time:
+its agents, its loop and its retries are not used. The libraries that it brings look for keys in the environment where
+they are given none, so they are always given one: the key that the project names, and no other, goes to an address.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from typing import Any
 
-from pydantic_ai import messages as said
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.providers import Provider as Vendor
 from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.domain.message import Answer, ToolSpec
 from folkmoot.domain.providers import OWN_CREDENTIALS
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import WrongUse
 from folkmoot.models import pydantic_ai_reply as reply
+from folkmoot.models.pydantic_ai_talk import conversation
 from folkmoot.models.strict import Strictness, closed_arguments
-from folkmoot.models.transcript import NO_RESULT, Transcript, wire_arguments, wire_schema, wire_tool
+from folkmoot.models.transcript import wire_schema
 from folkmoot.ports import Hear, Request
 
-_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _NO_KEY = "none"
 _UNSAID = (None, "default", "inherit")
 
@@ -58,7 +54,12 @@ class PydanticAI:
         try:
             model = self._model(request.model)
             offered = ModelRequestParameters(function_tools=[_tool(tool, strict) for tool in request.tools])
-            talk = _conversation(request.messages, model.profile.get("tool_call_id_length"))
+            talk = conversation(
+                request.messages,
+                request.contents,
+                model.system,
+                model.profile.get("tool_call_id_length"),
+            )
             settings = self._settings(request, model)
             if hear is None:
                 return reply.answer(await model.request(talk, settings, offered))
@@ -74,6 +75,8 @@ class PydanticAI:
 
     def _settings(self, request: Request, model: Model[Any]) -> ModelSettings:
         """What this provider takes of what the agent sets."""
+        if self._headers and "extra_headers" in model.unsupported_settings:
+            raise WrongUse(f"{self._kind} takes no `headers`; leave them out")
         tuning, effort = request.tuning, request.tuning.reasoning
         wanted: dict[str, Any] = {
             "max_tokens": request.max_output,
@@ -122,70 +125,3 @@ def _tool(tool: ToolSpec, strict: bool) -> ToolDefinition:
         parameters_json_schema=closed or wire_schema(tool),
         strict=True if closed else None,
     )
-
-
-def _conversation(messages: Sequence[Message], id_length: int | None) -> list[said.ModelMessage]:
-    conversation = _Conversation(id_length)
-    for message in messages:
-        conversation.add(message)
-    conversation.close()
-    if not conversation.talk or isinstance(conversation.talk[-1], said.ModelResponse):
-        conversation.add(Message("user", "Go on."))
-    return conversation.talk
-
-
-class _Conversation:
-    """The messages as the package has them: what is said to a model in a row is one request."""
-
-    def __init__(self, id_length: int | None) -> None:
-        self.talk: list[said.ModelMessage] = []
-        self._ids = Transcript()
-        self._id_length = id_length
-        """Some providers take ids of one length only."""
-        self._names: dict[str, str] = {}
-
-    def add(self, message: Message) -> None:
-        match message.role:
-            case "tool":
-                id = self._ids.answered(message.answers)
-                self._tell(self._result(id, message.text) if id else _stray(message.text))
-            case "assistant":
-                self.close()
-                self.talk.append(said.ModelResponse(parts=list(self._answer(message))))
-            case "system" if not any(isinstance(one, said.ModelResponse) for one in self.talk):
-                self._tell(said.SystemPromptPart(message.text))
-            case _:
-                self.close()
-                self._tell(said.UserPromptPart(message.text))
-
-    def close(self) -> None:
-        """Every call has a result before anything else is said."""
-        while self._ids.awaited:
-            _, id = self._ids.awaited.pop(0)
-            self._tell(self._result(id, NO_RESULT))
-
-    def _tell(self, part: said.ModelRequestPart) -> None:
-        last = self.talk[-1] if self.talk else None
-        if isinstance(last, said.ModelRequest):
-            last.parts = [*last.parts, part]
-        else:
-            self.talk.append(said.ModelRequest(parts=[part]))
-
-    def _answer(self, message: Message) -> Iterator[said.ModelResponsePart]:
-        if message.text or not message.calls:
-            yield said.TextPart(message.text)
-        for call in message.calls:
-            id = self._ids.id_for(call, _IDS)
-            self._names[id] = wire_tool(call)
-            yield said.ToolCallPart(self._names[id], wire_arguments(call), self._fitting(id))
-
-    def _result(self, id: str, text: str) -> said.ModelRequestPart:
-        return said.ToolReturnPart(self._names[id], text, self._fitting(id))
-
-    def _fitting(self, id: str) -> str:
-        return blake2b(id.encode()).hexdigest()[: self._id_length] if self._id_length else id
-
-
-def _stray(text: str) -> said.ModelRequestPart:
-    """A result to no call is still worth reading, but no provider takes it as a result."""
-    return said.UserPromptPart(f"Result of a tool call: {text}")

@@ -10,9 +10,10 @@ from pydantic_ai.models import StreamedResponse
 
 from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
-from folkmoot.errors import ModelFailed
+from folkmoot.errors import ModelFailed, WrongUse
 from folkmoot.models import failure
 from folkmoot.models.incoming import count, joined, tool_call
+from folkmoot.models.pydantic_ai_talk import thoughts
 from folkmoot.ports import Hear
 
 _DRAWN = "pyd_ai_"
@@ -33,6 +34,7 @@ def answer(response: messages.ModelResponse) -> Answer:
             "assistant",
             joined(text),
             tuple([tool_call(_id(call), call.tool_name, call.args) for call in calls]),
+            thoughts=tuple(thoughts(response.parts)),
         ),
         usage=_counted(response.usage),
         stop=stop,
@@ -60,7 +62,7 @@ def failure_of(provider: str, error: Exception, secret: str) -> ModelFailed:
             said, retryable = f"was silent for too long ({error.message})", True
         case exceptions.ModelConnectionError():
             said, retryable = f"could not be reached ({error.message})", True
-        case exceptions.UserError():
+        case exceptions.UserError() | WrongUse():
             said, retryable = f"cannot be asked: {error}", False
         case exceptions.AgentRunError():
             said, retryable = f"answered with what is no answer ({error.message})", True
