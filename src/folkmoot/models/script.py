@@ -110,7 +110,8 @@ Turn = tuple[Reply, ...]
 
 class Rule(Value):
     when: str
-    """What the last message of the user or a tool holds: these words in any case, or `/a pattern/`."""
+    """What the last message of the user or a tool holds: these words in any case, or `/a pattern/`. A file that goes
+    with it reads as `[attached: photo.png (image/png, 1,024 bytes)]`."""
     then: Turn
 
     def fits(self, text: str) -> bool:

@@ -75,7 +75,7 @@ def _turn(script: Script, request: Request) -> Turn:
     part = next((script.agents[name] for name in names if name in script.agents), None)
     if part is None:
         return script.default or _nothing_to_say(script, request)
-    said = next((one.text for one in reversed(request.messages) if one.role in ("user", "tool")), "")
+    said = next((_shown(one) for one in reversed(request.messages) if one.role in ("user", "tool")), "")
     for rule in part.rules:
         if rule.fits(said):
             return rule.then
@@ -83,6 +83,11 @@ def _turn(script: Script, request: Request) -> Turn:
     if part.turns and (part.repeat or position < len(part.turns)):
         return part.turns[position % len(part.turns)]
     return part.default or script.default or _nothing_to_say(script, request)
+
+
+def _shown(message: Message) -> str:
+    """A script sees of what is attached its name, what it is, and how large."""
+    return "\n".join((message.text, *(f"[attached: {part}]" for part in message.parts)))
 
 
 def _nothing_to_say(script: Script, request: Request) -> Turn:
@@ -158,7 +163,8 @@ def _wished(call: Call, request: Request, position: int) -> ToolCall:
 def _estimated(request: Request, answer: Message) -> Usage:
     """By length alone, so that the same conversation always costs the same."""
     asked = sum(_length(message) for message in request.messages)
-    return Usage(tokens_in=asked // 4 + 1, tokens_out=_length(answer) // 4 + 1)
+    carried = sum(part.tokens for message in request.messages for part in message.parts)
+    return Usage(tokens_in=asked // 4 + 1 + carried, tokens_out=_length(answer) // 4 + 1)
 
 
 def _length(message: Message) -> int:

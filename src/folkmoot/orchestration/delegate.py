@@ -105,7 +105,7 @@ class SessionTools:
         child = self._inv.child(self._run, agent, "sub", site.below)
         if refusal := self._run.ledger.admit(site.below):
             return self._refused(child, f"not allowed: {refusal}")
-        child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
+        child = replace(child, original=asked.prompt, blocks=(), parts=(), title=asked.reason)
         outcome = await spawn(self._run, self._inv, child, self._start)
         return returned(self._run, child, outcome)
 

@@ -175,6 +175,7 @@ def _reading(
         child,
         original=_worded(run, inv, letter, exchange, _dropped(run, letter, held)),
         blocks=(),
+        parts=(),
         title=letter.label or letter.text.strip().partition("\n")[0][:80],
         before=conversation(letter.to, map(run.log.of, held)) if on else (),
         reach=replace(reach, taint=taint),

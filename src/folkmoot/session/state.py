@@ -177,7 +177,7 @@ def evolve(state: State, event: Event) -> State:
 def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
-    opening = (*(brief.before or system), Message(role="user", text=event.request))
+    opening = (*(brief.before or system), Message(role="user", text=event.request, parts=event.parts))
     added = brief.schema_tokens + sum(_size(message) for message in opening)
     return replace(state, messages=opening, added=added, turn=brief.turns_before)
 
@@ -293,4 +293,4 @@ def _all_answered(state: State, results: dict[int, str]) -> State:
 
 def _size(message: Message) -> int:
     called = "".join(f"{call.tool}{call.arguments}" for call in message.calls)
-    return estimated_tokens(message.text + called)
+    return estimated_tokens(message.text + called) + sum(part.tokens for part in message.parts)
