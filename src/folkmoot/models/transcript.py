@@ -44,6 +44,8 @@ class Transcript:
         """The opening system messages as JSON strings, where a provider wants them apart."""
         self.awaited: list[tuple[str, str]] = []
         """Calls without a result yet: our id, and the one on the wire."""
+        self.images: list[dict[str, object]] = []
+        """What tools gave beside text, where a provider takes it only behind all results."""
         self.contents: Mapping[str, bytes] = {}
         """What the parts of messages hold, by artifact; only while something is added."""
         self._ids: set[str] = set()
