@@ -22,6 +22,7 @@ from folkmoot.domain.part import TEXT, Part
 from folkmoot.models import anthropic_reply
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.sight import visible
 from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
@@ -58,8 +59,10 @@ def headers(key: str) -> dict[str, str]:
 class Anthropic:
     """One provider that speaks the messages API."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, sees: bool | None = True) -> None:
+        """`sees` is what is known of it: see `sight`."""
         self._endpoint = endpoint
+        self._sees = sees
         self._transcripts = Transcripts(_add)
         self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
         self._strictness = Strictness()
@@ -72,7 +75,8 @@ class Anthropic:
         return await self._strictness.attempt(request, ask)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages, request.contents)
+        messages = visible(request.messages, self._sees, self._endpoint.provider)
+        transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
@@ -99,14 +103,17 @@ def _add(transcript: Transcript, message: Message) -> None:
         transcript.system.append(encode(message.text or _EMPTY))
         return
     if message.role == "tool":
-        _block(transcript, "user", _result(transcript.answered(message.answers), message.text))
+        images = [_file_block(transcript, part) for part in message.parts]
+        _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
         return
     while transcript.awaited:
         _, id = transcript.awaited.pop(0)
         _block(transcript, "user", _result(id, NO_RESULT))
     if message.role != "assistant":
         for part in message.parts:
-            _part(transcript, part)
+            if part.is_image:
+                _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
+            _block(transcript, "user", _file_block(transcript, part))
         _block(transcript, "user", {"type": "text", "text": _said(message.text)})
         return
     said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
@@ -132,17 +139,15 @@ def _thought(thought: Thought) -> object:
     return {"type": "thinking", "thinking": thought.text, "signature": thought.sealed}
 
 
-def _part(transcript: Transcript, part: Part) -> None:
+def _file_block(transcript: Transcript, part: Part) -> dict[str, Any]:
     content = transcript.contents[part.artifact]
     if part.media == TEXT:
         source = {"type": "text", "media_type": TEXT, "data": content.decode()}
     else:
         source = {"type": "base64", "media_type": part.media, "data": b64encode(content).decode()}
     if part.is_image:
-        _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
-        _block(transcript, "user", {"type": "image", "source": source})
-    else:
-        _block(transcript, "user", {"type": "document", "title": part.name, "source": source})
+        return {"type": "image", "source": source}
+    return {"type": "document", "title": part.name, "source": source}
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
@@ -188,11 +193,12 @@ def _marked(blocks: Raw, mark: bytes) -> Raw:
     return Raw(b"%b%b}]" % (bytes(blocks)[:-2], mark)) if mark else blocks
 
 
-def _result(id: str, text: str) -> object:
+def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
     """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
         return {"type": "text", "text": f"Result of a tool call: {text}"}
-    return {"type": "tool_result", "tool_use_id": id, "content": _said(text)}
+    said = [{"type": "text", "text": _said(text)}, *images] if images else _said(text)
+    return {"type": "tool_result", "tool_use_id": id, "content": said}
 
 
 def _said(text: str) -> str:
