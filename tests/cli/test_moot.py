@@ -45,7 +45,7 @@ def test_a_collaboration_that_is_killed_goes_on_where_it_was(shop):
         )
         wait_for(process.stderr, words)
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
     again = shop("collaborate", "--resume", "last", "--json")
 
@@ -62,7 +62,7 @@ def test_ctrl_c_leaves_a_collaboration_for_whoever_goes_on(shop):
     process = shop.started("collaborate", GOAL)
     wait_for(process.stderr, "step s1 is done")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
 
     assert process.returncode == 130
     assert re.search(r"ws_\S+ was interrupted\ngo on with: folkmoot collaborate --resume ws_", said), said
@@ -83,7 +83,7 @@ def test_who_comes_second_to_a_collaboration_is_told_that_another_process_carrie
     second = shop("collaborate", "--resume", "last")
     first.send_signal(signal.SIGINT)
     first.send_signal(signal.SIGTERM)
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
 
     assert second.code == 6
     assert "waits: another process carries it on" in second.err

@@ -62,7 +62,7 @@ def test_a_run_that_waits_for_an_approval_says_so_and_is_told_of_when_it_is_over
 
 def ends(server: Server, run: str) -> dict:
     """The last event of a run, when it has come."""
-    with httpx.stream("GET", f"{server.address}api/runs/{run}/stream", timeout=20) as events:
+    with httpx.stream("GET", f"{server.address}api/runs/{run}/stream", timeout=60) as events:
         lines = [line.removeprefix("data: ") for line in events.iter_lines() if line.startswith("data: ")]
     return json.loads(lines[-1])
 

@@ -46,7 +46,7 @@ class Victim(Served):
     def log(self) -> str:
         """Ends it, and gives what it wrote."""
         self._process.terminate()
-        return self._process.communicate(timeout=20)[1]
+        return self._process.communicate(timeout=60)[1]
 
 
 @contextmanager
