@@ -128,7 +128,12 @@ def test_two_servers_of_one_make_get_two_names_and_the_first_model_is_the_defaul
     ("models", "status", "words"),
     [
         (listed(), 200, "local has no model: load one into it"),
-        ({"error": "no"}, 401, "a server wants a key (401): see `apiKeyEnv` of a provider"),
+        (
+            {"error": "no"},
+            401,
+            "something wants a key; if it is a model server, see `apiKeyEnv` of a provider",
+        ),
+        ({"error": "no"}, 403, "no model server answers at"),
         (b"<html>my printer</html>", 200, "no model server answers at"),
         ({"data": "none"}, 200, "no model server answers at"),
         (b" " * 2_000_000, 200, "no model server answers at"),

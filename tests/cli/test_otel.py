@@ -71,6 +71,7 @@ def test_the_spans_of_an_example_are_the_tree_of_its_run_and_their_tokens_are_it
     assert backend.tree() == [as_spans(shown["opTree"])]
     assert {span.trace for span in spans} == {trace_id(shown["runId"])} == {shown["traceId"]}
     assert len({span.id for span in spans}) == len(spans)
+    assert {span.parent for span in spans} <= {span.id for span in spans} | {""}
     chats = [span.attributes for span in spans if span.name.startswith("chat")]
     spent = {kind: sum(chat[f"gen_ai.usage.{kind}_tokens"] for chat in chats) for kind in ("input", "output")}
     assert spent == {"input": shown["totals"]["tokensIn"], "output": shown["totals"]["tokensOut"]}

@@ -31,11 +31,13 @@ USUAL = {
 """The ports that servers listen on unless they are told otherwise, and whose each is."""
 PATIENCE = 1.0
 """Seconds for a server to answer."""
+_UNAUTHORIZED = 401
 _LARGEST = 1024 * 1024
 _SHOWN = 10
 """Models that are named; of the others only how many."""
 _GUESSED = 8_192
 """Tokens of context, for a server that does not say how many it has room for."""
+_LAST_PORT = 65_535
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):)?(?P<port>\d{1,5})")
 
 
@@ -48,8 +50,8 @@ class Found(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     window: int = 0
     """The least context of its models; 0 if it does not say."""
-    refused: int = 0
-    """The status with which it refused to say anything."""
+    locked: bool = False
+    """It wants a key, and may be anything."""
 
     @property
     def port(self) -> str:
@@ -86,12 +88,14 @@ def addresses(given: Sequence[str]) -> list[str]:
     """Where to look: at these, or at the usual ports. Raises `WrongUse` for what is no address."""
     if not given:
         return [f"127.0.0.1:{port}" for port in USUAL]
-    found = [_ADDRESS.fullmatch(each) for each in given]
-    if wrong := [
-        each for each, match in zip(given, found, strict=True) if not match or int(match["port"]) > 65_535
-    ]:
-        raise WrongUse(f"--look-at takes HOST:PORT or PORT, not {wrong[0]!r}")
-    return [f"{match['host'] or '127.0.0.1'}:{match['port']}" for match in found if match]
+    return [_address(each) for each in given]
+
+
+def _address(given: str) -> str:
+    match = _ADDRESS.fullmatch(given)
+    if not match or int(match["port"]) > _LAST_PORT:
+        raise WrongUse(f"--look-at takes HOST:PORT or PORT, not {given!r}")
+    return f"{match['host'] or '127.0.0.1'}:{match['port']}"
 
 
 def findings(given: Sequence[str], used: Collection[str | None]) -> list[Finding]:
@@ -99,8 +103,8 @@ def findings(given: Sequence[str], used: Collection[str | None]) -> list[Finding
     wanted = addresses(given)
     found = asyncio.run(_look(wanted))
     if not found:
-        ports = ", ".join(each.removeprefix("127.0.0.1:") for each in wanted)
-        return [Finding("local models", "ok", f"no model server answers at {ports} of this machine")]
+        where = f"at {', '.join(wanted)}" if given else "on the usual ports of this machine"
+        return [Finding("local models", "ok", f"no model server answers {where}")]
     return [_finding(server, server.base_url in used) for server in found]
 
 
@@ -129,8 +133,8 @@ async def _ask(session: aiohttp.ClientSession, address: str) -> Found | None:
     name = USUAL.get(int(address.rpartition(":")[2]), "local")
     try:
         async with session.get(url, allow_redirects=False) as answer:
-            if answer.status in (401, 403):
-                return Found(address, name, refused=answer.status)
+            if answer.status == _UNAUTHORIZED:
+                return Found(address, name, locked=True)
             said = await _body(answer) if answer.status == 200 else b""
         listed = msgspec.json.decode(said, type=_Models).data
     except (aiohttp.ClientError, OSError, ValueError, TimeoutError):  # whatever it is, it is no model server
@@ -151,9 +155,9 @@ async def _body(answer: aiohttp.ClientResponse) -> bytes:
 
 def _finding(server: Found, used: bool) -> Finding:
     id = f"models at {server.address}"
-    if server.refused:
+    if server.locked:
         return Finding(
-            id, "warning", f"a server wants a key ({server.refused}): see `apiKeyEnv` of a provider"
+            id, "ok", "something wants a key; if it is a model server, see `apiKeyEnv` of a provider"
         )
     if not server.models:
         return Finding(id, "warning", f"{server.provider} has no model: load one into it")

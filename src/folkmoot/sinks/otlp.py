@@ -39,10 +39,10 @@ from folkmoot.sinks.span import Span
 
 _SCOPE = InstrumentationScope("folkmoot")
 _OWN = {"service.name": "folkmoot"}
+_TOO_OFTEN = 429
 
-logging.getLogger("opentelemetry.exporter").addHandler(
-    logging.NullHandler()
-)  # what fails is the sink's to tell
+# What fails is the sink's to tell; without a handler, Python would write it to stderr.
+logging.getLogger("opentelemetry.exporter").addHandler(logging.NullHandler())
 
 
 class Otlp:
@@ -103,7 +103,8 @@ class _Line(requests.Session):
             self.failure = SinkFailed(f"{host} could not be reached ({reason(error)})")
             raise self.failure from None
         if answer.status_code // 100 != 2:
-            wait = asked_wait(answer.headers, b"") if answer.status_code in (429, 503) else None
+            asked = answer.status_code == _TOO_OFTEN or "Retry-After" in answer.headers
+            wait = asked_wait(answer.headers, b"") if asked else None
             self.failure = SinkFailed(
                 f"{host} answered {answer.status_code}", status=answer.status_code, wait=wait
             )
