@@ -17,7 +17,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from folkmoot.domain.message import Answer, ToolSpec
-from folkmoot.domain.providers import OWN_CREDENTIALS
+from folkmoot.domain.providers import OWN_CREDENTIALS, address_of
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import WrongUse
 from folkmoot.models import pydantic_ai_reply as reply
@@ -103,10 +103,10 @@ def _opened(name: str, provider: Provider, key: str) -> Vendor[Any]:
         raise WrongUse(
             f"{name} cannot be asked: pydantic-ai knows no provider {kind!r}; correct `provider`"
         ) from None
-    takes = inspect.signature(vendor).parameters
-    if provider.base_url and "base_url" not in takes:
+    if provider.base_url and "base_url" not in inspect.signature(vendor).parameters:
         raise WrongUse(f"{name} cannot be asked elsewhere: {kind} has no `baseUrl`; leave it out")
-    given = {"base_url": provider.base_url} if provider.base_url else {}
+    address = address_of(provider)
+    given = {"base_url": address} if "://" in address else {}
     if key or provider.base_url or kind not in OWN_CREDENTIALS:
         given["api_key"] = key or _NO_KEY
     try:
