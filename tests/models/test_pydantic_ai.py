@@ -167,7 +167,9 @@ async def test_whatever_was_said_can_be_sent(gemini, provider, talk, roles):
 
     await gemini.answer(asking(model=MODEL, messages=talk))
 
-    sent = [content["role"] for content in provider.asked[0].body["contents"]]
+    contents = provider.asked[0].body["contents"]
+    assert all(part.get("text", "x").strip() for content in contents for part in content["parts"])
+    sent = [content["role"] for content in contents]
     assert [role for at, role in enumerate(sent) if at == 0 or sent[at - 1] != role] == roles
 
 

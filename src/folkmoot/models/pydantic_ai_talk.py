@@ -49,11 +49,12 @@ class _Conversation:
                 answer = said.ModelResponse(parts=list(self._answer(message)), provider_name=self._system)
                 self.messages.append(answer)
             case "system" if not any(isinstance(one, said.ModelResponse) for one in self.messages):
-                self._tell(said.SystemPromptPart(message.text))
+                self._tell(said.SystemPromptPart(_spoken(message.text)))
             case _:
                 self.close()
                 enclosed = [each for part in message.parts for each in self._enclosed(part)]
-                self._tell(said.UserPromptPart([*enclosed, message.text] if enclosed else message.text))
+                text = _spoken(message.text)
+                self._tell(said.UserPromptPart([*enclosed, text] if enclosed else text))
 
     def close(self) -> None:
         """Every call has a result before anything else is said."""
@@ -71,8 +72,8 @@ class _Conversation:
     def _answer(self, message: Message) -> Iterator[said.ModelResponsePart]:
         """Thoughts go back as they came: before the piece that they led to, or as details of it."""
         pieces: list[said.TextPart | said.ToolCallPart] = []
-        if message.text or not message.calls:
-            pieces.append(said.TextPart(message.text))
+        if message.text.strip() or not message.calls:
+            pieces.append(said.TextPart(_spoken(message.text)))
         for call in message.calls:
             id = self._ids.id_for(call, _IDS)
             self._names[id] = wire_tool(call)
@@ -121,6 +122,11 @@ def _sealed(part: Any, *fields: str) -> str:
     """Empty where there is nothing that only the provider could read."""
     kept = {field: getattr(part, field) for field in (*fields, "provider_details") if getattr(part, field)}
     return json.dumps(kept, default=str) if kept else ""
+
+
+def _spoken(text: str) -> str:
+    """Providers refuse a text that is blank."""
+    return text if text.strip() else "(empty)"
 
 
 def _stray(text: str) -> said.ModelRequestPart:
