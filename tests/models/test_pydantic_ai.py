@@ -385,7 +385,7 @@ async def test_ids_are_as_long_as_a_provider_wants_them_and_still_tell_calls_apa
         Message("tool", "x", answers="c2"),
     )
 
-    made, results = conversation(talk, {}, "mistral", 9)
+    _, made, results = conversation(talk, {}, "mistral", 9)
 
     ids = [part.tool_call_id for part in made.parts]
     assert [len(id) for id in ids] == [9, 9]

@@ -15,6 +15,7 @@ from folkmoot.domain.part import TEXT, Part
 from folkmoot.models.transcript import NO_RESULT, Transcript, wire_arguments, wire_tool
 
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_GO_ON = Message("user", "Go on.")
 
 
 def conversation(
@@ -26,7 +27,7 @@ def conversation(
         talk.add(message)
     talk.close()
     if not talk.messages or isinstance(talk.messages[-1], said.ModelResponse):
-        talk.add(Message("user", "Go on."))
+        talk.add(_GO_ON)
     return talk.messages
 
 
@@ -46,6 +47,8 @@ class _Conversation:
                 self._tell(self._result(id, message.text) if id else _stray(message.text))
             case "assistant":
                 self.close()
+                if not self.messages:
+                    self.add(_GO_ON)
                 answer = said.ModelResponse(parts=list(self._answer(message)), provider_name=self._system)
                 self.messages.append(answer)
             case "system" if not any(isinstance(one, said.ModelResponse) for one in self.messages):
