@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from folkmoot import Fork, MemoryJournal, WrongUse, tool
 from folkmoot.contract.verify import verify
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.message import Attachment, ToolResult
 from folkmoot.domain.part import IMAGE_TOKENS, File, Part
 from folkmoot.engine.importing import import_runs
 from folkmoot.engine.local import encoded
@@ -148,6 +149,31 @@ async def test_it_is_there_again_in_a_replay_a_fork_and_another_journal(desk, tm
     (first,) = [entry.event async for entry in other.read(Query(types=("run.started",)))]
     parts = first.errand.attachments
     assert [await other.artifact(part.artifact) for part in parts] == [PNG, PDF]
+
+
+async def test_a_picture_that_a_tool_gives_is_seen_and_in_a_replay_too(desk):
+    """Kept as an artifact, named by its result."""
+
+    @tool(effect="pure", access="read")
+    async def shoot() -> ToolResult:
+        """Take a picture, and something that is none."""
+        pictures = (Attachment("image image/png", PNG), Attachment("audio audio/wav", b"RIFF\0\0"))
+        return ToolResult("here", attachments=pictures)
+
+    at = desk(
+        {"desk": "tools: [shoot]"}, {"desk": [{"calls": [{"tool": "shoot"}]}, "A parcel."]}, tools=[shoot]
+    )
+    run = await played(at, files=())
+    async with at.open() as moot:
+        again = await moot.replay("run-1")
+
+    (part,) = run.events("tool.finished")[0].parts
+    assert (part.media, part.size, await at.journal.artifact(part.artifact)) == ("image/png", 32, PNG)
+    assert run.events("tool.finished")[0].text.count("is artifact") == 2
+    assert run.model.heard[1].messages[-1].parts == (part,)
+    assert run.model.heard[1].contents == {part.artifact: PNG}
+    assert run.events("llm.request")[1].reserved_tokens > IMAGE_TOKENS
+    assert (again.equal, again.divergence) == (True, "")
 
 
 async def test_its_tokens_are_held_before_a_model_is_asked(desk):

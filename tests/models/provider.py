@@ -48,6 +48,8 @@ class FakeProvider:
 
     plays: list[Play] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    arrivals: asyncio.Queue[Asked] = field(default_factory=asyncio.Queue)
+    """The same, for who waits for them."""
     connections: int = 0
     port: int = 0
     hanging: asyncio.Event = field(default_factory=asyncio.Event)
@@ -84,6 +86,7 @@ class FakeProvider:
         raw = await reader.readexactly(int(headers["content-length"]))
         play = self.plays[min(len(self.asked), len(self.plays) - 1)]
         self.asked.append(Asked(first.split()[1], headers, raw))
+        self.arrivals.put_nowait(self.asked[-1])
         for step in play:
             match step:
                 case Do.HANG:

@@ -204,6 +204,8 @@ class ToolFinished(Event):
     artifact: str = ""
     """The whole text, when the model reads only a part of it."""
     latency_ms: int = 0
+    parts: tuple[Part, ...] = ()
+    """Images that the model sees beside the text, if it can."""
 
 
 class ToolFailed(Event):

@@ -88,6 +88,8 @@ class ToolResult(Value):
     plain: bool = False
     """The model reads the text as it is, also when the call failed: it says so itself."""
     attachments: tuple[Attachment, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """Those of them, kept, that a model may see."""
 
 
 class Usage(Value):

@@ -9,19 +9,18 @@ them. So in a turn that began without any (another model began it, or a budget l
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Awaitable, Sequence
-from itertools import takewhile
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from folkmoot.domain.message import Answer, Message, Thought, ToolSpec
-from folkmoot.domain.part import TEXT, Part
+from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models import anthropic_reply
+from folkmoot.models.anthropic_blocks import began_without_a_thought, file_block, with_thoughts
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.sight import visible
 from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
@@ -58,8 +57,10 @@ def headers(key: str) -> dict[str, str]:
 class Anthropic:
     """One provider that speaks the messages API."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, sees: bool | None = True) -> None:
+        """`sees` is what is known of it: see `sight`."""
         self._endpoint = endpoint
+        self._sees = sees
         self._transcripts = Transcripts(_add)
         self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
         self._strictness = Strictness()
@@ -72,7 +73,8 @@ class Anthropic:
         return await self._strictness.attempt(request, ask)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages, request.contents)
+        messages = visible(request.messages, self._sees, self._endpoint.provider)
+        transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
@@ -99,50 +101,25 @@ def _add(transcript: Transcript, message: Message) -> None:
         transcript.system.append(encode(message.text or _EMPTY))
         return
     if message.role == "tool":
-        _block(transcript, "user", _result(transcript.answered(message.answers), message.text))
+        images = [file_block(part, transcript.contents) for part in message.parts]
+        _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
         return
     while transcript.awaited:
         _, id = transcript.awaited.pop(0)
         _block(transcript, "user", _result(id, NO_RESULT))
     if message.role != "assistant":
         for part in message.parts:
-            _part(transcript, part)
+            if part.is_image:
+                _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
+            _block(transcript, "user", file_block(part, transcript.contents))
         _block(transcript, "user", {"type": "text", "text": _said(message.text)})
         return
     said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     for call in message.calls:
         id = transcript.id_for(call, _IDS)
         said.append({"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)})
-    for block in _with_thoughts(said, message.thoughts):
+    for block in with_thoughts(said, message.thoughts):
         _block(transcript, "assistant", block)
-
-
-def _with_thoughts(said: list[object], thoughts: Sequence[Thought]) -> list[object]:
-    """Each where it stood, unchanged: what is signed is refused otherwise. Nothing but thoughts is no message."""
-    blocks: list[object] = []
-    for place in range(len(said) + 1) if said else ():
-        blocks += [_thought(each) for each in thoughts if min(each.at, len(said)) == place]
-        blocks += said[place : place + 1]
-    return blocks
-
-
-def _thought(thought: Thought) -> object:
-    if thought.kind == "redacted_thinking":
-        return {"type": thought.kind, "data": thought.sealed}
-    return {"type": "thinking", "thinking": thought.text, "signature": thought.sealed}
-
-
-def _part(transcript: Transcript, part: Part) -> None:
-    content = transcript.contents[part.artifact]
-    if part.media == TEXT:
-        source = {"type": "text", "media_type": TEXT, "data": content.decode()}
-    else:
-        source = {"type": "base64", "media_type": part.media, "data": b64encode(content).decode()}
-    if part.is_image:
-        _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
-        _block(transcript, "user", {"type": "image", "source": source})
-    else:
-        _block(transcript, "user", {"type": "document", "title": part.name, "source": source})
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
@@ -188,11 +165,12 @@ def _marked(blocks: Raw, mark: bytes) -> Raw:
     return Raw(b"%b%b}]" % (bytes(blocks)[:-2], mark)) if mark else blocks
 
 
-def _result(id: str, text: str) -> object:
+def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
     """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
         return {"type": "text", "text": f"Result of a tool call: {text}"}
-    return {"type": "tool_result", "tool_use_id": id, "content": _said(text)}
+    said = [{"type": "text", "text": _said(text)}, *images] if images else _said(text)
+    return {"type": "tool_result", "tool_use_id": id, "content": said}
 
 
 def _said(text: str) -> str:
@@ -217,16 +195,9 @@ def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] |
         effort = _EFFORT.get(tuning.reasoning or "")
         return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
     budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
-    if budget < _LEAST_THINKING or _began_without_a_thought(request.messages):
+    if budget < _LEAST_THINKING or began_without_a_thought(request.messages):
         return None, None
     return {"type": "enabled", "budget_tokens": budget}, None
-
-
-def _began_without_a_thought(messages: Sequence[Message]) -> bool:
-    """Whether the turn under way, which lasts until the user speaks again, began with a call out of the blue."""
-    turn = list(takewhile(lambda message: message.role != "user", reversed(messages)))
-    first = next((message for message in reversed(turn) if message.role == "assistant"), None)
-    return bool(first and first.calls and not any(thought.at == 0 for thought in first.thoughts))
 
 
 def _is_adaptive(model: str) -> bool:

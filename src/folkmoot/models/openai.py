@@ -21,6 +21,7 @@ from folkmoot.models import openai_reply
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
 from folkmoot.models.openai_thoughts import sent_back
+from folkmoot.models.sight import visible
 from folkmoot.models.strict import PLAIN, Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
@@ -52,8 +53,10 @@ def headers(key: str) -> dict[str, str]:
 class OpenAI:
     """One provider that speaks chat completions."""
 
-    def __init__(self, endpoint: Endpoint, base_url: str) -> None:
+    def __init__(self, endpoint: Endpoint, base_url: str, sees: bool | None = True) -> None:
+        """`sees` is what is known of it: see `sight`."""
         self._endpoint = endpoint
+        self._sees = sees
         self._own = bool(_OWN_HOSTS.match(base_url))
         self._ids = _OWN_IDS if self._own else _ANY_IDS
         self._transcripts = Transcripts(self._add)
@@ -68,7 +71,8 @@ class OpenAI:
         return await self._strictness.attempt(request, ask)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages, request.contents)
+        messages = visible(request.messages, self._sees, self._endpoint.provider)
+        transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning, own = request.tuning, self._own
         return encode(
             _Body(
@@ -92,12 +96,16 @@ class OpenAI:
     def _add(self, transcript: Transcript, message: Message) -> None:
         if message.role == "tool":
             transcript.write(encode(_result(transcript.answered(message.answers), message.text)))
+            transcript.images += _files(message, transcript.contents)
+            _show_images(transcript)
             return
         while transcript.awaited:
             _, id = transcript.awaited.pop(0)
             transcript.write(encode(_result(id, NO_RESULT)))
+        _show_images(transcript)
         if not message.calls:
-            content = _content(message, transcript.contents) if message.parts else message.text
+            files = _files(message, transcript.contents)
+            content = [*files, {"type": "text", "text": message.text}] if files else message.text
             transcript.write(encode({"role": message.role, "content": content}))
             return
         calls = [
@@ -118,8 +126,15 @@ def _closed(transcript: Transcript) -> Raw:
     return Raw(b"".join((b"[", b",".join((transcript.wire, *results)), b"]")))
 
 
-def _content(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, object]]:
-    """What goes with a text stands before it, each image under its name."""
+def _show_images(transcript: Transcript) -> None:
+    """Results hold only text, and nothing may come between them: the user shows their images when all are there."""
+    if transcript.images and not transcript.awaited:
+        transcript.write(encode({"role": "user", "content": transcript.images}))
+        transcript.images = []
+
+
+def _files(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, object]]:
+    """Each image under its name."""
     content: list[dict[str, object]] = []
     for part in message.parts:
         held = contents[part.artifact]
@@ -131,7 +146,7 @@ def _content(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, 
         else:
             file = {"filename": part.name, "file_data": data_url(part, held)}
             content.append({"type": "file", "file": file})
-    return [*content, {"type": "text", "text": message.text}]
+    return content
 
 
 def _tool(tool: ToolSpec) -> object:

@@ -22,6 +22,7 @@ from folkmoot.domain.settings import Provider
 from folkmoot.errors import WrongUse
 from folkmoot.models import pydantic_ai_reply as reply
 from folkmoot.models.pydantic_ai_talk import conversation
+from folkmoot.models.sight import visible
 from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import wire_schema
 from folkmoot.ports import Hear, Request
@@ -39,6 +40,7 @@ class PydanticAI:
         self._key = key
         self._headers = provider.headers
         self._kind = provider.provider or ""
+        self._sees = provider.images
         self._vendor = _opened(name, provider, key)
         self._models: dict[str, Model[Any]] = {}
         self._strictness = Strictness()
@@ -51,11 +53,12 @@ class PydanticAI:
             pass  # leaving it is what closes its connections
 
     async def _attempt(self, request: Request, hear: Hear | None, strict: bool) -> Answer:
+        messages = visible(request.messages, self._sees, self._name)
         try:
             model = self._model(request.model)
             offered = ModelRequestParameters(function_tools=[_tool(tool, strict) for tool in request.tools])
             talk = conversation(
-                request.messages,
+                messages,
                 request.contents,
                 model.system,
                 model.profile.get("tool_call_id_length"),

@@ -85,6 +85,8 @@ class Reply(Value, forbid_unknown_fields=True):
     """One answer. Written as a string: its text."""
 
     text: str = ""
+    thought: str = ""
+    """What it thought before: recorded and shown, never part of a report."""
     calls: tuple[Call, ...] = ()
     report: str | dict[str, Any] | list[Any] | None = None
     """Ends the session with this report: text, or a mapping or list as JSON."""

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from folkmoot.domain.message import Answer, Message, ToolCall, Usage
+from folkmoot.domain.message import Answer, Message, Thought, ToolCall, Usage
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
@@ -116,7 +116,8 @@ def _answer(reply: Reply, request: Request) -> Answer:
         left = {key: value for key, value in more.items() if value}
         calls.append(Call(tool=BROADCAST, arguments={"message": said.message, **left}))
     wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
-    message = Message("assistant", reply.text, wished)
+    thoughts = (Thought("reasoning", reply.thought),) if reply.thought else ()
+    message = Message("assistant", reply.text, wished, thoughts=thoughts)
     return Answer(
         message=message,
         usage=(reply.usage and Usage(*(getattr(reply.usage, field) for field in Usage.__struct_fields__)))

@@ -52,6 +52,7 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
         parts=started.errand.attachments,
         reach=reach,
         thread=Thread(hops=started.errand.hops, main=True),
+        facing=True,
     )
     outcome = await run_agent(run, inv)
     if not outcome.failed:

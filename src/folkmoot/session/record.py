@@ -23,6 +23,7 @@ from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
 from folkmoot.session.calls import Released, approval_id, doubt_id, verdict
+from folkmoot.session.conversation import with_own_thoughts
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask
 
@@ -32,7 +33,7 @@ def request(state: State, ask: Ask, contents: dict[str, bytes]) -> Request:
     brief = state.brief
     return Request(
         model=ask.choice.model,
-        messages=_without_foreign_thoughts(state.messages, ask.choice.ref),
+        messages=with_own_thoughts(state.messages, ask.choice.ref),
         tools=ask.tools,
         tuning=brief.agent.tuning,
         max_output=ask.max_output,
@@ -42,15 +43,6 @@ def request(state: State, ask: Ask, contents: dict[str, bytes]) -> Request:
         attempt=ask.attempt,
         part=brief.part,
         contents=contents,
-    )
-
-
-def _without_foreign_thoughts(messages: tuple[Message, ...], model: str) -> tuple[Message, ...]:
-    """What another model thought is no use to this one, and no provider takes the seals of another."""
-    if all(message.thinker in ("", model) for message in messages):
-        return messages
-    return tuple(
-        message if message.thinker in ("", model) else replace(message, thoughts=()) for message in messages
     )
 
 

@@ -220,10 +220,11 @@ class Session:
             artifact = self._world.keep(whole)
             text = record.cut(whole, limit, artifact)
         text += storable(result.footer) + record.evidence_line(self._state, site)
-        if not fits(self._state, estimated_tokens(text)):
+        if not fits(self._state, tokens := estimated_tokens(text)):
             refused = record.failed(site, call, "context window budget exceeded")
             return replace(refused, overflow=True)
-        return record.finished(self._state, site, call, text, artifact)
+        seen = result.parts if fits(self._state, tokens + sum(part.tokens for part in result.parts)) else ()
+        return replace(record.finished(self._state, site, call, text, artifact), parts=seen)
 
     def _refuse(self, refusals: tuple[tuple[int, ToolCall, Refusal], ...]) -> None:
         for position, call, refusal in refusals:
