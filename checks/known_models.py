@@ -30,6 +30,8 @@ PROVIDERS = {
 """Our name of each, and that of the package."""
 TARGET = ROOT / "src" / "folkmoot" / "models" / "known.json"
 LEAST_WINDOW = 1000
+FOREIGN = re.compile(r"google/claude.*")
+"""What the package lists with a provider, and the address that we ask does not have."""
 _NAME = re.compile(r"[~\w.:/-]+")
 
 
@@ -57,7 +59,9 @@ def rows_of(name: str, provider: Any, today: datetime) -> Iterator[list[Any]]:
             window = min(window, *(start_of_tier(prices, kind, window) for kind in KINDS))
             while cost[-1] is None:
                 cost.pop()
-            yield [sorted(f"{name}/{each}" for each in names_of(model)), window, *cost]
+            names = sorted(f"{name}/{each}" for each in names_of(model))
+            if not all(map(FOREIGN.fullmatch, names)):
+                yield [names, window, *cost]
 
 
 KINDS = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")

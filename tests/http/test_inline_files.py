@@ -73,8 +73,11 @@ def test_the_content_is_taken_from_every_form(part, file):
             "'file:///etc/passwd' is an address",
         ),
         ({"type": "image_url", "image_url": "data:image/png,abc"}, "'data:image/png,abc' is an address"),
-        ({"type": "image", "source": {"type": "url", "url": "https://e.com"}}, "a source of type 'url'"),
-        ({"type": "document", "source": {"type": "file", "file_id": "f"}}, "a source of type 'file'"),
+        (
+            {"type": "image", "source": {"type": "url", "url": "https://e.com"}},
+            "'image' with a source of type 'url'",
+        ),
+        ({"type": "document", "source": {"type": "file", "file_id": "f"}}, "with a source of type 'file'"),
         ({"type": "file", "file": {"file_id": "f-1"}}, "a part of type 'file' holds no content"),
         ({"type": "input_file", "file_url": "https://e.com"}, "a part of type 'input_file' holds no content"),
         ({"type": "image", "source": None}, "a part of type 'image' holds no content"),

@@ -27,8 +27,8 @@ def calling(tool: str, /, **arguments: Any) -> dict[str, Any]:
     return {"functionCall": {"name": tool, "args": arguments}}
 
 
-def refused(status: int, message: str, word: str = "INTERNAL") -> dict[str, Any]:
-    return {"error": {"code": status, "message": message, "status": word}}
+def refused(status: int, message: str, word: str = "INTERNAL", **more: Any) -> dict[str, Any]:
+    return {"error": {"code": status, "message": message, "status": word, **more}}
 
 
 def gemini_models(port: int, **more: Any) -> ProviderModels:

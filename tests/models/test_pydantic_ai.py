@@ -13,6 +13,7 @@ from folkmoot.domain.part import Part
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import ModelFailed
 from folkmoot.models.choose import ProviderModels
+from folkmoot.models.pydantic_ai_talk import conversation
 from folkmoot.models.transcript import NO_RESULT
 from tests.models.gemini import MODEL, calling, gemini_models, refused, said, text
 from tests.models.provider import KEY, LOOK, TALK, Do, FakeProvider, adapter, answered, asking, call, streamed
@@ -166,7 +167,9 @@ async def test_whatever_was_said_can_be_sent(gemini, provider, talk, roles):
 
     await gemini.answer(asking(model=MODEL, messages=talk))
 
-    sent = [content["role"] for content in provider.asked[0].body["contents"]]
+    contents = provider.asked[0].body["contents"]
+    assert all(part.get("text", "x").strip() for content in contents for part in content["parts"])
+    sent = [content["role"] for content in contents]
     assert [role for at, role in enumerate(sent) if at == 0 or sent[at - 1] != role] == roles
 
 
@@ -186,6 +189,8 @@ async def test_a_call_without_a_result_gets_one(gemini, provider):
     ("play", "words", "another"),
     [
         (answered(refused(429, f"slow down, {KEY}"), 429, retry_after="7"), "429 Too Many Requests: slow down, [key]", (True, 7.0)),
+        (answered(refused(429, "no more", details=[{"retryDelay": "34.5s"}]), 429), "429 Too Many Requests: no more", (True, 34.5)),
+        (answered(refused(429, "no more", details=[1, {"retryDelay": 3}]), 429), "429 Too Many Requests", (True, None)),
         (answered(refused(500, "oops"), 500), "fake answered 500 Internal Server Error: oops", (True, None)),
         (answered(b"busy", 503, content_type="text/plain"), "fake answered 503 Service Unavailable", (True, None)),
         (answered(refused(400, "API key not valid"), 400), "fake answered 400 Bad Request: API key not valid", (False, None)),
@@ -333,3 +338,71 @@ async def test_images_and_documents_go_with_the_text(gemini, provider):
         {"text": "list.txt:\none"},
         {"text": "What is it?"},
     ]
+
+
+@pytest.mark.parametrize("sees", [True, False])
+async def test_images_that_tools_give_are_shown_where_they_are_seen(provider, sees):
+    models = gemini_models(provider.port, images=sees)
+    provider.plays = [answered(said(text("fine")))]
+    image = Part("a1", "image/png", "lamp.png", 3, 1)
+    given = Message("tool", "Here it is.", answers="c1", parts=(image,))
+    talk = (*TALK, Message("assistant", "", (call("c1", "look"),)), given)
+
+    await adapter(models).answer(asking(model=MODEL, tools=(LOOK,), messages=talk, contents={"a1": b"png"}))
+    await models.aclose()
+
+    sent = str(provider.asked[0].body["contents"][2:])
+    assert "Here it is." in sent
+    assert (base64.b64encode(b"png").decode() in sent) is sees
+
+
+CLAUDE = {"type": "message", "id": "m", "model": "claude", "role": "assistant", "stop_reason": "end_turn"}
+
+
+async def test_any_other_provider_of_pydantic_ai_is_asked_alike(provider):
+    """Here the messages API, by Anthropic's own library: it would try three times, and has thoughts with a seal."""
+    models = gemini_models(provider.port, provider="anthropic")
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "sealed"}
+    use = {"type": "tool_use", "id": "c1", "name": "look", "input": {"what": "x"}}
+    usage = {
+        "input_tokens": 10,
+        "output_tokens": 3,
+        "cache_read_input_tokens": 4,
+        "cache_creation_input_tokens": 5,
+    }
+    provider.plays = [
+        answered(
+            {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, 529, retry_after="2"
+        ),
+        answered({**CLAUDE, "content": [thought, use], "usage": usage}),
+        answered({**CLAUDE, "content": [], "usage": usage}),
+    ]
+    claude, request = adapter(models), {"model": "claude-opus-5", "tools": (LOOK,)}
+
+    with pytest.raises(ModelFailed, match="fake answered 529 Overloaded: busy") as failed:
+        await claude.answer(asking(**request))
+    asked_before_another_attempt = len(provider.asked)
+    answer = await claude.answer(asking(**request))
+    await claude.answer(asking(**request, messages=(*TALK, answer.message)))
+    await models.aclose()
+
+    assert (failed.value.retry_after, asked_before_another_attempt) == (2.0, 1)
+    assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert answer.message.calls == (ToolCall("c1", "look", {"what": "x"}),)
+    assert answer.usage == Usage(tokens_in=19, tokens_out=3, tokens_cache_read=4, tokens_cache_write=5)
+    assert "cache_control" in str(provider.asked[1].body["system"])
+    assert provider.asked[2].body["messages"][1]["content"] == [thought, use]
+
+
+async def test_ids_are_as_long_as_a_provider_wants_them_and_still_tell_calls_apart():
+    """Mistral's have nine characters."""
+    talk = (
+        Message("assistant", "", (call("c1", "look"), call("c2", "look"))),
+        Message("tool", "x", answers="c2"),
+    )
+
+    _, made, results = conversation(talk, {}, "mistral", 9)
+
+    ids = [part.tool_call_id for part in made.parts]
+    assert [len(id) for id in ids] == [9, 9]
+    assert [part.tool_call_id for part in results.parts] == [ids[1], ids[0]]

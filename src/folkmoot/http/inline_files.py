@@ -32,8 +32,8 @@ def file_of(part: Mapping[str, Any]) -> File | None:
             **more,
         }:
             return _from_url(data, _name(more.get("filename")))
-        case {"type": "image" | "document", "source": dict(source)}:
-            return _from_source(source, _name(part.get("title")))
+        case {"type": "image" | "document" as kind, "source": dict(source)}:
+            return _from_source(kind, source, _name(part.get("title")))
         case {"type": "image_url" | "input_image" | "file" | "input_file" | "image" | "document" as kind}:
             raise WrongUse(f"a part of type {kind!r} holds no content that can be read here; {_INLINE}")
         case _:
@@ -52,14 +52,15 @@ def _from_url(url: str, name: str) -> File:
     return _file(url[head.end() :] if head else url, media, name)
 
 
-def _from_source(source: Mapping[str, Any], name: str) -> File:
+def _from_source(kind: str, source: Mapping[str, Any], name: str) -> File:
     match source:
         case {"type": "base64", "data": str(data)}:
             return _file(data, str(source.get("media_type") or ""), name)
         case {"type": "text", "data": str(data)}:
             return File(name or "document.txt", data.encode(), "text/plain")
         case _:
-            raise WrongUse(f"a source of type {source.get('type')!r} cannot be read here; {_INLINE}")
+            told = f"a part of type {kind!r} with a source of type {source.get('type')!r}"
+            raise WrongUse(f"{told} cannot be read here; {_INLINE}")
 
 
 def _file(data: str, media: str, name: str) -> File:

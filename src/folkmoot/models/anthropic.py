@@ -9,17 +9,15 @@ them. So in a turn that began without any (another model began it, or a budget l
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Awaitable, Sequence
-from itertools import takewhile
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from folkmoot.domain.message import Answer, Message, Thought, ToolSpec
-from folkmoot.domain.part import TEXT, Part
+from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models import anthropic_reply
+from folkmoot.models.anthropic_blocks import began_without_a_thought, file_block, with_thoughts
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
 from folkmoot.models.sight import visible
@@ -103,7 +101,7 @@ def _add(transcript: Transcript, message: Message) -> None:
         transcript.system.append(encode(message.text or _EMPTY))
         return
     if message.role == "tool":
-        images = [_file_block(transcript, part) for part in message.parts]
+        images = [file_block(part, transcript.contents) for part in message.parts]
         _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
         return
     while transcript.awaited:
@@ -113,41 +111,15 @@ def _add(transcript: Transcript, message: Message) -> None:
         for part in message.parts:
             if part.is_image:
                 _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
-            _block(transcript, "user", _file_block(transcript, part))
+            _block(transcript, "user", file_block(part, transcript.contents))
         _block(transcript, "user", {"type": "text", "text": _said(message.text)})
         return
     said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     for call in message.calls:
         id = transcript.id_for(call, _IDS)
         said.append({"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)})
-    for block in _with_thoughts(said, message.thoughts):
+    for block in with_thoughts(said, message.thoughts):
         _block(transcript, "assistant", block)
-
-
-def _with_thoughts(said: list[object], thoughts: Sequence[Thought]) -> list[object]:
-    """Each where it stood, unchanged: what is signed is refused otherwise. Nothing but thoughts is no message."""
-    blocks: list[object] = []
-    for place in range(len(said) + 1) if said else ():
-        blocks += [_thought(each) for each in thoughts if min(each.at, len(said)) == place]
-        blocks += said[place : place + 1]
-    return blocks
-
-
-def _thought(thought: Thought) -> object:
-    if thought.kind == "redacted_thinking":
-        return {"type": thought.kind, "data": thought.sealed}
-    return {"type": "thinking", "thinking": thought.text, "signature": thought.sealed}
-
-
-def _file_block(transcript: Transcript, part: Part) -> dict[str, Any]:
-    content = transcript.contents[part.artifact]
-    if part.media == TEXT:
-        source = {"type": "text", "media_type": TEXT, "data": content.decode()}
-    else:
-        source = {"type": "base64", "media_type": part.media, "data": b64encode(content).decode()}
-    if part.is_image:
-        return {"type": "image", "source": source}
-    return {"type": "document", "title": part.name, "source": source}
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
@@ -223,16 +195,9 @@ def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] |
         effort = _EFFORT.get(tuning.reasoning or "")
         return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
     budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
-    if budget < _LEAST_THINKING or _began_without_a_thought(request.messages):
+    if budget < _LEAST_THINKING or began_without_a_thought(request.messages):
         return None, None
     return {"type": "enabled", "budget_tokens": budget}, None
-
-
-def _began_without_a_thought(messages: Sequence[Message]) -> bool:
-    """Whether the turn under way, which lasts until the user speaks again, began with a call out of the blue."""
-    turn = list(takewhile(lambda message: message.role != "user", reversed(messages)))
-    first = next((message for message in reversed(turn) if message.role == "assistant"), None)
-    return bool(first and first.calls and not any(thought.at == 0 for thought in first.thoughts))
 
 
 def _is_adaptive(model: str) -> bool:

@@ -17,11 +17,12 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from folkmoot.domain.message import Answer, ToolSpec
-from folkmoot.domain.providers import OWN_CREDENTIALS
+from folkmoot.domain.providers import OWN_CREDENTIALS, address_of
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import WrongUse
 from folkmoot.models import pydantic_ai_reply as reply
 from folkmoot.models.pydantic_ai_talk import conversation
+from folkmoot.models.sight import sight_of, visible
 from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import wire_schema
 from folkmoot.ports import Hear, Request
@@ -39,6 +40,7 @@ class PydanticAI:
         self._key = key
         self._headers = provider.headers
         self._kind = provider.provider or ""
+        self._sees = sight_of(provider)
         self._vendor = _opened(name, provider, key)
         self._models: dict[str, Model[Any]] = {}
         self._strictness = Strictness()
@@ -51,11 +53,12 @@ class PydanticAI:
             pass  # leaving it is what closes its connections
 
     async def _attempt(self, request: Request, hear: Hear | None, strict: bool) -> Answer:
+        messages = visible(request.messages, self._sees, self._name)
         try:
             model = self._model(request.model)
             offered = ModelRequestParameters(function_tools=[_tool(tool, strict) for tool in request.tools])
             talk = conversation(
-                request.messages,
+                messages,
                 request.contents,
                 model.system,
                 model.profile.get("tool_call_id_length"),
@@ -103,10 +106,10 @@ def _opened(name: str, provider: Provider, key: str) -> Vendor[Any]:
         raise WrongUse(
             f"{name} cannot be asked: pydantic-ai knows no provider {kind!r}; correct `provider`"
         ) from None
-    takes = inspect.signature(vendor).parameters
-    if provider.base_url and "base_url" not in takes:
+    if provider.base_url and "base_url" not in inspect.signature(vendor).parameters:
         raise WrongUse(f"{name} cannot be asked elsewhere: {kind} has no `baseUrl`; leave it out")
-    given = {"base_url": provider.base_url} if provider.base_url else {}
+    address = address_of(provider)
+    given = {"base_url": address} if "://" in address else {}
     if key or provider.base_url or kind not in OWN_CREDENTIALS:
         given["api_key"] = key or _NO_KEY
     try:

@@ -55,7 +55,8 @@ def failure_of(provider: str, error: Exception, secret: str) -> ModelFailed:
     match error:
         case exceptions.ModelHTTPError():
             body = error.body if isinstance(error.body, str) else json.dumps(error.body, default=str)
-            return failure.of_status(provider, error.status_code, error.headers or {}, body.encode(), secret)
+            headers = {**_wait_in(error.body), **(error.headers or {})}
+            return failure.of_status(provider, error.status_code, headers, body.encode(), secret)
         case _NoAnswer():
             return ModelFailed(f"{provider} {error}", retryable=True)
         case exceptions.ModelTimeoutError():
@@ -69,6 +70,16 @@ def failure_of(provider: str, error: Exception, secret: str) -> ModelFailed:
         case _:
             said, retryable = f"could not be asked ({type(error).__name__}: {error})", True
     return ModelFailed(f"{provider} {failure.cleaned(said, secret)}", retryable=retryable)
+
+
+def _wait_in(body: Any) -> dict[str, str]:
+    """Google says in the body, not in a header, how long it wants to be left alone: `34.5s`."""
+    error = body.get("error") if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and isinstance(wait := detail.get("retryDelay"), str):
+            return {"retry-after": wait.removesuffix("s")}
+    return {}
 
 
 def _piece(event: Any) -> str:

@@ -15,6 +15,7 @@ from folkmoot.domain.part import TEXT, Part
 from folkmoot.models.transcript import NO_RESULT, Transcript, wire_arguments, wire_tool
 
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_GO_ON = Message("user", "Go on.")
 
 
 def conversation(
@@ -26,7 +27,7 @@ def conversation(
         talk.add(message)
     talk.close()
     if not talk.messages or isinstance(talk.messages[-1], said.ModelResponse):
-        talk.add(Message("user", "Go on."))
+        talk.add(_GO_ON)
     return talk.messages
 
 
@@ -43,17 +44,21 @@ class _Conversation:
         match message.role:
             case "tool":
                 id = self._ids.answered(message.answers)
-                self._tell(self._result(id, message.text) if id else _stray(message.text))
+                images = [each for part in message.parts for each in self._enclosed(part)]
+                self._tell(self._result(id, message.text, images) if id else _stray(message.text))
             case "assistant":
                 self.close()
+                if not self.messages:
+                    self.add(_GO_ON)
                 answer = said.ModelResponse(parts=list(self._answer(message)), provider_name=self._system)
                 self.messages.append(answer)
             case "system" if not any(isinstance(one, said.ModelResponse) for one in self.messages):
-                self._tell(said.SystemPromptPart(message.text))
+                self._tell(said.SystemPromptPart(_spoken(message.text)))
             case _:
                 self.close()
                 enclosed = [each for part in message.parts for each in self._enclosed(part)]
-                self._tell(said.UserPromptPart([*enclosed, message.text] if enclosed else message.text))
+                text = _spoken(message.text)
+                self._tell(said.UserPromptPart([*enclosed, text] if enclosed else text))
 
     def close(self) -> None:
         """Every call has a result before anything else is said."""
@@ -71,8 +76,8 @@ class _Conversation:
     def _answer(self, message: Message) -> Iterator[said.ModelResponsePart]:
         """Thoughts go back as they came: before the piece that they led to, or as details of it."""
         pieces: list[said.TextPart | said.ToolCallPart] = []
-        if message.text or not message.calls:
-            pieces.append(said.TextPart(message.text))
+        if message.text.strip() or not message.calls:
+            pieces.append(said.TextPart(_spoken(message.text)))
         for call in message.calls:
             id = self._ids.id_for(call, _IDS)
             self._names[id] = wire_tool(call)
@@ -95,8 +100,9 @@ class _Conversation:
             yield f"{part.name}:"
             yield said.BinaryContent(content, media_type=part.media)
 
-    def _result(self, id: str, text: str) -> said.ModelRequestPart:
-        return said.ToolReturnPart(self._names[id], text, self._fitting(id))
+    def _result(self, id: str, text: str, images: Sequence[said.UserContent] = ()) -> said.ModelRequestPart:
+        content = [text, *images] if images else text
+        return said.ToolReturnPart(self._names[id], content, self._fitting(id))
 
     def _fitting(self, id: str) -> str:
         return blake2b(id.encode()).hexdigest()[: self._id_length] if self._id_length else id
@@ -121,6 +127,11 @@ def _sealed(part: Any, *fields: str) -> str:
     """Empty where there is nothing that only the provider could read."""
     kept = {field: getattr(part, field) for field in (*fields, "provider_details") if getattr(part, field)}
     return json.dumps(kept, default=str) if kept else ""
+
+
+def _spoken(text: str) -> str:
+    """Providers refuse a text that is blank."""
+    return text if text.strip() else "(empty)"
 
 
 def _stray(text: str) -> said.ModelRequestPart:

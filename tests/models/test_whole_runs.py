@@ -1,4 +1,6 @@
-"""Whole runs whose model is asked through pydantic-ai: they are recorded, priced, resumed and replayed like any."""
+"""Whole runs with a provider on loopback: they are recorded, priced, resumed and replayed, whatever the wire."""
+
+import json
 
 import pytest
 
@@ -11,7 +13,7 @@ from tests.desk import Desk
 from tests.models.gemini import MODEL, calling, refused, said, text
 from tests.models.provider import KEY, answered, streamed
 
-SCHEMA = """
+AGENT = """
 description: Counts lamps.
 tools: [count]
 output:
@@ -37,30 +39,27 @@ class Leaping(FakeClock):
         self._elapsed += seconds
 
 
-class GeminiDesk(Desk):
-    """A project whose model is the provider on loopback."""
+class ProviderDesk(Desk):
+    """A project whose model is a provider on loopback."""
 
-    def __init__(self, folder, port):
-        address = f"baseUrl: 'http://127.0.0.1:{port}', apiKeyEnv: GEMINI_API_KEY"
+    def __init__(self, folder, declared, agent, tools=()):
         settings = (
-            f"providers: {{google: {{kind: pydantic-ai, provider: google, {address}}}}}\n"
-            f"models: {{default: google/{MODEL}}}"
+            f"providers: {{fake: {{{declared}, apiKeyEnv: FAKE_KEY}}}}\nmodels: {{default: fake/{MODEL}}}"
         )
-        super().__init__(folder, {"clerk": SCHEMA}, {}, settings=settings, tools=[count])
+        super().__init__(folder, {"clerk": agent}, {}, settings=settings, tools=list(tools))
 
     def open(self):
         around = Surroundings(
-            env={"GEMINI_API_KEY": KEY},
-            clock=self.clock,
-            journal=self.journal,
-            identify=lambda _: self.identity,
+            env={"FAKE_KEY": KEY}, clock=self.clock, journal=self.journal, identify=lambda _: self.identity
         )
         return Folkmoot.open(self.folder, tools=self.tools, around=around)
 
 
 @pytest.fixture
 def gemini_desk(tmp_path, provider):
-    return GeminiDesk(tmp_path, provider.port)
+    declared = f"kind: pydantic-ai, provider: google, baseUrl: 'http://127.0.0.1:{provider.port}'"
+    price = "price: {input: 0.75, output: 3.75, cacheRead: 0.075}, contextWindow: 100000"
+    return ProviderDesk(tmp_path, f"{declared}, {price}", AGENT, [count])
 
 
 async def test_an_agent_works_with_tools_and_reports_by_its_schema(gemini_desk, provider):
@@ -74,7 +73,7 @@ async def test_an_agent_works_with_tools_and_reports_by_its_schema(gemini_desk, 
 
     assert played.result.final_report.content_json == {"lamps": 3}
     asked = [event.model for event in played.events("llm.request")]
-    assert asked == [f"google/{MODEL}"] * 2
+    assert asked == [f"fake/{MODEL}"] * 2
     _, second = played.events("llm.response")
     assert (second.usage.tokens_in, second.usage.tokens_cache_read) == (1000, 800)
     assert second.cost_usd == pytest.approx((200 * 0.75 + 800 * 0.075 + 10 * 3.75) / 1_000_000)
@@ -124,3 +123,25 @@ async def test_a_run_cut_anywhere_goes_on_to_the_same_journal_and_happens_again(
 
         assert played.drafts == whole.drafts, f"cut after event {cut}"
         assert len(provider.asked) == 2 - given
+
+
+async def test_a_compatible_server_that_refuses_strict_tools_breaks_no_run(tmp_path, provider):
+    """The refusal is no attempt of the session's, and is met once."""
+    declared = (
+        f"kind: openai, baseUrl: 'http://127.0.0.1:{provider.port}/v1', price: free, contextWindow: 100000"
+    )
+    desk = ProviderDesk(tmp_path, declared, AGENT, [count])
+    arguments = json.dumps({"report_format": "json", "content_json": {"lamps": 3}})
+    counting = {"id": "c1", "function": {"name": "count", "arguments": '{"what": "lamps"}'}}
+    reporting = {"id": "c2", "function": {"name": "agent__final_report", "arguments": arguments}}
+    provider.plays = [
+        answered({"error": {"message": "tools[0].function: unknown field strict"}}, 400),
+        *(answered({"choices": [{"message": {"tool_calls": [one]}}]}) for one in (counting, reporting)),
+    ]
+
+    played = await desk.run("clerk.ai")
+
+    assert played.result.final_report.content_json == {"lamps": 3}
+    assert [b'"strict":true' in asked.raw for asked in provider.asked] == [True, False, False]
+    assert played.types.count("llm.request") == 2
+    assert "llm.failed" not in played.types
