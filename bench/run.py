@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S11, MCP]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S11, MCP, DOOR]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -35,6 +35,7 @@ SCENES = {
     "S8": Scene("eight sub-agents in one turn", 3.0, runs=5, rounds=41),
 }
 MCP = Scene("a call of a tool server, against the SDK's client", 1.3, runs=50, rounds=41)
+DOOR = Scene("POST /v1/chat/completions: both of these", 2.0, runs=20, rounds=41)
 STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2, "from folkmoot import Folkmoot": 0.2}
 
 
@@ -53,12 +54,12 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S11, MCP; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S11, MCP, DOOR; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
     unknown = set(options.scenes) - {*SCENES, *OTHERS}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S11 and MCP")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S11, MCP and DOOR")
 
     rows = []
     print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
@@ -183,7 +184,38 @@ def crowd_rows(folder: Path) -> Iterator[Row]:
     )
 
 
-OTHERS = {"S7": startup_rows, "S9": gate_rows, "S10": looking_rows, "S11": crowd_rows, "MCP": server_rows}
+def door_rows(folder: Path) -> Iterator[Row]:
+    from bench import door  # the server takes its time to import
+
+    sides = asyncio.run(door.compared(folder, DOOR.runs, DOOR.rounds))
+    yield Row(
+        "DOOR", "  a bare route of uvicorn and Starlette", sides.route.cpu * 1000, 0, "ms CPU", 0, "", ok=True
+    )
+    yield Row("DOOR", "  the run, without a server", 0, sides.run.cpu * 1000, "ms CPU", 0, "", ok=True)
+    for about, side in ((DOOR.about, sides.door), ("  the same, streamed", sides.stream)):
+        for unit, each in (("ms CPU", "cpu"), ("ms", "wall")):
+            plain = getattr(sides.route, each) + getattr(sides.run, each)
+            took, ratio = getattr(side, each), getattr(side, each) / plain
+            yield Row(
+                "DOOR",
+                about,
+                plain * 1000,
+                took * 1000,
+                unit,
+                ratio,
+                f"≤ {DOOR.target}",
+                ratio <= DOOR.target,
+            )
+
+
+OTHERS = {
+    "S7": startup_rows,
+    "S9": gate_rows,
+    "S10": looking_rows,
+    "S11": crowd_rows,
+    "MCP": server_rows,
+    "DOOR": door_rows,
+}
 """What is not compared with a bare loop."""
 
 
