@@ -19,10 +19,21 @@ from folkmoot.domain.settings import Settings
 from folkmoot.models import script
 from folkmoot.scenarios.scenario import ScenarioFile
 from folkmoot.views.accounting import Totals
-from tests.docs.pages import Lie, play
+from tests.docs.pages import REASONS, blocks, play
+from tests.docs.sense import nonsense
+from tests.docs.shown import Lie
 
 DOCS = ROOT / "docs"
 PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))}
+GUIDES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "examples").glob("*/README.md")),
+    )
+}
+"""What is read outside of the documentation."""
 REFERENCE = "".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
 
 
@@ -44,9 +55,35 @@ def desktop(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_a_page_give_what_it_shows(name):
     """A-110: behaviour cannot change without the pages that show it."""
-    played = play(PAGES[name])
+    played = play(PAGES[name], name)
 
     assert played or name in ("README.md", "concepts.md")
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize("name", GUIDES)
+def test_what_is_typed_elsewhere_works_too(name):
+    play(GUIDES[name], Path(name).name)
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted((DOCS / "reference").glob("*.md"))])
+def test_every_example_of_the_reference_is_taken_by_the_program(name):
+    found = [
+        f"line {block.line}: {wrong}"
+        for block in blocks((DOCS / "reference" / name).read_text())
+        if (wrong := nonsense(block.language, block.text))
+    ]
+
+    assert found == []
+
+
+def test_almost_everything_that_is_shown_is_run_and_what_is_not_has_one_of_a_few_reasons():
+    shown = [block for text in (*PAGES.values(), *GUIDES.values()) for block in blocks(text)]
+    excused = [block.mark for block in shown if block.mark.startswith("not run: ")]
+
+    assert len(REASONS) < 10
+    assert {mark.removeprefix("not run: ") for mark in excused} == REASONS
+    assert len(excused) < len(shown) / 8
 
 
 @pytest.mark.usefixtures("desktop")
@@ -59,12 +96,21 @@ def test_the_examples_of_a_page_give_what_it_shows(name):
         ("<!-- run -->\n```console\n$ true | false\n```\n", "ended with 1"),
         ("<!-- run -->\n```python\nprint(1)\n```\n<!-- output -->\n```text\n2\n```\n", "but gives"),
         ("```python\nprint(1)\n```\n", "no mark"),
+        ("```text\nIt works.\n```\n", "no mark"),
+        ("- In a list:\n\n  ```python\n  print(1)\n  ```\n", "no mark"),
+        ("<!-- run -->\n```sh\nfolkmoot rnu\n```\n", "ended with 2"),
+        ("<!-- run -->\n```nginx\nlocation /\n```\n", "no mark"),
+        ("<!-- not run: too long -->\n```text\nx\n```\n", "none of the reasons"),
+        ("<!-- not run: does not end -->\n```console\n$ folkmoot serve --prot 1\n```\n", "No such option"),
+        ("<!-- not run: needs a key -->\n```json\n{1}\n```\n", "only shown, but JSONDecodeError"),
+        ("<!-- not run: needs a key -->\n```python\n1 +\n```\n", "only shown, but SyntaxError"),
+        ("<!-- played by tests/docs/pages.py -->\n```python\n1\n```\n", "says nothing of nowhere.md"),
         ("<!-- rum -->\n```console\n$ folkmoot --version\n```\n", "no mark"),
     ],
 )
 def test_a_page_that_lies_is_found_out(page, lie):
     with pytest.raises(Lie, match=lie):
-        play(page)
+        play(page, "nowhere.md")
 
 
 @pytest.mark.usefixtures("desktop")

@@ -24,6 +24,7 @@ OF_FIRST = {"id": "$response.body#/0/runId"}
 
 class RunsQuery(Page):
     status: Status | None = None
+    """Those that are so."""
     agent: str = ""
     """Of this agent, by its file or id."""
 
