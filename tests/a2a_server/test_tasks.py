@@ -1,5 +1,6 @@
 """The official client against a real server: cards, messages, tasks, streams, questions, approvals, errors."""
 
+import asyncio
 from contextlib import suppress
 
 import httpx
@@ -25,6 +26,8 @@ from a2a.utils.errors import (
 )
 
 from tests.a2a_server.conftest import client_of, events, message, report, sent, state, words
+
+WORKING = TaskState.TASK_STATE_WORKING
 
 
 def at(server, agent):
@@ -172,8 +175,17 @@ async def test_who_goes_away_ends_no_run(server):
         task = (await anext(following)).task
         await following.aclose()
     async with client_of(at(server, "slow")) as client:
-        assert state(await client.get_task(GetTaskRequest(id=task.id))) == "working"
-        await client.cancel_task(CancelTaskRequest(id=task.id))
+        waiting = asyncio.create_task(sent(client, message("And you too.")))
+        for _ in range(1_000):
+            known = (await client.list_tasks(ListTasksRequest(status=WORKING))).tasks
+            if len(known) == 2:
+                break
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        assert task.id in [each.id for each in known]
+        for each in known:
+            assert state(await client.get_task(GetTaskRequest(id=each.id))) == "working"
+            await client.cancel_task(CancelTaskRequest(id=each.id))
 
 
 async def test_a_context_is_a_work_session_in_which_an_agent_knows_what_was_said(server):
@@ -226,13 +238,19 @@ async def test_a_run_that_fails_is_a_task_that_says_why(server):
 
 
 async def test_what_cannot_be_done_is_told_in_the_protocols_form(server):
-    async with client_of(at(server, "clerk")) as client, client_of(at(server, "doubler")) as doubler:
+    async with (
+        client_of(at(server, "clerk")) as client,
+        client_of(at(server, "doubler")) as doubler,
+        client_of(at(server, "asker")) as asker,
+    ):
+        open_ = await sent(asker, message("Do it."))
         done = await sent(client, message("How much?"))
         refused = [
             (TaskNotFoundError, client.get_task(GetTaskRequest(id="nothing"))),
             (TaskNotFoundError, doubler.get_task(GetTaskRequest(id=done.id))),
             (TaskNotFoundError, sent(client, message("More?", task_id="nothing"))),
             (UnsupportedOperationError, sent(client, message("More?", task_id=done.id))),
+            (InvalidParamsError, sent(asker, message("Red.", task_id=open_.id, context_id="other"))),
             (UnsupportedOperationError, sent(client, message("x", metadata={"folkmoot/hops": 6}))),
             (InvalidParamsError, sent(client, message("  "))),
             (InvalidParamsError, sent(client, message("x", message_id=""))),
