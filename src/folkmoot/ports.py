@@ -41,6 +41,8 @@ class Request(Value):
     """The same may have been sent before, without an answer that came back."""
     hops: int = 0
     """How often the matter was passed on from agent to agent before; a remote agent is told."""
+    contents: dict[str, bytes] = {}
+    """What the parts of the messages hold, by artifact."""
 
 
 class Model(Protocol):

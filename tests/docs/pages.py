@@ -8,6 +8,7 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- run in: examples/a --> the same, in a copy of this folder of the repository
     <!-- output -->             what the python block before it printed
     <!-- read by AGENT -->      the first message of AGENT's latest session
+    <!-- serve -->              console: `folkmoot serve` is started on a free port, and stays until the page ends
     <!-- not run: why -->       it is only shown
 
 Only a `text` block needs no mark. In what is shown, `...` stands for anything, and run ids, hashes and times may differ.
@@ -22,6 +23,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -36,6 +38,7 @@ from folkmoot.engine.workshop import open_journal
 from folkmoot.ports import Query
 
 T = TypeVar("T")
+_SERVER = "127.0.0.1:8484"
 _FENCE = re.compile(
     r"^(?:<!-- (?P<mark>.+?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -75,12 +78,17 @@ def blocks(page: str) -> Iterator[Block]:
 def play(page: str) -> int:
     """Everything on the page, in the current folder, which may be another one afterwards; how much was done."""
     player = _Player(Path.cwd())
-    return sum(player.take(block) for block in blocks(page))
+    try:
+        return sum(player.take(block) for block in blocks(page))
+    finally:
+        player.stop()
 
 
 class _Player:
     def __init__(self, home: Path) -> None:
         self._home = home
+        self._server: subprocess.Popen[str] | None = None
+        self._address = _SERVER
         self._printed = ""
         self._code = 0
 
@@ -98,6 +106,8 @@ class _Player:
                 shutil.copytree(ROOT / rest, self._home / Path(rest).name, dirs_exist_ok=True)
                 os.chdir(self._home / Path(rest).name)
                 self._run_commands(block)
+            case "serve", "console":
+                self._serve(block)
             case "run", "python":
                 code = compile(block.text, f"line {block.line}", "exec")
                 _, self._printed = _captured(lambda: exec(code, {"__name__": "__main__"}))
@@ -111,8 +121,23 @@ class _Player:
                 raise Lie(f"line {block.line}: this block has no mark that says what becomes of it: {word!r}")
         return 1
 
+    def stop(self) -> None:
+        if self._server:
+            self._server.send_signal(signal.SIGINT)
+            self._server.communicate(timeout=30)
+
+    def _serve(self, block: Block) -> None:
+        (command, shown), *_ = _steps(block)
+        words = [*shlex.split(command), "--port", "0"]
+        self._server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert self._server.stdout
+        said = self._server.stdout.readline()
+        if address := re.search(r"127\.0\.0\.1:\d+", said):
+            self._address = address[0]
+        _compare(block, f"`{command}`", shown, said.replace(self._address, _SERVER))
+
     def _run_commands(self, block: Block) -> None:
-        steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
+        steps = _steps(block)
         for position, (command, shown) in enumerate(steps):
             self._code, printed = self._run(command)
             _compare(block, f"`{command}`", shown, printed)
@@ -121,6 +146,11 @@ class _Player:
                 raise Lie(f"line {block.line}: `{command}` ended with {self._code}:\n{printed}")
 
     def _run(self, command: str) -> tuple[int, str]:
+        """As it is typed, but for the port, which is another one each time."""
+        code, printed = self._done(command.replace(_SERVER, self._address))
+        return code, printed.replace(self._address, _SERVER)
+
+    def _done(self, command: str) -> tuple[int, str]:
         if command == "echo $?":
             return 0, f"{self._code}\n"
         if command.startswith("cd "):
@@ -136,6 +166,10 @@ class _Player:
             text=True,
         )
         return done.returncode, done.stdout
+
+
+def _steps(block: Block) -> list[tuple[str, str]]:
+    return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
 
 
 def _captured(work: Callable[[], T]) -> tuple[T, str]:

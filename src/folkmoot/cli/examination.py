@@ -22,13 +22,12 @@ from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.remotes import examine_remotes
 from folkmoot.cli.trust import missing_trust
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.providers import BUILT_IN
+from folkmoot.domain.providers import BUILT_IN, key_variable
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.listing import run_list
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
-from folkmoot.models.choose import key_variable
 from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.trust import TrustStore
 

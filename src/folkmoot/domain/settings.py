@@ -24,7 +24,7 @@ _SECRET = re.compile(r"([?&][a-z]*password=)[^&]*")
 class Provider(Value, forbid_unknown_fields=True):
     """Where models are asked."""
 
-    kind: Literal["scripted", "openai", "anthropic", "a2a"]
+    kind: Literal["scripted", "openai", "anthropic", "pydantic-ai", "a2a"]
     """`a2a` is the way to a remote agent; an agent file declares that, with `remote`."""
     base_url: str | None = None
     """Absent: the provider's own address."""
@@ -34,10 +34,14 @@ class Provider(Value, forbid_unknown_fields=True):
     """For all its models that have none of their own."""
     context_window: Annotated[int, Meta(ge=1)] | None = None
     """For all its models that have none of their own."""
+    images: bool | None = None
+    """Whether its models see images; absent: those that a user attaches, and at its own address those of tools too."""
     script: str | None = None
     """With `kind: scripted`: the YAML file with the answers, relative to the project."""
     headers: dict[str, str] = {}
     """Sent with every request."""
+    provider: str | None = None
+    """With `kind: pydantic-ai`: its name there, such as `google` or `mistral`."""
 
 
 class ModelAlias(Value, forbid_unknown_fields=True):
@@ -154,7 +158,7 @@ class AgentSettings(Value, forbid_unknown_fields=True):
 
 class Settings(Value, forbid_unknown_fields=True):
     providers: dict[str, Provider] = {}
-    """Where models are asked, by name. `openai` and `anthropic` need no entry."""
+    """Where models are asked, by name. `openai`, `anthropic`, `google` and others need no entry."""
     models: dict[str, Annotated[ModelAlias, Meta(extra={"short": "ref"})]] = {}
     """Aliases; an agent without `models` uses `default`."""
     budget: Budget = Budget()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.message import Answer
-from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, address_of, key_variable
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
 from folkmoot.ports import Hear, Model, Request
@@ -17,6 +18,10 @@ from folkmoot.ports import Hear, Model, Request
 if TYPE_CHECKING:
     from folkmoot.models.a2a import RemoteAgent
     from folkmoot.models.http import Pool
+    from folkmoot.models.pydantic_ai import PydanticAI
+
+_EXTRA = re.compile(r"pydantic-ai-slim\[(\w+)\]")
+"""What pydantic-ai says is missing when it lacks a provider's library."""
 
 
 class ProviderModels:
@@ -39,7 +44,7 @@ class ProviderModels:
         self._given = frozenset(extra or ())
         self._built: dict[str, Model] = dict(extra or {})
         self._pool: Pool | None = None
-        self._remotes: list[RemoteAgent] = []
+        self._opened: list[PydanticAI | RemoteAgent] = []
 
     def choose(self, choice: ModelChoice) -> Model:
         """The adapter of the choice's provider. A missing key fails the request, not this call."""
@@ -73,8 +78,8 @@ class ProviderModels:
     async def aclose(self) -> None:
         if self._pool is not None:
             await self._pool.aclose()
-        for remote in self._remotes:
-            await remote.aclose()
+        for adapter in self._opened:
+            await adapter.aclose()
 
     def _build(self, name: str, provider: Provider) -> Model:
         if provider.kind == "scripted":
@@ -87,11 +92,8 @@ class ProviderModels:
             return Unusable(f"{name} cannot use its key: {variable} holds characters that no key has")
         if not all(text.isprintable() for header in provider.headers.items() for text in header):
             return Unusable(f"{name} cannot use its headers: one holds a control character")
-        return (
-            self._remote(name, provider, key)
-            if provider.kind == "a2a"
-            else self._over_http(name, provider, key)
-        )
+        ways = {"a2a": self._remote, "pydantic-ai": self._through_pydantic_ai}
+        return ways.get(provider.kind, self._over_http)(name, provider, key)
 
     def _remote(self, name: str, provider: Provider, key: str) -> Model:
         try:
@@ -105,13 +107,31 @@ class ProviderModels:
 
         url = provider.base_url or ""
         remote = RemoteAgent(Way(name, url, key, proxy_for(url, self._env)), self._sleep)
-        self._remotes.append(remote)
+        self._opened.append(remote)
         return remote
+
+    def _through_pydantic_ai(self, name: str, provider: Provider, key: str) -> Model:
+        vendor = provider.provider or ""
+        if not (key or provider.base_url or vendor in OWN_CREDENTIALS):
+            return Unusable(f"{name} needs a key: name its environment variable with `apiKeyEnv`")
+        try:
+            from folkmoot.models.pydantic_ai import PydanticAI
+
+            adapter = PydanticAI(name, provider, key)
+        except ImportError as error:
+            wanted = _EXTRA.search(str(error))
+            packages = f"'folkmoot[providers]' 'pydantic-ai-slim[{wanted[1] if wanted else vendor}]'"
+            return Unusable(f"{name} needs packages that are not installed: pip install {packages}")
+        except WrongUse as error:
+            return Unusable(str(error))
+        self._opened.append(adapter)
+        return adapter
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
+        from folkmoot.models.sight import sight_of
 
-        base = provider.base_url or OWN_ADDRESS[provider.kind]
+        base = address_of(provider)
         if self._pool is None:
             self._pool = http.Pool()
         wire = anthropic if provider.kind == "anthropic" else openai
@@ -126,7 +146,10 @@ class ProviderModels:
             )
         except ValueError:
             return Unusable(f"{name} has no usable address: give it a baseUrl like https://host/v1")
-        return anthropic.Anthropic(endpoint) if wire is anthropic else openai.OpenAI(endpoint, base)
+        sees = sight_of(provider)
+        if wire is anthropic:
+            return anthropic.Anthropic(endpoint, sees)
+        return openai.OpenAI(endpoint, base, sees)
 
     def _scripted(self, name: str, provider: Provider) -> Model:
         from folkmoot.models.script_file import read_script_file
@@ -159,11 +182,3 @@ def _joined(base: str, path: str) -> str:
     """The path goes before a query, which some hosts want."""
     address, mark, query = base.partition("?")
     return address.rstrip("/") + path + mark + query
-
-
-def key_variable(provider: Provider) -> str:
-    """The variable that holds a provider's key; its kind's own where neither address nor key is named."""
-    if provider.api_key_env:
-        return provider.api_key_env
-    own = BUILT_IN.get(provider.kind)
-    return own.api_key_env or "" if own and provider.base_url is None else ""
