@@ -26,6 +26,7 @@ from a2a.utils.errors import (
 )
 
 from tests.a2a_server.conftest import client_of, events, message, report, sent, state, words
+from tests.files import PNG
 
 WORKING = TaskState.TASK_STATE_WORKING
 
@@ -219,6 +220,19 @@ async def test_tasks_are_listed_in_pages_and_by_state(server):
         assert none.total_size == 0
         with pytest.raises(InvalidParamsError, match="page token"):
             await client.list_tasks(ListTasksRequest(page_token="nowhere"))
+
+
+async def test_a_file_in_a_message_goes_with_the_request(server):
+    async with client_of(at(server, "clerk")) as client:
+        file = Part(raw=PNG, filename="dot.png", media_type="image/png")
+        task = await sent(client, message("", parts=[Part(text="What is this?"), file]))
+        with pytest.raises(InvalidParamsError, match="nothing that a model reads"):
+            await sent(client, message("", parts=[Part(text="And this?"), Part(raw=b"\0\1\2")]))
+
+    assert state(task) == "completed"
+    (started, *_) = server.read(f"runs/{task.id}/events")
+    (attached,) = started["data"]["errand"]["attachments"]
+    assert (attached["name"], attached["media"]) == ("dot.png", "image/png")
 
 
 async def test_what_is_over_cannot_be_followed(server):

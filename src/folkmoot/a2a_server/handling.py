@@ -30,7 +30,7 @@ from a2a.utils.task import apply_history_length, validate_history_length
 
 from folkmoot.a2a_server.course import Course, Courses
 from folkmoot.a2a_server.listing import page_of
-from folkmoot.a2a_server.messages import hops_of, run_of, text_of, work_session_of
+from folkmoot.a2a_server.messages import files_of, hops_of, run_of, text_of, work_session_of
 from folkmoot.a2a_server.unsupported import WithoutNotifications
 from folkmoot.a2a_server.updates import updates
 from folkmoot.app import Folkmoot
@@ -129,6 +129,7 @@ class Tasks(WithoutNotifications, RequestHandler):
             message=message.message_id,
             hops=self._hops(message),
         )
+        errand = self._moot.enclose(errand, files_of(message))
         with suppress(Held):  # the same message came at the same time
             await self._engine.begin(self._agent.file, text_of(message), errand)
         return (await self._courses.known(run)).begun

@@ -8,7 +8,7 @@ that knows the message already need not begin anew. Nobody is asked back: who ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from uuid import NAMESPACE_URL, uuid5
 
@@ -79,7 +79,7 @@ class RemoteAgent:
             message_id=_id(request.session, request.turn, len(known)),  # what was cancelled is asked anew
             context_id=_id(request.session),
             role=Role.ROLE_USER,
-            parts=[Part(text=said.text) for said in request.messages if said.role in ("system", "user")],
+            parts=list(_parts(request)),
             metadata={HOPS: request.hops + 1},
         )
         asked = SendMessageRequest(message=message)
@@ -122,6 +122,14 @@ class RemoteAgent:
                 known = [] if heard.task_id else await self._tasks(client, request)
                 for id in [heard.task_id] if heard.task_id else [task.id for task in known]:
                     await client.cancel_task(CancelTaskRequest(id=id))
+
+
+def _parts(request: Request) -> Iterator[Part]:
+    for said in request.messages:
+        if said.role in ("system", "user"):
+            yield Part(text=said.text)
+            for part in said.parts:
+                yield Part(raw=request.contents[part.artifact], media_type=part.media, filename=part.name)
 
 
 def _id(*place: object) -> str:
