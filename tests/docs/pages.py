@@ -9,7 +9,7 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- run in: examples/a --> the same, in a copy of this folder of the repository
     <!-- output -->             what the python block before it printed
     <!-- read by AGENT -->      the first message of AGENT's latest session
-    <!-- result of TOOL -->     what the latest call of TOOL gave; with TOOL of AGENT, of that agent's
+    <!-- result of TOOL -->     what the latest call of TOOL gave
     <!-- serve -->              console: `folkmoot serve` is started on a free port, and stays until the page ends
     <!-- played by tests/… -->  a test of its own plays it, and names the page
     <!-- not run: why -->       it is only shown, for one of the REASONS, but makes sense

@@ -34,6 +34,8 @@ class Provider(Value, forbid_unknown_fields=True):
     """For all its models that have none of their own."""
     context_window: Annotated[int, Meta(ge=1)] | None = None
     """For all its models that have none of their own."""
+    images: bool | None = None
+    """Whether its models see images; absent: those that a user attaches, and at its own address those of tools too."""
     script: str | None = None
     """With `kind: scripted`: the YAML file with the answers, relative to the project."""
     headers: dict[str, str] = {}

@@ -58,7 +58,8 @@ async def _hand_over(
     run: Run, inv: Invocation, plan: Plan, planning: Planning, converse: Converse
 ) -> Outcome:
     """What passes over is the plan, word for word as it is kept, and what is kept of it is named in the journal."""
-    executor = replace(inv.part(run, "executor", "executor"), original=rendered(run, plan), blocks=())
+    executor = inv.part(run, "executor", "executor")
+    executor = replace(executor, original=rendered(run, plan), blocks=(), parts=())
     kept = keep(run, inv, "plan", executor.original)
     shown = manifest(run, inv, "EXECUTOR", planning, plan_id=plan.id, plan=kept)
     run.log.once(inv.place, PlanCommitted(plan=plan.id))
@@ -75,7 +76,7 @@ async def _hand_over(
 
 def _executors_tools(run: Run, inv: Invocation) -> tuple[ToolSpec, ...]:
     """In a contract the roles are fixed: no further agents, unless the settings allow them."""
-    kit = run.kits.of(inv.agent, inv.reach)
+    kit = run.parts_kit(inv)
     if run.graph.settings.orchestration.allow_subagents:
         return kit.tools
     agents = {*kit.agents, CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION}

@@ -15,10 +15,13 @@ from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound, RunStarted
 from folkmoot.domain.message import Message
+from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
+from folkmoot.errors import ModelFailed
+from folkmoot.orchestration.brought import FACING, beside
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import enveloped
@@ -67,6 +70,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Of a plan, if the run carries one out."""
     under_way: dict[str, Session] = {}
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+    contents: dict[str, bytes] = {}
+    """What was read of the artifacts that its requests carry."""
     leads: dict[str, Callable[[], State]] = {}
     """Where the conversations of leads stand, by the sessions of their teams: members may need their word."""
 
@@ -80,6 +85,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         started = self.log.drafts[0].event
         return started.errand if isinstance(started, RunStarted) else Errand()
 
+    async def content(self, part: Part) -> bytes:
+        """Read once for all agents of the run."""
+        if part.artifact not in self.contents:
+            try:
+                self.contents[part.artifact] = await self.artifact(part.artifact)
+            except KeyError:
+                gone = f"the content of {part} is not in the journal any more"
+                raise ModelFailed(gone, retryable=False) from None
+        return self.contents[part.artifact]
+
     def bind(self) -> None:
         """Have the run go on only here: it begins to use a working folder."""
         root = self.log.drafts[0]
@@ -87,7 +102,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             self.log.once(Place(root.span, root.session_id, root.agent_id), RunBound(label=self.label))
 
     def kit(self, inv: Invocation) -> Kit:
-        return self.kits.of(inv.agent, inv.reach, inv.cause)
+        return self.offering(inv, self.kits.of(inv.agent, inv.reach, inv.cause))
+
+    def parts_kit(self, inv: Invocation) -> Kit:
+        """What the parts of its work share, for an agent that works by a plan."""
+        return self.offering(inv, self.kits.of(inv.agent, inv.reach))
+
+    def offering(self, inv: Invocation, kit: Kit) -> Kit:
+        """With what the caller brought along, for whoever speaks with the caller."""
+        tools = self.errand.tools if inv.facing else ()
+        return beside(kit, tools) if tools else kit
 
 
 class Invocation(Value):
@@ -100,6 +124,8 @@ class Invocation(Value):
     """The user's own text: it stays the same along a chain."""
     blocks: tuple[Block, ...] = ()
     """What others added to it."""
+    parts: tuple[Part, ...] = ()
+    """What the user attached to it: whoever reads the user's own text sees this too, and nobody else does."""
     parent: str = ""
     cause: Cause = ""
     title: str = ""
@@ -110,6 +136,8 @@ class Invocation(Value):
     """Whom it may not call and which tools it may not have, because of those above it."""
     thread: Thread = Thread()
     """The conversation between agents that it takes part in."""
+    facing: bool = False
+    """Whether it speaks with the caller of the run, and may use what that brought along."""
 
     @property
     def place(self) -> Place:
@@ -143,11 +171,13 @@ class Invocation(Value):
             session=f"{self.session}:{cause}_{agent.id}_{suffix}",
             original=self.original,
             blocks=self.blocks,
+            parts=self.parts,
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",
             reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
             thread=replace(self.thread, main=self.thread.main and cause == "lead"),
+            facing=self.facing and cause in FACING,
         )
 
     def _heard_before(self, run: Run, span: str) -> str:

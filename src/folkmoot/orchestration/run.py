@@ -49,8 +49,10 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
         session=run.id,
         original=started.request,
         blocks=started.errand.blocks,
+        parts=started.errand.attachments,
         reach=reach,
         thread=Thread(hops=started.errand.hops, main=True),
+        facing=True,
     )
     outcome = await run_agent(run, inv)
     if not outcome.failed:
@@ -104,6 +106,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         keep=run.keep,
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
+        content=run.content,
         hear=partial(run.hear, inv.span) if run.hear else None,
         extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
         evidence=run.evidence.results,
