@@ -18,6 +18,14 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_command(tmp_path):
         commands = wheel.read(entry_points).decode()
 
     package = ROOT / "src" / "folkmoot"
-    files = {path for path in project_files() if path.is_relative_to(package)}
-    assert held == {path.relative_to(ROOT / "src").as_posix() for path in files}
+    templates = [path for path in (package / "cli" / "scaffold").iterdir() if path.is_symlink()]
+    places = {path.resolve(): path for path in [package, *templates]}  # examples that `init` can make too
+    wanted = {
+        (place / path.relative_to(real)).relative_to(ROOT / "src").as_posix()
+        for path in project_files()
+        for real, place in places.items()
+        if path.is_relative_to(real)
+    }
+    assert templates
+    assert held == wanted
     assert "folkmoot = folkmoot.cli.main:main" in commands
