@@ -11,7 +11,9 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- not run: why -->       it is only shown
 
 Only a `text` block needs no mark. In what is shown, `...` stands for anything, and run ids, hashes and times may differ.
-A command ends with 0 unless `$ echo $?` comes after it.
+A command ends with 0 unless `$ echo $?` comes after it. One that ends with `&` goes on behind the others as soon as it
+has printed the last line that is shown for it; `$ kill %1` ends the first of them, and the end of the page all. An id
+that a command printed (`ap_…`, `doubt_…`) may be used by those after it, as the page shows it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -34,6 +36,7 @@ from folkmoot.cli.main import main
 from folkmoot.domain.events import SessionStarted
 from folkmoot.engine.workshop import open_journal
 from folkmoot.ports import Query
+from tests.docs.jobs import Jobs
 
 T = TypeVar("T")
 _FENCE = re.compile(
@@ -48,9 +51,12 @@ _MASKS = [
         (r"(?<=_)[0-9a-f]{8}\b", "SUFFIX"),
         (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?", "MOMENT"),
         (r"\b\d+(\.\d+)? ?(ms|s)\b", "TIME"),
+        (r"(?<=\bap_)[0-9a-f]{12}\b", "ID"),
+        (r"(?<=\bdoubt_)[0-9a-f]{12}\b", "ID"),
         (r"[ \t]+", " "),
     )
 ]
+_ID = re.compile(r"\b(?:ap|doubt)_[0-9a-f]{12}\b")
 _IN_A_SHELL = re.compile(r"[|<>&;$]|^(?!folkmoot )")
 
 
@@ -72,17 +78,27 @@ def blocks(page: str) -> Iterator[Block]:
         )
 
 
-def play(page: str) -> int:
-    """Everything on the page, in the current folder, which may be another one afterwards; how much was done."""
+def play(page: str, instead: Mapping[str, str] | None = None) -> int:
+    """Everything on the page, in the current folder, which may be another one afterwards; how much was done.
+
+    `instead` says what stands here for something that the page shows, such as the address of a server.
+    """
+    for shown, here in (instead or {}).items():
+        page = page.replace(shown, here)
     player = _Player(Path.cwd())
-    return sum(player.take(block) for block in blocks(page))
+    try:
+        return sum(player.take(block) for block in blocks(page))
+    finally:
+        player.jobs.end()
 
 
 class _Player:
     def __init__(self, home: Path) -> None:
         self._home = home
+        self.jobs = Jobs()
         self._printed = ""
         self._code = 0
+        self._ids: dict[str, str] = {}
 
     def take(self, block: Block) -> int:
         word, _, rest = block.mark.partition(": ")
@@ -114,15 +130,23 @@ class _Player:
     def _run_commands(self, block: Block) -> None:
         steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
         for position, (command, shown) in enumerate(steps):
-            self._code, printed = self._run(command)
+            self._code, printed = self._run(
+                _ID.sub(lambda each: self._ids.get(each[0], each[0]), command), shown
+            )
             _compare(block, f"`{command}`", shown, printed)
+            self._ids |= zip(_ID.findall(shown), _ID.findall(printed), strict=False)
             asked = [next_command for next_command, _ in steps[position + 1 : position + 2]] == ["echo $?"]
             if self._code and not asked:
                 raise Lie(f"line {block.line}: `{command}` ended with {self._code}:\n{printed}")
 
-    def _run(self, command: str) -> tuple[int, str]:
+    def _run(self, command: str, shown: str) -> tuple[int, str]:
         if command == "echo $?":
             return 0, f"{self._code}\n"
+        if command.endswith(" &"):
+            last = shown.splitlines()[-1]
+            return self.jobs.start(command, lambda line: _fits(last, line))
+        if self.jobs.killed(command):
+            return 0, ""
         if command.startswith("cd "):
             os.chdir(command.removeprefix("cd "))
             return 0, ""
@@ -152,12 +176,16 @@ def _captured(work: Callable[[], T]) -> tuple[T, str]:
 
 
 def _compare(block: Block, what: str, shown: str, real: str) -> None:
+    if not _fits(shown, real):
+        raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
+
+
+def _fits(shown: str, real: str) -> bool:
     pattern = "".join(
         r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*?") + "\n"
         for line in _masked(shown).splitlines()
     )
-    if not re.fullmatch(pattern, _masked(real)):
-        raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
+    return bool(re.fullmatch(pattern, _masked(real)))
 
 
 def _masked(text: str) -> str:

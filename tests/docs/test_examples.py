@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
 import folkmoot
+from bench.process import model_server
 from checks.files import ROOT
 from checks.structs import all_rows
 from folkmoot.domain.agent import Frontmatter
@@ -40,12 +43,23 @@ def desktop(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("desktop")
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"tutorial.md"}))
 def test_the_examples_of_a_page_give_what_it_shows(name):
     """A-110: behaviour cannot change without the pages that show it."""
     played = play(PAGES[name])
 
     assert played or name in ("README.md", "concepts.md")
+
+
+@pytest.mark.usefixtures("desktop")
+def test_the_tutorial_leads_from_an_empty_folder_to_a_team_on_postgresql(postgres):
+    """A-110, with servers where the page has some: a model's, and a database's."""
+    with model_server() as model, closing(socket.create_server(("127.0.0.1", 0))) as free:
+        page = str(free.getsockname()[1])
+        free.close()
+        there = {":8000/": f":{model}/", "8484": page, "postgresql://moot@127.0.0.1/moot": postgres.url}
+
+        assert play(PAGES["tutorial.md"], there) > 20
 
 
 @pytest.mark.usefixtures("desktop")
@@ -57,6 +71,7 @@ def test_the_examples_of_a_page_give_what_it_shows(name):
         ("<!-- run -->\n```console\n$ folkmoot run nobody hello\n...\n$ echo $?\n0\n```\n", "but gives"),
         ("<!-- run -->\n```console\n$ true | false\n```\n", "ended with 1"),
         ("<!-- run -->\n```python\nprint(1)\n```\n<!-- output -->\n```text\n2\n```\n", "but gives"),
+        ("<!-- run -->\n```console\n$ echo no &\nready\n```\n", "but gives"),
         ("```python\nprint(1)\n```\n", "no mark"),
         ("<!-- rum -->\n```console\n$ folkmoot --version\n```\n", "no mark"),
     ],
@@ -64,6 +79,29 @@ def test_the_examples_of_a_page_give_what_it_shows(name):
 def test_a_page_that_lies_is_found_out(page, lie):
     with pytest.raises(Lie, match=lie):
         play(page)
+
+
+@pytest.mark.usefixtures("desktop")
+def test_what_a_page_leaves_running_is_there_until_it_is_killed_and_no_longer():
+    begun = "$ sh -c 'echo $$ > pid; echo ready; exec sleep 60' &\nready\n$ kill -0 $(cat pid)\n"
+    gone = "$ kill -0 $(cat pid) 2>/dev/null\n$ echo $?\n0\n"
+
+    assert play(f"<!-- run -->\n```console\n{begun}```\n") == 1
+    with pytest.raises(Lie, match="but gives\n\n1"):
+        play(f"<!-- run -->\n```console\n{gone}```\n")
+    with pytest.raises(Lie, match="but gives\n\n1"):
+        play(f"<!-- run -->\n```console\n{begun}$ kill -9 %1\n{gone}```\n")
+
+
+@pytest.mark.usefixtures("desktop")
+def test_an_id_that_was_printed_can_be_used_as_the_page_shows_it():
+    page = (
+        "<!-- run -->\n```console\n$ echo ID: HERE\nID: ap_000000000001\n$ echo ap_000000000001 > said\n```\n"
+    )
+
+    play(page, {"HERE": "ap_0123456789ab"})
+
+    assert Path("said").read_text() == "ap_0123456789ab\n"
 
 
 @pytest.mark.usefixtures("desktop")
