@@ -105,7 +105,9 @@ def demo(place: Place) -> None:
 
 def project(place: Place) -> None:
     place.run("folkmoot init desk", place.home)
-    _expect("within five working days", place.run('folkmoot run front-desk.ai "I was charged twice."', place.desk))
+    _expect(
+        "within five working days", place.run('folkmoot run front-desk.ai "I was charged twice."', place.desk)
+    )
 
 
 def own_agent(place: Place) -> None:
@@ -118,7 +120,9 @@ def own_agent(place: Place) -> None:
 def model(place: Place) -> None:
     with place.running([str(place.bin / "python"), "-m", "bench.server"], place.clone) as port:
         (place.desk / "folkmoot.yaml").write_text(MODEL.format(port=port))
-        _expect("Thank you for your patience", place.run(f'folkmoot run shipping.ai "{_REQUEST}"', place.desk))
+        _expect(
+            "Thank you for your patience", place.run(f'folkmoot run shipping.ai "{_REQUEST}"', place.desk)
+        )
 
 
 def page(place: Place) -> None:
