@@ -1,7 +1,7 @@
 """The newcomer's walk, with a stopwatch: clone, demo, an agent of one's own, a model's server, the page.
 
-A fresh clone in an empty folder, with an empty home; the commands are those of the README, the quickstart and the tutorial.
-Needs nothing but Python and git. What is measured is what the machine takes; reading and typing come on top.
+A fresh clone in an empty folder, with an empty home; the commands are those of the quickstart and the tutorial. Needs
+nothing but Python and git. What is measured is what the machine takes; reading and typing come on top.
 """
 
 import os

@@ -19,7 +19,7 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
-from folkmoot.engine.admission import admit, check_request, find_agent
+from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
 from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
@@ -187,6 +187,7 @@ class Folkmoot:
 
     async def _asked(self, agent: Agent, request: str, errand: Errand) -> Asked:
         """For the work session that takes the run, which may refuse it."""
+        check_tools(self.graph, self.kits, agent, errand.tools)
         if errand.work_session:
             errand = await self.moot.work_sessions.join(errand, agent.id, self.secrets.text(request))
         return Asked(agent.file, request, errand)

@@ -22,6 +22,8 @@ def item(kind, **more):
         ("in_doubt", "retry", ("retry", "")),
         ("in_doubt", "fail", ("fail", "")),
         ("in_doubt", "y", None),
+        ("client_call", "rain, 12 degrees", ("answer", "rain, 12 degrees")),
+        ("client_call", "fail no such city", ("fail", "no such city")),
     ],
 )
 def test_a_typed_line_is_a_word_of_its_kind_or_is_asked_for_again(kind, typed, meant):

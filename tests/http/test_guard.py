@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from starlette.routing import Mount, Route, WebSocketRoute
 
@@ -125,6 +126,8 @@ def every_route(app):
                 yield "WebSocket", path
             case Mount(path="/static"):
                 yield "GET", "/static/folkmoot.css"
+            case Mount(path="/v1"):
+                yield from ((method, f"/v1{path}") for method, path in every_route(one.app))
             case _:
                 raise AssertionError(f"nobody has thought of {one!r}")
 
@@ -152,6 +155,18 @@ async def test_the_token_opens_every_way_and_a_wrong_one_none(moot):
         assert (await served.ask("/echo", UPGRADE | right)).status == 101
         assert (await served.ask("/api/status")).headers["www-authenticate"] == "Bearer"
         assert (await served.ask("/echo", UPGRADE)).status == 401
+
+
+async def test_chat_clients_send_the_token_as_theirs_and_are_refused_in_their_form(moot):
+    async with serving(moot, GUARDED) as served:
+        for right in ({"Authorization": f"Bearer {TOKEN}"}, {"x-api-key": TOKEN}):
+            assert (await served.ask("/v1/models", right)).status == 200
+        for path, part in (("/v1/models", "param"), ("/v1/messages", "type")):
+            refused = await served.ask(path)
+            assert refused.status == 401
+            told = msgspec.json.decode(refused.body)
+            assert told["error"]["type"] == "authentication_error"
+            assert part in {"/v1/models": told["error"], "/v1/messages": told}[path]
 
 
 async def test_a_token_in_an_address_is_refused_and_does_not_reach_the_log(moot, caplog):

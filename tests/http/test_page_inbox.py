@@ -5,6 +5,8 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans.wish import PlanWish, StepWish
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.message import ToolSpec
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
@@ -60,6 +62,26 @@ async def test_an_approval_in_the_page_releases_exactly_this_call_once_and_the_r
 async def _result(at):
     async with at.open() as moot:
         return await moot.result("run-1")
+
+
+async def test_a_call_of_the_callers_own_tool_is_shown_whole_and_can_be_answered_in_their_place(desk):
+    """D-26: whoever brought the tool may have gone."""
+    script = {"clerk": [{"calls": [{"tool": "weather", "arguments": {"city": "Bonn"}}]}, "done"]}
+    weather = ToolSpec(name="weather", description="", parameters={"type": "object"})
+    async with browsing(at := desk({"clerk": ""}, script)) as page:
+        await page.house.moot.run("clerk", "hello", errand=Errand(tools=(weather,)))
+        [item] = await page.house.moot.inbox()
+        shown = await page.get(f"/inbox/{item.id}")
+        assert "clerk waits for weather of its caller" in shown.words
+        assert "Bonn" in shown.words
+        assert 'value="approve"' not in shown.html
+
+        await page.send(f"/inbox/{item.id}", word="fail", text="no such city", hash="", by="eve")
+        await page.rest()
+
+        assert "no such city" in (await page.get(f"/inbox/{item.id}")).words
+        assert "caller · weather" in (await page.get("/runs/run-1")).words
+    assert at.model.heard[1].messages[-1].text == "(tool failed: no such city)"
 
 
 async def test_the_call_is_shown_whole_with_its_hash_who_asks_and_why(desk):

@@ -21,6 +21,7 @@ HINTS = {
     "question": "your answer (empty: later)",
     "approval": "y to approve, run or always for equal calls too, n [reason] to deny (empty: later)",
     "in_doubt": "done [result], retry, or fail [reason] (empty: later)",
+    "client_call": "its result, or fail [reason] (empty: later)",
 }
 """What may be typed for each kind."""
 
@@ -89,16 +90,16 @@ def read_typed(item: Item, typed: str, by: str) -> Reply | None:
     """None for what cannot be understood; then it is asked again."""
     word, _, rest = typed.partition(" ")
     match item.kind, word.lower():
-        case "question", _:
-            return item.answer(typed, by)
         case "approval", "y" | "yes":
             return item.approve(by)
         case "approval", "run" | "always" if not rest:
             return item.approve(by, "run")
         case "approval", "n" | "no":
             return item.deny(rest.strip(), by)
-        case "in_doubt", "done" | "retry" | "fail" as decision:
+        case ("in_doubt", "done" | "retry" | "fail" as decision) | ("client_call", "fail" as decision):
             return item.settle(decision, rest.strip(), by)
+        case (("question" | "client_call"), _):
+            return item.answer(typed, by)
         case _:
             return None
 

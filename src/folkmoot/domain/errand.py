@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
@@ -39,6 +40,10 @@ class Errand(Value):
     """How often the matter was passed on from agent to agent before."""
     run: str = ""
     """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
+    thread: str = ""
+    """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
 
 
 def own_work_session(run: str) -> str:

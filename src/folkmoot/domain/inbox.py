@@ -1,4 +1,5 @@
-"""What a run waits for someone to say: questions, approvals, calls in doubt; folded from its events."""
+"""What a run waits for someone to say: questions, approvals, calls in doubt, results of its caller's tools; folded
+from its events."""
 
 from __future__ import annotations
 
@@ -23,6 +24,8 @@ from folkmoot.domain.inbox_events import (
     ApprovalExpired,
     ApprovalRequested,
     ApprovalRevoked,
+    ClientAnswered,
+    ClientCalled,
     QuestionAnswered,
     QuestionAsked,
     ToolSettled,
@@ -40,7 +43,7 @@ def inbox(run: str, drafts: Iterable[Draft]) -> dict[str, Item]:
             case ToolStarted():
                 begun[draft.span, event.turn, event.call] = event
                 _begin_call(items, draft.span, event)
-            case QuestionAsked() | ApprovalRequested():
+            case QuestionAsked() | ClientCalled() | ApprovalRequested():
                 items[event.id] = _asked(run, draft, event)
             case ToolInDoubt():
                 item = _in_doubt(run, draft, event, begun[draft.span, event.turn, event.call])
@@ -54,11 +57,14 @@ def inbox(run: str, drafts: Iterable[Draft]) -> dict[str, Item]:
     return items
 
 
-def _asked(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested) -> Item:
+def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | ApprovalRequested) -> Item:
+    item = _item(run, draft, event)
     if isinstance(event, QuestionAsked):
-        return replace(_item(run, draft, event), kind="question", question=event.question)
+        return replace(item, kind="question", question=event.question)
+    if isinstance(event, ClientCalled):
+        return replace(item, kind="client_call", tool=event.tool, arguments=event.arguments, begun=True)
     return replace(
-        _item(run, draft, event),
+        item,
         tool=event.tool,
         arguments=event.arguments,
         hash=event.hash,
@@ -76,7 +82,9 @@ def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) ->
     return replace(item, id=id, kind="in_doubt", tool=event.tool, arguments=begun.arguments)
 
 
-def _item(run: str, draft: Draft, event: QuestionAsked | ApprovalRequested | ToolInDoubt) -> Item:
+def _item(
+    run: str, draft: Draft, event: QuestionAsked | ClientCalled | ApprovalRequested | ToolInDoubt
+) -> Item:
     return Item(
         id=event.id,
         kind="approval",
@@ -112,6 +120,8 @@ def _decide(items: dict[str, Item], event: Event) -> None:
     match event:
         case QuestionAnswered():
             status, by, text = "answered", event.by, event.text
+        case ClientAnswered():
+            status, by, text = "failed" if event.failed else "answered", event.by, event.text
         case ApprovalApproved():
             status, by, text = "approved", event.by, ""
         case ApprovalDenied():

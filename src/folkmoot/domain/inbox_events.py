@@ -44,6 +44,27 @@ class QuestionAnswered(Event):
     by: str = ""
 
 
+class ClientCalled(Event):
+    """An agent calls a tool that the caller of the run brought along, and waits for its result."""
+
+    type = "client.called"
+    id: str
+    turn: int
+    call: int
+    tool: str
+    arguments: dict[str, Any]
+
+
+class ClientAnswered(Event):
+    """The caller said what its tool gave; the agent reads it as the result of its call."""
+
+    type = "client.answered"
+    id: str
+    text: str
+    failed: bool = False
+    by: str = ""
+
+
 class ApprovalRequested(Event):
     """A call waits for a person's word before it is made."""
 

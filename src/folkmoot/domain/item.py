@@ -12,6 +12,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalRevoked,
+    ClientAnswered,
     QuestionAnswered,
     Scope,
     Settlement,
@@ -21,17 +22,23 @@ from folkmoot.domain.message import Risk
 from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 
-Kind = Literal["question", "approval", "in_doubt"]
+Kind = Literal["question", "approval", "in_doubt", "client_call"]
 Word = Literal["answer", "approve", "deny", "revoke", "done", "retry", "fail"]
 WORDS: dict[Kind, tuple[Word, ...]] = {
     "question": ("answer",),
     "approval": ("approve", "deny"),
     "in_doubt": ("done", "retry", "fail"),
+    "client_call": ("answer", "fail"),
 }
 """What may be said to each kind while it is open; `revoke` takes an approval back."""
 APPROVED = ("approve", "approved")
 """The status of what somebody approved: not taken in by the run yet, or taken in."""
-NOUNS: dict[Kind, str] = {"question": "a question", "approval": "an approval", "in_doubt": "a call in doubt"}
+NOUNS: dict[Kind, str] = {
+    "question": "a question",
+    "approval": "an approval",
+    "in_doubt": "a call in doubt",
+    "client_call": "a call of a tool of the run's caller",
+}
 _SETTLEMENTS: dict[Word, Settlement] = {"done": "done", "retry": "retry", "fail": "fail"}
 
 
@@ -41,7 +48,7 @@ class Reply(Value):
     id: str
     word: Word
     text: str = ""
-    """The answer, the reason of a denial, or what a call in doubt gave."""
+    """The answer, the reason of a denial, or what a call gave."""
     by: str = ""
     hash: str = ""
     """Of the call that was shown to whoever approved it."""
@@ -99,6 +106,7 @@ class Item(Value, omit_defaults=False):
         return self._reply("revoke", reason, by)
 
     def settle(self, decision: Settlement, text: str = "", by: str = "user") -> Reply:
+        """Say what became of a call: of one in doubt, or, with `fail`, of a tool that the caller brought along."""
         return self._reply(decision, text, by)
 
     def _reply(self, word: Word, text: str, by: str) -> Reply:
@@ -148,6 +156,8 @@ def too_late(item: Item) -> WrongUse:
 
 def _event(item: Item, reply: Reply) -> Event:
     match reply.word:
+        case "answer" | "fail" if item.kind == "client_call":
+            return ClientAnswered(item.id, reply.text, failed=reply.word == "fail", by=reply.by)
         case "answer":
             return QuestionAnswered(id=item.id, text=reply.text, by=reply.by)
         case "approve":

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH
+from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import DeclarationError, Problem, WrongUse
+from folkmoot.orchestration.brought import facing
+from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.outside import ASKING_AGENTS
+from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 from folkmoot.orchestration.reach import is_strict
+from folkmoot.orchestration.references import ARTIFACT_READ
 from folkmoot.session.schema import violation
+
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{WIRE_LENGTH}}}")
+_EXITS = (FINAL_REPORT, ROUTE, BROADCAST)
+_RUNTIME = (*_EXITS, *ASKING_AGENTS, *COORDINATION, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ)
 
 
 def admit(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> None:
@@ -33,6 +46,20 @@ def check_request(agent: Agent, request: str) -> None:
         raise WrongUse(f"{agent.file} takes JSON, and the request is none: {error}") from None
     if agent.input.schema and (wrong := violation(value, agent.input.schema)):
         raise WrongUse(f"the request does not fit the input schema of {agent.file}: {wrong}")
+
+
+def check_tools(graph: Graph, kits: Kits, root: Agent, tools: Sequence[ToolSpec]) -> None:
+    """Raises `WrongUse` for a tool of the caller that a model could not call, or not tell from another."""
+    taken = dict.fromkeys(_RUNTIME, "the runtime")
+    for agent in facing(graph, root) if tools else ():
+        taken |= dict.fromkeys((spec.name for spec in kits.of(agent).tools), agent.file)
+    for spec in tools:
+        if not _NAME.fullmatch(spec.name):
+            can = f"letters, digits, `_` and `-`, at most {WIRE_LENGTH} of them"
+            raise WrongUse(f"a tool cannot be called {spec.name!r}: {can}")
+        if spec.name in taken:
+            raise WrongUse(f"{taken[spec.name]} has a tool {spec.name!r} already; give yours another name")
+        taken[spec.name] = "the caller"
 
 
 def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:

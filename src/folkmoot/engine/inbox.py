@@ -20,7 +20,7 @@ ANSWER = "answer"
 """The kind of a post that holds a reply."""
 ATTEND_EVERY = 0.25
 """Seconds between looks into the inboxes of the runs that are held here."""
-_ASKING = ("question.asked", "approval.requested", "tool.in_doubt")
+_ASKING = ("question.asked", "client.called", "approval.requested", "tool.in_doubt")
 
 
 async def read_inbox(journal: Journal, run: str = "") -> list[Item]:

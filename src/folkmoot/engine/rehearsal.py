@@ -25,6 +25,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRevoked,
+    ClientAnswered,
     QuestionAnswered,
     ToolSettled,
 )
@@ -48,6 +49,7 @@ _WORDS = (
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRevoked,
+    ClientAnswered,
     QuestionAnswered,
     ToolSettled,
 )

@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.doors.application import chat_doors
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
 from folkmoot.http.openapi import ROUTES as DOCUMENT
@@ -34,6 +35,7 @@ def application(house: House, doors: Sequence[BaseRoute] = ()) -> Starlette:
             SOCKET,
             Mount("/static", static, name="static"),
             *SIGN_IN,
+            chat_doors(house),
             *doors,
             *PAGES,
         ],

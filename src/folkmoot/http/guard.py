@@ -9,6 +9,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.http import problems
+from folkmoot.http.doors import wrong
 from folkmoot.http.headers import with_headers
 from folkmoot.http.house import House
 from folkmoot.http.objections import objection, too_large
@@ -46,6 +47,8 @@ class Guard:
             return None
         asking = HTTPConnection(scope)
         kind, _, given = asking.headers.get("authorization", "").partition(" ")
+        if not kind and (key := asking.headers.get("x-api-key")):  # what Anthropic's clients send
+            kind, given = "bearer", key
         if kind.lower() == "bearer" and keys.opens(given.strip()):
             return None
         now = datetime.fromisoformat(self._house.clock.now()).timestamp()
@@ -90,6 +93,8 @@ def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
     headers = {"connection": "close"} if refusal.status in (413, 431) else {}
     if refusal.status == 401:
         headers["www-authenticate"] = "Bearer"
+    if scope["path"].startswith(wrong.CHAT):
+        return wrong.response(scope, wrong.Wrong(refusal.status, refusal.words, headers=headers))
     return problems.response(refusal.status, refusal.words, headers)
 
 

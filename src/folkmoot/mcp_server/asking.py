@@ -30,6 +30,10 @@ _FORMS: Mapping[str, dict[str, Any]] = {
         },
         "required": ["decision"],
     },
+    "client_call": {
+        "properties": {"answer": {"type": "string", "title": "What the tool gave"}},
+        "required": ["answer"],
+    },
     "in_doubt": {
         "properties": {
             "decision": {"type": "string", "title": "What became of it?", "enum": list(_SETTLEMENTS)},
@@ -53,7 +57,7 @@ def reply_to(item: Item, said: ElicitResult, by: str) -> Reply | None:
         return item.deny("declined at the client", by) if declined else None
     told = {name: str(value) for name, value in (said.content or {}).items()}
     match item.kind, told.get("decision", ""):
-        case "question", _:
+        case (("question" | "client_call"), _):
             return item.answer(told["answer"], by) if told.get("answer") else None
         case "approval", "approve":
             return item.approve(by)

@@ -56,7 +56,8 @@ def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
     """Made once for all sessions with the same kit; only what a session begins with is its own."""
     own, taint, above = run.kit(inv), inv.taint, _above(run, inv)
     if kit is not own:
-        known = replace(kit, agents=own.agents)  # a part of an agent's work has a kit without them
+        # a part of an agent's work has a kit without them
+        known = replace(kit, agents=own.agents, brought=own.brought)
         return policy_for(run.graph, inv.agent, known, taint=taint, above=above, step=run.step.policy)
     key, policies = (id(own), above), run.kits.policies
     if key not in policies:

@@ -75,7 +75,7 @@ async def _hand_over(
 
 def _executors_tools(run: Run, inv: Invocation) -> tuple[ToolSpec, ...]:
     """In a contract the roles are fixed: no further agents, unless the settings allow them."""
-    kit = run.kits.of(inv.agent, inv.reach)
+    kit = run.parts_kit(inv)
     if run.graph.settings.orchestration.allow_subagents:
         return kit.tools
     agents = {*kit.agents, CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION}

@@ -41,7 +41,8 @@ class SessionTools:
     def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
         self._run = run
         self._inv = inv
-        self._agents = run.kit(inv).agents
+        kit = run.kit(inv)
+        self._agents, self._brought = kit.agents, kit.brought
         self._start = start
         self._calls = AgentCalls(run, inv, start)
         self._own = {
@@ -57,6 +58,8 @@ class SessionTools:
         return self._run.tools.specs(names)
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        if call.tool in self._brought:
+            return await self._run.inbox.ask_caller(self._inv.place, call, site, self._run.seed)
         if call.tool in self._agents:
             return await self._delegate(self._agents[call.tool], call, site)
         if ask := _ASKING.get(call.tool):

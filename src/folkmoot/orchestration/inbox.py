@@ -15,7 +15,7 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.event import Event
 from folkmoot.domain.inbox import inbox
-from folkmoot.domain.inbox_events import ApprovalExpired, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled, QuestionAsked
 from folkmoot.domain.item import Item, Reply, check_time, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
@@ -136,6 +136,15 @@ class Inbox:
                 return ToolResult(text=f"{NOBODY}: nobody is there to answer", failed=True)
             await self.answered(id)
         return ToolResult(text=self.items[id].text)
+
+    async def ask_caller(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
+        """A tool that the caller of the run brought along: its result is what the caller says."""
+        id = "call_" + draw(seed, site.below, "client")
+        self._log.once(place, ClientCalled(id, site.turn, site.call, call.tool, call.arguments))
+        while self.items[id].is_open:
+            await self.answered(id)
+        said = self.items[id]
+        return ToolResult(text=said.text, failed=said.status == "failed")
 
     async def _asked_or_answered(self, item: Item, answer: Answerer) -> None:
         """Ask whoever is there, one thing at a time, until they or anybody else said something."""

@@ -19,6 +19,7 @@ from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.brought import FACING, beside
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.envelope import enveloped
@@ -87,7 +88,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             self.log.once(Place(root.span, root.session_id, root.agent_id), RunBound(label=self.label))
 
     def kit(self, inv: Invocation) -> Kit:
-        return self.kits.of(inv.agent, inv.reach, inv.cause)
+        return self.offering(inv, self.kits.of(inv.agent, inv.reach, inv.cause))
+
+    def parts_kit(self, inv: Invocation) -> Kit:
+        """What the parts of its work share, for an agent that works by a plan."""
+        return self.offering(inv, self.kits.of(inv.agent, inv.reach))
+
+    def offering(self, inv: Invocation, kit: Kit) -> Kit:
+        """With what the caller brought along, for whoever speaks with the caller."""
+        tools = self.errand.tools if inv.facing else ()
+        return beside(kit, tools) if tools else kit
 
 
 class Invocation(Value):
@@ -110,6 +120,8 @@ class Invocation(Value):
     """Whom it may not call and which tools it may not have, because of those above it."""
     thread: Thread = Thread()
     """The conversation between agents that it takes part in."""
+    facing: bool = False
+    """Whether it speaks with the caller of the run, and may use what that brought along."""
 
     @property
     def place(self) -> Place:
@@ -148,6 +160,7 @@ class Invocation(Value):
             title=f"{cause} from {self.agent.id}",
             reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
             thread=replace(self.thread, main=self.thread.main and cause == "lead"),
+            facing=self.facing and cause in FACING,
         )
 
     def _heard_before(self, run: Run, span: str) -> str:

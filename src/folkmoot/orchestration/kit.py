@@ -39,6 +39,8 @@ class Kit(Value):
     """Asking back, for an agent that may have children: offered only while one is kept."""
     last_exits: tuple[ToolSpec, ...] = ()
     """What is left of the exits in the last turn; absent: all of them."""
+    brought: frozenset[str] = frozenset()
+    """Those of the tools that the caller of the run brought along."""
 
 
 _OPEN, _STRICT = Reach(), Reach(strict=True)
@@ -78,7 +80,7 @@ class Kits:
         key = (team.file, "member", agent.file, self._told(reach))
         if key not in self._kits:
             others = [id for id in self._people(team) if id != agent.id]
-            self._kits[key] = _with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
+            self._kits[key] = with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
         return self._kits[key]
 
     def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
@@ -87,7 +89,7 @@ class Kits:
         if key not in self._kits:
             own = self.of(agent, reach)
             said = leads_broadcast(", ".join(self._people(team)[:-1]))
-            self._kits[key] = replace(_with_exits(own, (*own.exits, said)), last_exits=own.exits)
+            self._kits[key] = replace(with_exits(own, (*own.exits, said)), last_exits=own.exits)
         return self._kits[key]
 
     def _people(self, team: Agent) -> list[str]:
@@ -121,7 +123,7 @@ class Kits:
             schema_tokens=0,
             unlisted=(ask_tool(()),) if called or agent.advisors or callable or writes(agent.tools) else (),
         )
-        return _with_exits(bare, self._exits(replace(agent, destinations=()) if reach.strict else agent))
+        return with_exits(bare, self._exits(replace(agent, destinations=()) if reach.strict else agent))
 
     def _named(self, name: str, messages: Mapping[str, ToolSpec]) -> tuple[ToolSpec, ...]:
         if name in QUESTION_TOOLS:
@@ -158,7 +160,7 @@ def bare_kit() -> Kit:
 
 def part_kit(tools: tuple[ToolSpec, ...], exits: tuple[ToolSpec, ...]) -> Kit:
     """For a session that does a part of an agent's work."""
-    return _with_exits(replace(bare_kit(), tools=tools), exits)
+    return with_exits(replace(bare_kit(), tools=tools), exits)
 
 
 def _as_started(agent: Agent, cause: Cause) -> Agent:
@@ -169,7 +171,7 @@ def _as_started(agent: Agent, cause: Cause) -> Agent:
     return replace(agent, tools=tuple(name for name in agent.tools if name != ASK_PARENT))
 
 
-def _with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
+def with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
     offered = (*kit.tools, *exits)
     tokens = estimated_tokens(msgspec.json.encode(offered).decode())
     return replace(kit, exits=exits, offered=offered, schema_tokens=tokens)

@@ -18,13 +18,14 @@ _WRITTEN_BY_OTHERS = frozenset(("task_status", "task_list", "task_pick_backlog",
 
 
 def outside(graph: Graph, kit: Kit) -> frozenset[str]:
-    """Tools that reach another machine, a server that is no part of the project, another agent, or what one noted
-    in an earlier run. What else is read inside the project is no more foreign than the agent's own file."""
+    """Tools that reach another machine, a server that is no part of the project, another agent, the caller of the run,
+    or what one noted in an earlier run. What else is read inside the project is no more foreign than the agent's own
+    file."""
     servers = tuple(
         wire_name(f"{name}.") for name, source in graph.settings.tools.items() if source.kind == "mcp"
     )
     brought = (spec.name for spec in kit.tools if spec.access == "egress" or spec.name.startswith(servers))
-    return frozenset(brought) | ASKING_AGENTS | _WRITTEN_BY_OTHERS | {*kit.agents}
+    return frozenset(brought) | ASKING_AGENTS | _WRITTEN_BY_OTHERS | {*kit.agents} | kit.brought
 
 
 def heard_before(drafts: Iterable[Draft], above: str, span: str, tools: frozenset[str]) -> str:

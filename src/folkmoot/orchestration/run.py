@@ -51,6 +51,7 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
         blocks=started.errand.blocks,
         reach=reach,
         thread=Thread(hops=started.errand.hops, main=True),
+        facing=True,
     )
     outcome = await run_agent(run, inv)
     if not outcome.failed:

@@ -58,7 +58,7 @@ def lead_of(run: Run, file: Agent, reach: Reach) -> Seat:
 
 def brief_of(run: Run, seat: Seat, asked: Invocation, so_far: State | None) -> Brief:
     """The next part of a seat's conversation."""
-    brief = replace(brief_with(run, asked, seat.kit), max_turns=seat.max_turns)
+    brief = replace(brief_with(run, asked, run.offering(asked, seat.kit)), max_turns=seat.max_turns)
     if so_far is None:
         return brief
     policy = replace(brief.policy, taint=brief.policy.taint or "what was said in its team")

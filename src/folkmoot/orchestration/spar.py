@@ -43,7 +43,7 @@ async def run_spar(run: Run, inv: Invocation, converse: Converse) -> Outcome:
         if sensed.failed:
             return sensed
         informed = _told(inv, (*lessons, Block("situation", sensed.report.content)))
-        planning = Planning(strategy="spar", tools=run.kits.of(inv.agent, inv.reach).tools, path=path)
+        planning = Planning(strategy="spar", tools=run.parts_kit(inv).tools, path=path)
         plan = await draft_plan(run, informed, planning, converse)
         if isinstance(plan, Outcome):
             return plan
@@ -68,7 +68,7 @@ async def _say(run: Run, inv: Invocation, cause: Cause, path: str, task: str, co
 
 async def _act(run: Run, inv: Invocation, plan: Plan, path: str, converse: Converse) -> Outcome:
     asked = _told(inv.part(run, "executor", f"{path}executor"), (Block("plan", rendered(run, plan)),))
-    own = run.kits.of(inv.agent, inv.reach)
+    own = run.parts_kit(inv)
     outcome = await converse(asked, brief_with(run, asked, part_kit(own.tools, own.exits)))
     run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
     return outcome

@@ -43,7 +43,7 @@ async def plan_and_react(run: Run, inv: Invocation, converse: Converse) -> Outco
     if isinstance(plan, Outcome):
         return plan
     executor = _with_plan(run, inv.part(run, "executor", "executor"), plan)
-    own = run.kits.of(inv.agent, inv.reach)
+    own = run.parts_kit(inv)
     brief = brief_with(run, executor, part_kit((*own.tools, PLAN_UPDATE), own.exits))
     outcome = await converse(executor, brief)
     run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
@@ -51,7 +51,7 @@ async def plan_and_react(run: Run, inv: Invocation, converse: Converse) -> Outco
 
 
 async def _planned(run: Run, inv: Invocation, converse: Converse, strategy: str) -> Plan | Outcome:
-    planning = Planning(strategy=strategy, tools=run.kits.of(inv.agent, inv.reach).tools)
+    planning = Planning(strategy=strategy, tools=run.parts_kit(inv).tools)
     return await draft_plan(run, inv, planning, converse)
 
 
@@ -63,7 +63,7 @@ async def _do(
     told = Block("task", f"Do step {step.id} of the plan now, and nothing else. Report what came of it.")
     asked = _with_plan(run, inv.part(run, "step", f"step:{step.id}"), plan, *results, told)
     worker = replace(inv.agent, output=Output())
-    own = run.kits.of(inv.agent, inv.reach)
+    own = run.parts_kit(inv)
     brief = replace(brief_with(run, asked, part_kit(own.tools, (final_report(worker),))), agent=worker)
     outcome = await converse(asked, brief)
     done = StepCompleted(plan=plan.id, step=step.id, success=not outcome.failed, note=outcome.error)
@@ -75,7 +75,7 @@ async def _conclude(
     run: Run, inv: Invocation, plan: Plan, blocks: Sequence[Block], converse: Converse
 ) -> Outcome:
     executor = _with_plan(run, inv.part(run, "executor", "executor"), plan, *blocks)
-    kit = part_kit((), run.kits.of(inv.agent, inv.reach).exits)
+    kit = part_kit((), run.parts_kit(inv).exits)
     outcome = await converse(executor, brief_with(run, executor, kit))
     run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
     return outcome

@@ -16,11 +16,12 @@ from folkmoot.domain.value import Value
 _GLANCE = 80
 """Characters of a headline; what is approved is shown whole."""
 
-AskKind = Literal["approval", "question", "in_doubt", "plan", "task", "decision"]
+AskKind = Literal["approval", "question", "in_doubt", "client_call", "plan", "task", "decision"]
 ICONS: dict[AskKind, tuple[str, str]] = {
     "approval": ("hand", ""),
     "question": ("question", "q"),
     "in_doubt": ("doubt", "doubt"),
+    "client_call": ("k-tool", ""),
     "plan": ("plan", ""),
     "task": ("tasks", ""),
     "decision": ("decide", ""),
@@ -63,7 +64,12 @@ def asks(
 
 
 def of_item(item: Item) -> Ask:
-    words = {"question": "question", "approval": tool_name(item.tool), "in_doubt": "in doubt"}
+    words = {
+        "question": "question",
+        "approval": tool_name(item.tool),
+        "in_doubt": "in doubt",
+        "client_call": "tool of its caller",
+    }
     form = (
         "fail"
         if item.kind == "in_doubt" or item.risk == "high"

@@ -18,7 +18,13 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered, ToolSettled
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ClientAnswered,
+    QuestionAnswered,
+    ToolSettled,
+)
 from folkmoot.domain.message import Message, ToolCall
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 
@@ -54,7 +60,7 @@ def _ended_or_decided(event: Event, longest: int) -> str:
             return f"failed: {_short(outcome.error, longest)}"
         case SessionCancelled(reason=reason):
             return f"was cancelled: {reason}"
-        case QuestionAnswered(text=text):
+        case QuestionAnswered(text=text) | ClientAnswered(text=text):
             return f"was answered {_quoted(text, longest)}"
         case ApprovalApproved():
             return "was allowed the call"

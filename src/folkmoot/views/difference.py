@@ -20,7 +20,13 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
-from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered, ToolSettled
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ClientAnswered,
+    QuestionAnswered,
+    ToolSettled,
+)
 from folkmoot.domain.value import Value
 from folkmoot.views.deeds import deed
 from folkmoot.views.result import Result
@@ -32,6 +38,7 @@ _TELLING = (
     ToolFinished,
     ToolFailed,
     QuestionAnswered,
+    ClientAnswered,
     ApprovalApproved,
     ApprovalDenied,
     ToolSettled,
@@ -120,7 +127,7 @@ def _place(event: Event, count: int) -> tuple[int, int]:
     match event:
         case LlmFailed(attempt=attempt) | LlmResponse(attempt=attempt):
             return 0, attempt
-        case QuestionAnswered() | ApprovalApproved() | ApprovalDenied():
+        case QuestionAnswered() | ClientAnswered() | ApprovalApproved() | ApprovalDenied():
             return 1, count
         case ToolSettled(call=call):
             return 2, call

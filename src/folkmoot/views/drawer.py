@@ -22,7 +22,7 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.report import Claim, Report
 from folkmoot.domain.team_events import TeamCompleted
 from folkmoot.views.deeds import deed
@@ -130,6 +130,8 @@ def _fold_call(shown: Drawer, event: Event) -> None:
             shown.calls = [Call(tool, pretty(arguments), facts, event.decision)]
         case ApprovalRequested(tool=tool, arguments=arguments, id=id, why=why):
             shown.calls, shown.waits = [Call(tool, pretty(arguments), f"risk {event.risk}", why)], id
+        case ClientCalled(tool=tool, arguments=arguments, id=id):
+            shown.calls, shown.waits = [Call(tool, pretty(arguments), "of the caller", "")], id
         case QuestionAsked(question=question, id=id):
             shown.question, shown.waits = question, id
         case ToolFinished(text=text, artifact=artifact):

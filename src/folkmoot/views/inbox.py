@@ -55,6 +55,8 @@ def how_to_answer(item: Item) -> str:
             return f"folkmoot approvals approve {item.id}, or deny {item.id} --reason …"
         case "in_doubt":
             return f"folkmoot inbox settle {item.id} done|retry|fail"
+        case "client_call":
+            return f'folkmoot inbox answer {item.id} "…", in place of its caller'
 
 
 def what_it_needs(result: Result) -> Iterator[str]:
@@ -62,7 +64,7 @@ def what_it_needs(result: Result) -> Iterator[str]:
     if result.status not in ("waiting", "interrupted"):
         return
     for item in result.inbox if result.status == "waiting" else ():
-        state = "may or may not have done this" if item.kind == "in_doubt" else "waits"
+        state = _STATES.get(item.kind, "waits")
         yield f"{item.agent} {state}: {item.id}: {what(item)}"
         yield f"  {how_to_answer(item)}"
     for paused in (id for id in result.waiting if id.startswith("ws_")):
@@ -71,6 +73,7 @@ def what_it_needs(result: Result) -> Iterator[str]:
     yield f"to go on: folkmoot runs resume {result.run_id}"
 
 
+_STATES = {"in_doubt": "may or may not have done this", "client_call": "waits for its caller to do this"}
 RISKS = {"fork": "because this run is a fork, and the run it was taken from may have done the same"}
 
 
@@ -80,6 +83,7 @@ def described(item: Item) -> Iterator[str]:
         "question": "asks",
         "approval": f"needs your word, {RISKS.get(item.risk, f'risk {item.risk}')}",
         "in_doubt": "may have done this",
+        "client_call": "waits for what a tool of its caller gives",
     }
     yield f"\n{item.agent} ({item.span}) {asked[item.kind]}: {item.id}"
     if item.kind == "question":

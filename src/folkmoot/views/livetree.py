@@ -31,7 +31,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed
 
@@ -220,11 +220,11 @@ def _work(branch: Branch, event: Event) -> None:
             branch.note = f"{event.tool} may or may not have happened"
         case TeamMemberFailed():
             branch.status, branch.note = "failed", event.reason
-        case ApprovalRequested() | QuestionAsked() | RouterSelected():
+        case ApprovalRequested() | ClientCalled() | QuestionAsked() | RouterSelected():
             branch.note = _turned_to(event)
 
 
-def _turned_to(event: ApprovalRequested | QuestionAsked | RouterSelected) -> str:
+def _turned_to(event: ApprovalRequested | ClientCalled | QuestionAsked | RouterSelected) -> str:
     if isinstance(event, RouterSelected):
         return f"routes to {event.agent}"
     return f"waits for someone: {event.id}"

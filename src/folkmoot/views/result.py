@@ -70,6 +70,10 @@ class Result:
                 return self._unended
 
     @property
+    def work_session(self) -> str:
+        return self._drafts[0].work_session_id if self._drafts else ""
+
+    @property
     def success(self) -> bool:
         return isinstance(self._end, RunCompleted)
 

@@ -22,7 +22,7 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.views.figures import in_one_line
 from folkmoot.views.runs import DECISIONS, RunRow
@@ -32,7 +32,7 @@ from folkmoot.views.work_sessions import title
 TYPES = (
     *("run.started", "session.started", "llm.request", "llm.response", "llm.failed", "work_session.labelled"),
     *("tool.started", "tool.finished", "tool.failed", "router.selected", "run.completed", "run.failed"),
-    *("approval.requested", "question.asked", "run.cancelled", "run.parked", *DECISIONS),
+    *("approval.requested", "client.called", "question.asked", "run.cancelled", "run.parked", *DECISIONS),
 )
 """What the list is made of."""
 PAGE = 50
@@ -118,6 +118,9 @@ def _fold_calls(summary: Summary, session: str, event: Event) -> None:
             shape.end((session, turn, call), now, failed=isinstance(event, ToolFailed))
         case ApprovalRequested(id=id, tool=tool):
             summary.asks[id] = f"asks to call {tool.replace('__', '.')}"
+            shape.begin((id, 0, 0), "wait", now, session)
+        case ClientCalled(id=id, tool=tool):
+            summary.asks[id] = f"waits for {tool} of its caller"
             shape.begin((id, 0, 0), "wait", now, session)
         case QuestionAsked(id=id, question=question):
             summary.asks[id] = f"asks: {in_one_line(question, 60)}"

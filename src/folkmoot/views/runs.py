@@ -17,6 +17,7 @@ from folkmoot.domain.value import Value
 
 DECISIONS = (
     "question.answered",
+    "client.answered",
     "approval.approved",
     "approval.denied",
     "approval.revoked",

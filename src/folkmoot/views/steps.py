@@ -37,6 +37,8 @@ from folkmoot.domain.inbox_events import (
     ApprovalExpired,
     ApprovalRequested,
     ApprovalRevoked,
+    ClientAnswered,
+    ClientCalled,
     QuestionAnswered,
     QuestionAsked,
     ToolSettled,
@@ -292,6 +294,8 @@ class Steps:
         match event:
             case ApprovalRequested(id=id, tool=tool):
                 step = self._new(draft, "wait", f"approval · {_name(tool)}", "waits for you")
+            case ClientCalled(id=id, tool=tool):
+                step = self._new(draft, "wait", f"caller · {tool}", "waits for its caller")
             case QuestionAsked(id=id, question=question):
                 step = self._new(draft, "wait", "question", in_one_line(question))
             case ApprovalApproved(id=id, by=by):
@@ -300,7 +304,7 @@ class Steps:
                 return self._decided(id, f"denied: {reason}" if reason else "denied")
             case ApprovalExpired(id=id, reason=reason):
                 return self._decided(id, reason or "nobody decided in time")
-            case QuestionAnswered(id=id, by=by):
+            case QuestionAnswered(id=id, by=by) | ClientAnswered(id=id, by=by):
                 return self._decided(id, f"answered by {by or 'you'}")
             case _:
                 return None

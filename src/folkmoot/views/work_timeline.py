@@ -26,6 +26,7 @@ _KINDS: Mapping[str, str] = {
     "decision": "decision",
     "approval": "approval",
     "question": "approval",
+    "client": "tool",
     "task": "task",
     "zombie": "task",
     "backlog": "task",

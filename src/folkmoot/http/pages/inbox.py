@@ -158,7 +158,7 @@ async def _answered(house: House, id: str, form: Form) -> str:
             await moot.tasks.of("", by).approve(id)
         case "task", "deny":
             await moot.tasks.of("", by).cancel(id, _reason(text))
-        case (("approval" | "question" | "in_doubt"), _):
+        case (("approval" | "question" | "in_doubt" | "client_call"), _):
             item = records.items[id]
             await house.moot.reply(_reply(item, word, text, by.name, form["hash"]))
             house.go_on(item.run)

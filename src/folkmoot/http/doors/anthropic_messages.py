@@ -1,0 +1,176 @@
+"""`/v1/messages`: an agent asked as Anthropic's clients ask a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from folkmoot.domain.text import estimated_tokens
+from folkmoot.http.doors import reading
+from folkmoot.http.doors.anthropic_request import CountBody, MessageBody
+from folkmoot.http.doors.conversation import talk
+from folkmoot.http.doors.offers import offered
+from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.running import Running
+from folkmoot.http.doors.streaming import Stream, event, pieces
+from folkmoot.http.doors.wrong import Wrong, anthropic_error
+from folkmoot.http.house import house_of
+from folkmoot.views.accounting import Totals
+
+_SIGNED = "folkmoot"
+"""Clients want a thinking block signed, and give it back; nothing follows from it here."""
+
+
+async def create(request: Request) -> Response:
+    body = await reading.body(request, MessageBody)
+    body.require_possible()
+    agent = offered(house_of(request).moot, body.model)
+    asked = replace(
+        talk(agent.file, agent.id, [*body.said()]),
+        tools=tuple(body.client_tools()),
+        work_session=reading.work_session(request, None),
+    )
+    running = Running.of(request)
+    going = await running.begin(asked)
+    wire = _Message(f"msg_{going.name}", body.model, thinks=body.thinks)
+    if body.stream:
+        return Stream(running, going, wire)
+    reply = await running.ended(going, request.receive)
+    if reply.wrong:
+        raise reply.wrong
+    return _json(wire.whole(reply))
+
+
+async def count_tokens(request: Request) -> Response:
+    """What the first request to the agent's model would take, by the guess that budgets are reserved with."""
+    body = await reading.body(request, CountBody)
+    moot = house_of(request).moot
+    agent = offered(moot, body.model)
+    said = "\n".join(f"{one.text}{msgspec.json.encode(one.calls).decode()}" for one in body.said())
+    tools = msgspec.json.encode([*body.client_tools()]).decode()
+    guess = estimated_tokens(agent.prompt + said + tools) + moot.kits.of(agent).schema_tokens
+    return _json({"input_tokens": guess})
+
+
+class _Message:
+    """One message, whole or event by event.
+
+    What happens meanwhile is told as thinking, to clients that want thinking: others take the first block of a message
+    for the answer. They get a sign of life now and then.
+    """
+
+    def __init__(self, id: str, model: str, *, thinks: bool) -> None:
+        self._head = {"id": id, "type": "message", "role": "assistant", "model": model}
+        self._thinks = thinks
+        self._told = False
+        """Whether a block of thinking is open."""
+
+    alive = event({"type": "ping"}, "ping")
+
+    def whole(self, reply: Reply) -> dict[str, Any]:
+        return {
+            **self._head,
+            "content": [*_blocks(reply)],
+            "stop_reason": _stop(reply),
+            "stop_sequence": None,
+            "usage": usage(reply.usage),
+            "folkmoot": reply.about,
+        }
+
+    def begun(self, going: Going) -> Iterator[bytes]:
+        empty: dict[str, Any] = {
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage(Totals()),
+        }
+        yield _event("message_start", message={**self._head, **empty})
+        yield self.alive
+
+    def progress(self, line: str) -> Iterator[bytes]:
+        if not self._thinks:
+            return
+        if not self._told:
+            self._told = True
+            yield _event(
+                "content_block_start",
+                index=0,
+                content_block={"type": "thinking", "thinking": "", "signature": ""},
+            )
+        yield _delta(0, type="thinking_delta", thinking=f"{line}\n")
+
+    def ended(self, reply: Reply) -> Iterator[bytes]:
+        if self._told:
+            yield _delta(0, type="signature_delta", signature=_SIGNED)
+            yield _event("content_block_stop", index=0)
+        for index, block in enumerate(_blocks(reply), start=int(self._told)):
+            yield from _in_pieces(index, block)
+        yield _event(
+            "message_delta",
+            delta={"stop_reason": _stop(reply), "stop_sequence": None},
+            usage=usage(reply.usage),
+            folkmoot=reply.about,
+        )
+        yield _event("message_stop")
+
+    def failed(self, error: Wrong) -> Iterator[bytes]:
+        yield event(anthropic_error(error), "error")
+
+
+def usage(spent: Totals) -> dict[str, int]:
+    """As the ledger has it, of every agent that took part. Here, what a cache gave or took is counted apart."""
+    read, written = spent.tokens_cache_read, spent.tokens_cache_write
+    return {
+        "input_tokens": spent.tokens_in - read - written,
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written,
+        "output_tokens": spent.tokens_out,
+    }
+
+
+def _blocks(reply: Reply) -> Iterator[dict[str, Any]]:
+    if reply.text:
+        yield {"type": "text", "text": reply.text}
+    for call in reply.calls:
+        yield {"type": "tool_use", "id": call.id, "name": call.tool, "input": call.arguments}
+
+
+def _in_pieces(index: int, block: dict[str, Any]) -> Iterator[bytes]:
+    if block["type"] == "text":
+        yield _event("content_block_start", index=index, content_block={"type": "text", "text": ""})
+        for piece in pieces(block["text"]):
+            yield _delta(index, type="text_delta", text=piece)
+    else:
+        yield _event("content_block_start", index=index, content_block={**block, "input": {}})
+        whole = msgspec.json.encode(block["input"]).decode()
+        yield _delta(index, type="input_json_delta", partial_json=whole)
+    yield _event("content_block_stop", index=index)
+
+
+def _stop(reply: Reply) -> str:
+    """Also of a run that waits for a person: a client that is told to come back would do so at once, for ever."""
+    return "tool_use" if reply.calls else "end_turn"
+
+
+def _delta(index: int, **delta: str) -> bytes:
+    return _event("content_block_delta", index=index, delta=delta)
+
+
+def _event(type: str, **fields: Any) -> bytes:
+    return event({"type": type, **fields}, type)
+
+
+def _json(document: Any) -> Response:
+    return Response(msgspec.json.encode(document), media_type="application/json")
+
+
+ROUTES = (
+    Route("/messages", create, methods=["POST"]),
+    Route("/messages/count_tokens", count_tokens, methods=["POST"]),
+)

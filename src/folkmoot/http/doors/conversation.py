@@ -1,0 +1,172 @@
+"""A chat client's messages, as what an agent is asked. Pure.
+
+Such clients are stateless: each request brings the whole conversation. Where it goes on is known by its threads: the
+hash of what user and assistant said, up to and including one message of the user. A run notes the thread that it
+answers; the next request holds that same beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.errand import Block
+from folkmoot.domain.events import RunCompleted, RunStarted
+from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.value import Value
+from folkmoot.http.doors.wrong import Wrong
+
+_CONVERSATION = "conversation"
+"""The block that holds what was said before."""
+
+
+class Said(Value):
+    """One message of a conversation, in whatever wire format it came."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    """Of the client's own tools, that the assistant wished for."""
+    answers: str = ""
+    """The id of the call that a tool's result belongs to."""
+    failed: bool = False
+    """Whether the tool gave no result; the text says why."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is part of what was said, not of the traffic with tools in between."""
+        return self.role in ("user", "assistant") and not self.calls
+
+
+class Earlier(Value):
+    """A place in the conversation that was answered before."""
+
+    thread: str
+    answer: str = ""
+    """What the assistant said then; empty if that is not known."""
+
+
+class Talk(Value):
+    """What a client wants of an agent."""
+
+    agent: str
+    """Its file."""
+    request: str
+    thread: str = ""
+    earlier: tuple[Earlier, ...] = ()
+    """The latest first."""
+    blocks: tuple[Block, ...] = ()
+    """What was said before, and the client's own instructions: text to the agent, never orders of its author."""
+    tools: tuple[ToolSpec, ...] = ()
+    """The client's own, which it calls itself."""
+    results: tuple[Said, ...] = ()
+    """Of its tools, at the end of the conversation: they go to the run that waits for them."""
+    work_session: str = ""
+    """Which the client names itself; it wins over the one of its conversation."""
+    after: str = ""
+    """The answer that the client goes on from, if it names it itself: that of a run, see `Going.name`."""
+
+
+def talk(agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True) -> Talk:
+    """Raises `Wrong` for a conversation in which nothing is asked. One that is not `alone` goes on from what its client
+    does not repeat: results alone are enough there."""
+    results = _results(said)
+    asked = [number for number, one in enumerate(said) if one.role == "user"]
+    if results and not alone and not asked:
+        return Talk(agent, results[-1].text, results=results, blocks=tuple(_blocks(agent_id, said)))
+    if not asked or (asked[-1] != len(said) - 1 and not results):
+        raise Wrong(400, "the last message must be the user's, or a tool's result", param="messages")
+    request = said[asked[-1]].text
+    if not request.strip():
+        raise Wrong(400, "the last message of the user says nothing", param="messages")
+    (last, *before) = reversed([*_threads(agent, said[: asked[-1] + 1])])
+    rest = [one for number, one in enumerate(said) if number != asked[-1]]
+    return Talk(
+        agent,
+        request,
+        last.thread,
+        tuple(before),
+        tuple(_blocks(agent_id, rest)),
+        results=results,
+    )
+
+
+def with_what_was_said(talk: Talk, agent_id: str, after: str, drafts: Sequence[Draft]) -> Talk:
+    """For a client that names the answer it goes on from, and the run of that answer, instead of repeating all."""
+    started = drafts[0].event
+    assert isinstance(started, RunStarted)
+    before = [block.text for block in started.errand.blocks if block.tag == _CONVERSATION]
+    own = [block.text for block in talk.blocks if block.tag == _CONVERSATION]
+    said = (line for one in _said_in(drafts) for line in _lines(one))
+    block = Block(_CONVERSATION, "\n\n".join((*before, *said, *own)), agent=agent_id)
+    kept = [block for block in talk.blocks if block.tag != _CONVERSATION]
+    return replace(talk, thread="", earlier=(), blocks=(*kept, block), after=after)
+
+
+def _said_in(drafts: Sequence[Draft]) -> Iterator[Said]:
+    """Between user and assistant, in one run."""
+    for draft in drafts:
+        match draft.event:
+            case RunStarted(request=request):
+                yield Said("user", request)
+            case QuestionAsked(question=question):
+                yield Said("assistant", question)
+            case QuestionAnswered(text=text):
+                yield Said("user", text)
+            case RunCompleted(outcome=outcome) if outcome.report:
+                yield Said("assistant", outcome.report.content)
+
+
+def _results(said: Sequence[Said]) -> tuple[Said, ...]:
+    """The results at the end; what the user says beside them is read with the last one."""
+    found: list[Said] = []
+    beside: list[str] = []
+    for one in reversed(said):
+        if one.role == "tool":
+            found.insert(0, one)
+        elif found or one.role != "user":
+            break
+        else:
+            beside.insert(0, one.text)
+    if found and beside:
+        found[-1] = replace(found[-1], text="\n\n".join((found[-1].text, *beside)))
+    return tuple(found)
+
+
+def _threads(agent: str, said: Sequence[Said]) -> Iterator[Earlier]:
+    """Every message of the user as a place to go on from, with what was answered there."""
+    hashed, place = sha256(agent.encode()), ""
+    answers: list[str] = []
+    for one in said:
+        if not one.is_plain:
+            continue
+        text = one.text.strip()
+        hashed.update(msgspec.json.encode((one.role, text)))
+        if one.role == "user":
+            if place:
+                yield Earlier(place, "\n\n".join(answers))
+            place, answers = hashed.hexdigest()[:32], []
+        else:
+            answers.append(text)
+    yield Earlier(place)
+
+
+def _blocks(agent_id: str, said: Sequence[Said]) -> Iterator[Block]:
+    if told := "\n\n".join(one.text for one in said if one.role == "system" and one.text.strip()):
+        yield Block("client_instructions", told)
+    if lines := [line for one in said for line in _lines(one)]:
+        by_agent = any(one.role in ("assistant", "tool") for one in said)
+        yield Block(_CONVERSATION, "\n\n".join(lines), agent=agent_id if by_agent else "")
+
+
+def _lines(one: Said) -> Iterator[str]:
+    if one.role != "system" and one.text.strip():
+        yield f"{one.role}: {one.text}"
+    for call in one.calls:
+        yield f"{one.role} called {call.tool}: {msgspec.json.encode(call.arguments).decode()}"

@@ -1,0 +1,103 @@
+"""The run that a conversation goes on from: found again, and answered if it waits for what the client now says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RunParked, RunStarted
+from folkmoot.domain.item import Item
+from folkmoot.domain.item import Reply as Word
+from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
+from folkmoot.http.doors.conversation import Earlier, Talk
+from folkmoot.http.doors.reply import OVER, Going
+from folkmoot.http.doors.threads import Answered, Threads
+from folkmoot.http.doors.waiting import is_told, mark
+from folkmoot.http.house import House
+from folkmoot.views.result import Result
+
+
+async def drafts_of(moot: Folkmoot, run: str) -> list[Draft]:
+    drafts = [entry.draft async for entry in moot.events(run)]
+    if not drafts or not isinstance(drafts[0].event, RunStarted):
+        raise WrongUse(f"there is no run {run!r}; `folkmoot runs list` shows those that are")
+    return drafts
+
+
+class Past(Value):
+    """A run up to where a client was told something of it."""
+
+    run: str
+    entries: int
+    """How many it had when that was asked."""
+    drafts: tuple[Draft, ...]
+
+    @property
+    def name(self) -> str:
+        return Going(self.run, 0, self.entries).name
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there was something to tell."""
+        return len(self.drafts) > self.entries and isinstance(self.drafts[-1].event, OVER)
+
+
+async def past_of(moot: Folkmoot, name: str) -> Past:
+    """By the name of the answer, see `Going.name`. Raises `WrongUse` if there is none."""
+    run, _, number = name.partition(".")
+    drafts = await drafts_of(moot, run)
+    entries = int(number) if number.isdecimal() and number.isascii() else 0
+    ends = (at for at, draft in enumerate(drafts, 1) if at > entries and isinstance(draft.event, OVER))
+    return Past(run, entries, tuple(drafts[: next(ends, len(drafts))]))
+
+
+async def run_before(house: House, threads: Threads, talk: Talk) -> Answered | None:
+    """The run that answered the conversation last."""
+    if talk.results and (called := await threads.called([result.answers for result in talk.results])):
+        return called
+    if not talk.after:
+        places = (Earlier(talk.thread), *talk.earlier) if talk.results else talk.earlier
+        return await threads.find(places)
+    past = await past_of(house.moot, talk.after)
+    waited = isinstance(past.drafts[-1].event, RunParked)
+    return Answered(past.run, past.drafts[0].work_session_id, mark(past.run) if waited else "")
+
+
+async def gone_on(house: House, before: Answered, talk: Talk, position: int) -> Going | None:
+    """With a run that waits, or whose end the client was not told yet; none if this is about something new."""
+    if not talk.results and not is_told(before.run, before.answer):
+        return None
+    items = {item.id: item for item in await house.moot.inbox(before.run)}
+    if talk.results and not any(result.answers in items for result in talk.results):
+        return None
+    drafts = await drafts_of(house.moot, before.run)
+    going = Going(before.run, position, len(drafts), Result(before.run, drafts).totals)
+    if isinstance(drafts[-1].event, RunParked):
+        open = [item for item in items.values() if item.is_open]
+        if open and not await _answer(house.moot, open, talk):
+            return replace(going, still=True)
+        house.go_on(before.run)
+    return going
+
+
+async def _answer(moot: Folkmoot, items: Sequence[Item], talk: Talk) -> bool:
+    """Whether there was something to answer: calls of the client's tools by their results, otherwise the first
+    question by the user's words. What needs a yes or no is not answered by words."""
+    words = [word for item in items for word in _words(item, talk)]
+    for word in words if talk.results else words[:1]:
+        with suppress(WrongUse):  # somebody else was quicker
+            await moot.reply(replace(word, text=moot.secrets.text(word.text)))
+    return bool(words)
+
+
+def _words(item: Item, talk: Talk) -> Iterator[Word]:
+    if item.kind == "question" and not talk.results:
+        yield item.answer(talk.request)
+    for result in talk.results if item.kind == "client_call" else ():
+        if result.answers == item.id:
+            yield item.settle("fail", result.text) if result.failed else item.answer(result.text)

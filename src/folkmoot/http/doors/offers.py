@@ -1,0 +1,39 @@
+"""The agents of a project as the models that chat clients know."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.agent import Agent
+from folkmoot.errors import WrongUse
+from folkmoot.http.doors.wrong import Wrong
+
+
+def offers(moot: Folkmoot) -> dict[str, Agent]:
+    """By what they are called: their ids, or their paths where several have the same."""
+    agents = moot.graph.agents.values()
+    shared = Counter(agent.id for agent in agents)
+    return {agent.id if shared[agent.id] == 1 else agent.file.removesuffix(".ai"): agent for agent in agents}
+
+
+def offered(moot: Folkmoot, model: str) -> Agent:
+    """An agent by what it is offered as, or by its file. Raises `Wrong`."""
+    known = offers(moot)
+    if agent := known.get(model):
+        return agent
+    try:
+        return moot.agent(model)
+    except WrongUse as error:
+        names = ", ".join(known)
+        raise Wrong(
+            404,
+            f"there is no model {model!r}; the models here are the agents: {names}",
+            param="model",
+            code="model_not_found",
+        ) from error
+
+
+def name_of(moot: Folkmoot, file: str) -> str:
+    """What an agent is offered as; its file, if it is not there any more."""
+    return next((name for name, agent in offers(moot).items() if agent.file == file), file)

@@ -1,0 +1,85 @@
+"""`/v1/responses`: an agent asked through OpenAI's Responses API. A response is a run, or a part of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from folkmoot.domain.events import RunStarted
+from folkmoot.errors import WrongUse
+from folkmoot.http.doors import reading
+from folkmoot.http.doors.conversation import talk, with_what_was_said
+from folkmoot.http.doors.going_on import Past, past_of
+from folkmoot.http.doors.offers import name_of, offered
+from folkmoot.http.doors.reply import Going, reply_of
+from folkmoot.http.doors.responses_form import Events, head_of, whole
+from folkmoot.http.doors.responses_request import PREFIX, ResponseBody
+from folkmoot.http.doors.running import Running, seconds
+from folkmoot.http.doors.streaming import Stream
+from folkmoot.http.doors.wrong import Wrong
+from folkmoot.http.house import House, house_of
+from folkmoot.views.result import Result
+
+
+async def respond(request: Request) -> Response:
+    body = await reading.body(request, ResponseBody)
+    house = house_of(request)
+    agent = offered(house.moot, body.model)
+    body.require_possible(agent)
+    asked = replace(
+        talk(agent.file, agent.id, [*body.said()], alone=not body.after),
+        tools=tuple(body.client_tools()),
+        work_session=reading.work_session(request, body.metadata),
+    )
+    if body.after:
+        past = await _past(house, body.after, "previous_response_id")
+        asked = with_what_was_said(asked, agent.id, past.name, past.drafts)
+    running = Running.of(request)
+    going = await running.begin(asked)
+    head = head_of(
+        f"{PREFIX}{going.name}",
+        seconds(house.clock.now()),
+        body.model,
+        previous_response_id=body.previous_response_id,
+        instructions=body.instructions,
+        metadata=body.metadata or {},
+    )
+    if body.stream:
+        return Stream(running, going, Events(head))
+    reply = await running.ended(going, request.receive)
+    if reply.wrong:
+        raise reply.wrong
+    return _json(whole(head, reply))
+
+
+async def response(request: Request) -> Response:
+    """As it was given, from the journal."""
+    house = house_of(request)
+    past = await _past(house, request.path_params["id"].removeprefix(PREFIX), "response_id")
+    started = past.drafts[0].event
+    assert isinstance(started, RunStarted)
+    head = head_of(f"{PREFIX}{past.name}", seconds(past.drafts[0].ts), name_of(house.moot, started.agent))
+    if not past.is_over:
+        return _json(head)
+    spent = Result(past.run, past.drafts[: past.entries]).totals
+    going = Going(past.run, 0, past.entries, spent)
+    return _json(whole(head, reply_of(Result(past.run, past.drafts), going, Running.of(request).page)))
+
+
+async def _past(house: House, name: str, param: str) -> Past:
+    try:
+        return await past_of(house.moot, name)
+    except WrongUse as error:
+        raise Wrong(404, f"there is no response {PREFIX + name!r}", param=param) from error
+
+
+def _json(document: Any) -> Response:
+    return Response(msgspec.json.encode(document), media_type="application/json")
+
+
+ROUTES = (Route("/responses", respond, methods=["POST"]), Route("/responses/{id}", response))

@@ -1,0 +1,113 @@
+"""What a client is told of its run, in no wire format yet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.message import ToolCall
+from folkmoot.domain.value import Value
+from folkmoot.http.doors.waiting import told
+from folkmoot.http.doors.wrong import NO_RETRY, Wrong
+from folkmoot.views.accounting import Totals
+from folkmoot.views.result import Result
+
+OVER = (*RUN_ENDS, RunParked)
+"""After one of these there is something to tell."""
+
+
+class Going(Value):
+    """A run that a client waits for."""
+
+    run: str
+    position: int
+    """In the journal: what happens after it, happens for this request."""
+    entries: int = 0
+    """How many the run had before."""
+    spent: Totals = Totals()
+    """What it had cost before."""
+    still: bool = False
+    """Nothing happens in it before somebody else acts."""
+
+    @property
+    def name(self) -> str:
+        """Of the answer: that of its run, and how far that had come when it was gone on with."""
+        return f"{self.run}.{self.entries}" if self.entries else self.run
+
+    def is_over(self, drafts: Sequence[Draft]) -> bool:
+        """Whether these tell its client all there is to tell now."""
+        last = drafts[-1].event
+        waits = isinstance(last, RunParked) and (self.still or len(drafts) > self.entries)
+        return waits or isinstance(last, RUN_ENDS)
+
+
+class Reply(Value):
+    """What becomes of a request."""
+
+    run: str
+    work_session: str
+    status: str
+    text: str
+    """The report, or what the run waits for."""
+    usage: Totals
+    """What this request cost: of a run that was gone on with, not what it had cost before."""
+    cost_usd: float
+    """Of the whole run."""
+    waiting: tuple[str, ...] = ()
+    """Ids in the inbox."""
+    calls: tuple[ToolCall, ...] = ()
+    """Of the client's own tools; their results let the run go on."""
+    error: str = ""
+    """Why there is no report."""
+    code: str = ""
+    """The same as one word."""
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What every answer says of Folkmoot's own, beside the fields of its format."""
+        return {
+            "runId": self.run,
+            "workSessionId": self.work_session,
+            "status": self.status,
+            "waiting": list(self.waiting),
+            "costUsd": self.cost_usd,
+        }
+
+    @property
+    def wrong(self) -> Wrong | None:
+        """Whoever sends such a request again runs, and pays for, everything once more."""
+        if not self.error:
+            return None
+        status = 409 if self.status == "cancelled" else 500
+        return Wrong(status, f"{self.error} (run {self.run})", code=self.code, headers=NO_RETRY)
+
+
+def reply_of(result: Result, going: Going, page: str) -> Reply:
+    """`page` is the address of this server."""
+    waits, report = result.status == "waiting", result.final_report
+    calls = [item for item in result.inbox if item.kind == "client_call"] if waits else []
+    well = waits or result.success
+    return Reply(
+        run=going.run,
+        work_session=result.work_session,
+        status=result.status,
+        text=_waiting(result, page) if waits else report.content if report else "",
+        usage=_difference(result.totals, going.spent),
+        cost_usd=result.totals.cost_usd,
+        waiting=tuple(result.waiting),
+        calls=tuple(ToolCall(item.id, item.tool, item.arguments) for item in calls),
+        error="" if well else result.error or f"it is {result.status}",
+        code="" if well else (result.stop_reason or result.status).lower(),
+    )
+
+
+def _waiting(result: Result, page: str) -> str:
+    """For whom it waits beside its client; empty if for nobody else."""
+    items = [item for item in result.inbox if item.kind != "client_call"]
+    paused = [id for id in result.waiting if id.startswith("ws_")]
+    return told(result.run_id, items, paused, page) if items or paused else ""
+
+
+def _difference(now: Totals, before: Totals) -> Totals:
+    return Totals(*(getattr(now, name) - getattr(before, name) for name in Totals.__struct_fields__))

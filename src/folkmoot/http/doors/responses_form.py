@@ -1,0 +1,150 @@
+"""A reply in the form of the Responses API: whole, or event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.message import ToolCall
+from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.streaming import event, pieces
+from folkmoot.http.doors.wrong import Wrong
+from folkmoot.views.accounting import Totals
+
+Document = dict[str, Any]
+
+
+def whole(head: Document, reply: Reply) -> Document:
+    """`head` is what is known before the run has ended: see `head_of`."""
+    done = {**head, "status": "completed", "output": _output(head["id"], reply)}
+    if error := reply.wrong:
+        done |= {"status": "failed", "error": _error(error), "output": []}
+    return {**done, "usage": _usage(reply.usage), "folkmoot": reply.about}
+
+
+def head_of(id: str, created: int, model: str, **more: Any) -> Document:
+    return {
+        "id": id,
+        "object": "response",
+        "created_at": created,
+        "status": "in_progress",
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+        "model": model,
+        "output": [],
+        "parallel_tool_calls": True,
+        "previous_response_id": None,
+        "tool_choice": "auto",
+        "tools": [],
+        **more,
+    }
+
+
+class Events:
+    """A response that is told while its run goes on; progress is told as a summary of reasoning."""
+
+    alive = b": still here\n\n"
+
+    def __init__(self, head: Document) -> None:
+        self._head = head
+        self._id: str = head["id"]
+        self._told = 0
+        self._progress = ""
+
+    def begun(self, going: Going) -> Iterator[bytes]:
+        yield self._event("response.created", response=self._head)
+        yield self._event("response.in_progress", response=self._head)
+
+    def progress(self, line: str) -> Iterator[bytes]:
+        place = {"item_id": self._reasoning["id"], "output_index": 0, "summary_index": 0}
+        if not self._progress:
+            yield self._event("response.output_item.added", output_index=0, item=self._reasoning)
+            empty = {"type": "summary_text", "text": ""}
+            yield self._event("response.reasoning_summary_part.added", **place, part=empty)
+        self._progress += f"{line}\n"
+        yield self._event("response.reasoning_summary_text.delta", **place, delta=f"{line}\n")
+
+    def ended(self, reply: Reply) -> Iterator[bytes]:
+        output = [self._reasoning] if self._progress else []
+        if self._progress:
+            yield from self._end_progress()
+        for item in _output(self._id, reply):
+            yield from self._item(len(output), item)
+            output.append(item)
+        yield self._event("response.completed", response={**whole(self._head, reply), "output": output})
+
+    def failed(self, error: Wrong) -> Iterator[bytes]:
+        failed = {**self._head, "status": "failed", "error": _error(error)}
+        yield self._event("response.failed", response=failed)
+
+    @property
+    def _reasoning(self) -> Document:
+        told = [{"type": "summary_text", "text": self._progress}] if self._progress else []
+        return {"id": f"rs_{self._id}", "type": "reasoning", "summary": told}
+
+    def _end_progress(self) -> Iterator[bytes]:
+        place = {"item_id": self._reasoning["id"], "output_index": 0, "summary_index": 0}
+        yield self._event("response.reasoning_summary_text.done", **place, text=self._progress)
+        part = self._reasoning["summary"][0]
+        yield self._event("response.reasoning_summary_part.done", **place, part=part)
+        yield self._event("response.output_item.done", output_index=0, item=self._reasoning)
+
+    def _item(self, index: int, item: Document) -> Iterator[bytes]:
+        place = {"item_id": item["id"], "output_index": index}
+        if item["type"] == "message":
+            (part,) = item["content"]
+            yield self._event("response.output_item.added", output_index=index, item={**item, "content": []})
+            place |= {"content_index": 0}
+            yield self._event("response.content_part.added", **place, part={**part, "text": ""})
+            for piece in pieces(part["text"]):
+                yield self._event("response.output_text.delta", **place, delta=piece, logprobs=[])
+            yield self._event("response.output_text.done", **place, text=part["text"], logprobs=[])
+            yield self._event("response.content_part.done", **place, part=part)
+        else:
+            given = item["arguments"]
+            yield self._event(
+                "response.output_item.added", output_index=index, item={**item, "arguments": ""}
+            )
+            yield self._event("response.function_call_arguments.delta", **place, delta=given)
+            yield self._event(
+                "response.function_call_arguments.done", **place, name=item["name"], arguments=given
+            )
+        yield self._event("response.output_item.done", output_index=index, item=item)
+
+    def _event(self, type: str, /, **data: Any) -> bytes:
+        number, self._told = self._told, self._told + 1
+        return event({"type": type, "sequence_number": number, **data}, type)
+
+
+def _output(id: str, reply: Reply) -> list[Document]:
+    calls = [_call(call) for call in reply.calls]
+    if calls and not reply.text:
+        return calls
+    part = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
+    message = {"id": f"msg_{id}", "type": "message", "status": "completed", "role": "assistant"}
+    return [{**message, "content": [part]}, *calls]
+
+
+def _call(call: ToolCall) -> Document:
+    arguments = msgspec.json.encode(call.arguments).decode()
+    named = {"call_id": call.id, "name": call.tool, "arguments": arguments}
+    return {"id": f"fc_{call.id}", "type": "function_call", "status": "completed", **named}
+
+
+def _error(error: Wrong) -> Document:
+    return {"code": error.code or "server_error", "message": str(error)}
+
+
+def _usage(spent: Totals) -> Document:
+    """As the ledger has it."""
+    return {
+        "input_tokens": spent.tokens_in,
+        "input_tokens_details": {"cached_tokens": spent.tokens_cache_read},
+        "output_tokens": spent.tokens_out,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": spent.tokens_in + spent.tokens_out,
+    }

@@ -1,0 +1,138 @@
+"""A client's request as a run: begun, or gone on with where the conversation says so, until it has ended or waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.types import Receive
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.errand import Block, Errand
+from folkmoot.engine.admission import check_request, check_tools
+from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
+from folkmoot.http.doors.conversation import Talk
+from folkmoot.http.doors.going_on import drafts_of, gone_on, run_before
+from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
+from folkmoot.http.doors.threads import Threads
+from folkmoot.http.doors.wrong import NO_RETRY, Wrong
+from folkmoot.http.house import House, house_of
+from folkmoot.http.problems import input_refused
+from folkmoot.ports import Filter
+from folkmoot.views.result import Result
+
+
+class Gone(Exception):
+    """The client has gone, and its run is cancelled."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """The runs of one client's request."""
+
+    house: House
+    threads: Threads
+    page: str
+    """The address of this server, as its client knows it."""
+
+    @classmethod
+    def of(cls, request: Request) -> Running:
+        page = f"{request.url.scheme}://{request.url.netloc}/"
+        return cls(house_of(request), request.app.state.threads, page)
+
+    async def begin(self, talk: Talk) -> Going:
+        """Answer what the conversation's last run asked, or start a new one. Raises what speaks against it."""
+        position = await self._moot.position()
+        before = await run_before(self.house, self.threads, talk)
+        if before and (going := await gone_on(self.house, before, talk, position)):
+            return going
+        self._check(talk)
+        errand = Errand(
+            work_session=talk.work_session or (before.work_session if before else ""),
+            blocks=tuple(map(self._concealed, talk.blocks)),
+            tools=talk.tools,
+            thread=talk.thread,
+        )
+        return Going(await self.house.room.begin(talk.agent, talk.request, errand), position)
+
+    async def ended(self, going: Going, receive: Receive) -> Reply:
+        """When it has ended or waits. Raises `Gone` if its client goes before."""
+        reply = asyncio.create_task(self.reply(going))
+        gone = asyncio.create_task(left(receive))
+        try:
+            await asyncio.wait({reply, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if reply.done():
+                return reply.result()
+        finally:
+            for task in (reply, gone):
+                task.cancel()
+        await self.cancel(going)
+        raise Gone
+
+    async def reply(self, going: Going) -> Reply:
+        """When the run has ended or waits, whoever runs it."""
+        return reply_of(await self._result(going), going, self.page)
+
+    async def progress(self, going: Going) -> AsyncIterator[Draft]:
+        """What happens in the run, until it has ended or waits."""
+        if going.entries and going.is_over(await drafts_of(self._moot, going.run)):
+            return
+        async for entry in self.house.hub.subscribe(Filter(run=going.run), going.position):
+            yield entry.draft
+            if isinstance(entry.event, OVER):
+                return
+
+    async def cancel(self, going: Going) -> None:
+        with suppress(WrongUse):  # it is over already
+            await self._moot.cancel(going.run, "its client has gone")
+
+    @property
+    def _moot(self) -> Folkmoot:
+        return self.house.moot
+
+    def _check(self, talk: Talk) -> None:
+        """What is wrong in the request itself."""
+        agent = self._moot.agent(talk.agent)
+        with input_refused():
+            check_request(agent, talk.request)
+        try:
+            check_tools(self._moot.graph, self._moot.kits, agent, talk.tools)
+        except WrongUse as error:
+            raise Wrong(400, str(error), param="tools") from error
+
+    def _concealed(self, block: Block) -> Block:
+        return replace(block, text=self._moot.secrets.text(block.text))
+
+    async def _result(self, going: Going) -> Result:
+        if task := self.house.room.task(going.run):
+            try:
+                return await asyncio.shield(task)
+            except (Held, StaleOwner):
+                pass  # another process goes on with it
+            except HandedOver as error:
+                stops = f"the server stops; run {going.run} goes on when it is started again"
+                raise Wrong(503, stops, code="server_stops", headers=NO_RETRY) from error
+        drafts = await drafts_of(self._moot, going.run)
+        if not going.is_over(drafts):
+            async for entry in self._moot.events(going.run, follow=True, after=going.position):
+                if isinstance(entry.event, OVER):
+                    break
+            drafts = await drafts_of(self._moot, going.run)
+        return Result(going.run, drafts)
+
+
+async def left(receive: Receive) -> None:
+    """When the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def seconds(time: str) -> int:
+    """As these clients count it."""
+    return int(datetime.fromisoformat(time).timestamp())

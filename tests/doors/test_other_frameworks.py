@@ -1,0 +1,88 @@
+"""Agents of other frameworks that use an agent of ours: as their model, through each door, and as a tool."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI
+from pydantic_ai import Agent
+from pydantic_ai.mcp import MCPToolset
+from pydantic_ai.models import Model
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from tests.doors.serving import Server, served, write
+
+AGENTS = {"guide": "description: Says what to wear.", "clerk": "description: Knows the shop."}
+SCRIPT = {
+    "guide": {
+        "rules": [
+            {"when": "And a hat", "report": "No hat."},
+            {"when": "rain in Bonn", "report": "Take an umbrella."},
+        ],
+        "default": {"calls": [{"tool": "get_weather", "arguments": {"city": "Bonn"}}]},
+    },
+    "clerk": {"default": {"report": "We open at nine."}},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("frameworks")
+    write(folder, AGENTS, SCRIPT)
+    with served(folder) as running:
+        yield running
+
+
+@asynccontextmanager
+async def through_anthropic(server: Server) -> AsyncIterator[Model]:
+    async with AsyncAnthropic(base_url=server.address, api_key="none") as client:
+        yield AnthropicModel("guide", provider=AnthropicProvider(anthropic_client=client))
+
+
+@asynccontextmanager
+async def through_chat(server: Server) -> AsyncIterator[Model]:
+    async with AsyncOpenAI(base_url=server.base, api_key="none") as client:
+        yield OpenAIChatModel("guide", provider=OpenAIProvider(openai_client=client))
+
+
+@asynccontextmanager
+async def through_responses(server: Server) -> AsyncIterator[Model]:
+    async with AsyncOpenAI(base_url=server.base, api_key="none") as client:
+        yield OpenAIResponsesModel("guide", provider=OpenAIProvider(openai_client=client))
+
+
+@pytest.mark.parametrize("door", [through_chat, through_responses, through_anthropic])
+async def test_an_agent_of_pydantic_ai_has_one_of_ours_for_its_model_which_calls_its_tool(
+    server: Server, door
+):
+    """Issue 8: whole and streamed, in one conversation."""
+    looked = []
+
+    def get_weather(city: str) -> str:
+        """The weather of a city."""
+        looked.append(city)
+        return f"rain in {city}"
+
+    async with door(server) as model:
+        agent = Agent(model, instructions="Speak of the weather.", tools=[get_weather])
+        first = await agent.run("Do I need an umbrella?")
+        async with agent.run_stream("And a hat?", message_history=first.all_messages()) as streamed:
+            second = await streamed.get_output()
+
+    assert (first.output, second, looked) == ("Take an umbrella.", "No hat.", ["Bonn"])
+    assert first.usage.requests == 2
+
+
+async def test_an_agent_of_pydantic_ai_has_one_of_ours_for_a_tool(server: Server):
+    """Through `/mcp`."""
+    agent = Agent(TestModel(call_tools=["clerk"]), toolsets=[MCPToolset(f"{server.address}mcp")])
+    said = await agent.run("When do you open?")
+
+    assert "We open at nine." in said.output
