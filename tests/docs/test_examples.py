@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -22,6 +21,7 @@ from folkmoot.domain.settings import Settings
 from folkmoot.models import script
 from folkmoot.scenarios.scenario import ScenarioFile
 from folkmoot.views.accounting import Totals
+from tests.docs.chat_server import shop_model
 from tests.docs.pages import Lie, play
 
 DOCS = ROOT / "docs"
@@ -42,8 +42,11 @@ def desktop(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
+MOVING = [name for name in PAGES if name.startswith("moving-from-")]
+
+
 @pytest.mark.usefixtures("desktop")
-@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"tutorial.md"}))
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"tutorial.md", *MOVING}))
 def test_the_examples_of_a_page_give_what_it_shows(name):
     """A-110: behaviour cannot change without the pages that show it."""
     played = play(PAGES[name])
@@ -54,12 +57,23 @@ def test_the_examples_of_a_page_give_what_it_shows(name):
 @pytest.mark.usefixtures("desktop")
 def test_the_tutorial_leads_from_an_empty_folder_to_a_team_on_postgresql(postgres):
     """A-110, with servers where the page has some: a model's, and a database's."""
-    with model_server() as model, closing(socket.create_server(("127.0.0.1", 0))) as free:
-        page = str(free.getsockname()[1])
-        free.close()
-        there = {":8000/": f":{model}/", "8484": page, "postgresql://moot@127.0.0.1/moot": postgres.url}
+    with model_server() as model:
+        there = {"8000": str(model), "8484": free_port(), "postgresql://moot@127.0.0.1/moot": postgres.url}
 
         assert play(PAGES["tutorial.md"], there) > 20
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize("name", MOVING)
+def test_programs_of_other_frameworks_and_the_same_in_ours_give_what_the_page_shows(name):
+    """A-110, with a model's server on loopback for both."""
+    with shop_model() as model:
+        assert play(PAGES[name], {"8000": str(model), "8484": free_port()}) > 2
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])
 
 
 @pytest.mark.usefixtures("desktop")
