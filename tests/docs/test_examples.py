@@ -44,6 +44,7 @@ def desktop(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     # What is installed beside this Python is at hand, as it is for whoever types the commands.
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")  # a page sets it
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a page shows pytest as it comes
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
