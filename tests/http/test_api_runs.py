@@ -5,6 +5,7 @@ from base64 import b64encode
 
 import pytest
 
+from folkmoot.domain.trace import trace_id
 from tests.files import PNG
 from tests.http.api_client import served
 
@@ -27,6 +28,7 @@ async def test_a_run_is_started_with_its_name_at_once_and_goes_on_in_the_server(
     assert (after["status"], after["finalReport"]["content"]) == ("completed", "Done.")
     assert after["opTree"]["agentId"] == "slow"
     assert [row["name"] for row in after["accounting"] if row["type"] == "tool"] == ["work"]
+    assert (after["traceId"], after["traceUrl"]) == (trace_id(begun["runId"]), None)
 
 
 async def test_a_run_that_cannot_start_is_refused_and_leaves_nothing_behind(api):

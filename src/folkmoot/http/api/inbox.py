@@ -28,6 +28,7 @@ class ApprovalsQuery(Page):
 
 class InboxQuery(ApprovalsQuery):
     kind: Kind | None = None
+    """Those of this kind."""
 
 
 class Answer(Said):
