@@ -6,11 +6,13 @@ import pytest
 
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.domain.events import LlmRequest
+from folkmoot.domain.part import File
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import DeclarationError, Untrusted
 from folkmoot.ports import NewRun, Query
 from folkmoot.tools.trust import TrustStore, wishes
 from tests.desk import blocks
+from tests.files import PNG
 from tests.remote_agent import TOKEN, Helper, serving
 
 POLICY = "The policy is thirty days."
@@ -205,3 +207,16 @@ async def test_an_address_elsewhere_is_asked_only_after_it_was_trusted(tmp_path)
     file.write_text("---\nremote: {url: 'http://127.0.0.1:1/a2a/helper', apiKeyEnv: HELPER_TOKEN}\n---\n")
     async with Folkmoot.open(tmp_path, around=around) as moot:
         assert TrustStore(env).missing(tmp_path, wishes(tmp_path, moot.graph.settings)) == []
+
+
+async def test_what_is_attached_to_a_request_goes_along(desk, helper):
+    async with serving(helper) as url, desk({"helper": remote(url)}, {}).open() as moot:
+        await moot.run("helper.ai", "What is this?", attachments=[File("dot.png", PNG)])
+
+    text, image = helper.heard[0].parts
+    assert (text.text, image.raw, image.media_type, image.filename) == (
+        "What is this?",
+        PNG,
+        "image/png",
+        "dot.png",
+    )

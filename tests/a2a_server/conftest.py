@@ -52,7 +52,7 @@ SCRIPT: dict[str, Any] = {
         {"report": "That one."},
     ],
     "doubler": [{"report": {"twice": 4}}],
-    "slow": [{"report": "never said", "barrier": "nobody comes/2"}],
+    "slow": [{"report": "never said", "barrier": "nobody comes/99"}],
     "pair": [{"report": "Both are here.", "barrier": "both/2"}],
     "broken": [{"error": {"message": "the line is dead", "retryable": False}}],
 }

@@ -1,5 +1,6 @@
 """The official client against a real server: cards, messages, tasks, streams, questions, approvals, errors."""
 
+import asyncio
 from contextlib import suppress
 
 import httpx
@@ -25,6 +26,9 @@ from a2a.utils.errors import (
 )
 
 from tests.a2a_server.conftest import client_of, events, message, report, sent, state, words
+from tests.files import PNG
+
+WORKING = TaskState.TASK_STATE_WORKING
 
 
 def at(server, agent):
@@ -172,8 +176,17 @@ async def test_who_goes_away_ends_no_run(server):
         task = (await anext(following)).task
         await following.aclose()
     async with client_of(at(server, "slow")) as client:
-        assert state(await client.get_task(GetTaskRequest(id=task.id))) == "working"
-        await client.cancel_task(CancelTaskRequest(id=task.id))
+        waiting = asyncio.create_task(sent(client, message("And you too.")))
+        for _ in range(1_000):
+            known = (await client.list_tasks(ListTasksRequest(status=WORKING))).tasks
+            if len(known) == 2:
+                break
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        assert task.id in [each.id for each in known]
+        for each in known:
+            assert state(await client.get_task(GetTaskRequest(id=each.id))) == "working"
+            await client.cancel_task(CancelTaskRequest(id=each.id))
 
 
 async def test_a_context_is_a_work_session_in_which_an_agent_knows_what_was_said(server):
@@ -209,6 +222,19 @@ async def test_tasks_are_listed_in_pages_and_by_state(server):
             await client.list_tasks(ListTasksRequest(page_token="nowhere"))
 
 
+async def test_a_file_in_a_message_goes_with_the_request(server):
+    async with client_of(at(server, "clerk")) as client:
+        file = Part(raw=PNG, filename="dot.png", media_type="image/png")
+        task = await sent(client, message("", parts=[Part(text="What is this?"), file]))
+        with pytest.raises(InvalidParamsError, match="nothing that a model reads"):
+            await sent(client, message("", parts=[Part(text="And this?"), Part(raw=b"\0\1\2")]))
+
+    assert state(task) == "completed"
+    (started, *_) = server.read(f"runs/{task.id}/events")
+    (attached,) = started["data"]["errand"]["attachments"]
+    assert (attached["name"], attached["media"]) == ("dot.png", "image/png")
+
+
 async def test_what_is_over_cannot_be_followed(server):
     async with client_of(at(server, "clerk"), streaming=True) as client:
         done = (await events(client, message("How much?")))[0].task
@@ -226,13 +252,19 @@ async def test_a_run_that_fails_is_a_task_that_says_why(server):
 
 
 async def test_what_cannot_be_done_is_told_in_the_protocols_form(server):
-    async with client_of(at(server, "clerk")) as client, client_of(at(server, "doubler")) as doubler:
+    async with (
+        client_of(at(server, "clerk")) as client,
+        client_of(at(server, "doubler")) as doubler,
+        client_of(at(server, "asker")) as asker,
+    ):
+        open_ = await sent(asker, message("Do it."))
         done = await sent(client, message("How much?"))
         refused = [
             (TaskNotFoundError, client.get_task(GetTaskRequest(id="nothing"))),
             (TaskNotFoundError, doubler.get_task(GetTaskRequest(id=done.id))),
             (TaskNotFoundError, sent(client, message("More?", task_id="nothing"))),
             (UnsupportedOperationError, sent(client, message("More?", task_id=done.id))),
+            (InvalidParamsError, sent(asker, message("Red.", task_id=open_.id, context_id="other"))),
             (UnsupportedOperationError, sent(client, message("x", metadata={"folkmoot/hops": 6}))),
             (InvalidParamsError, sent(client, message("  "))),
             (InvalidParamsError, sent(client, message("x", message_id=""))),

@@ -9,6 +9,8 @@ from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Message
 from folkmoot.errors import ModelFailed
 from folkmoot.models.a2a import RemoteAgent
+from folkmoot.models.a2a_way import Way
+from folkmoot.models.bounded import Bounded
 from folkmoot.ports import Request
 from tests.remote_agent import TOKEN, Helper, application, card, served, serving
 
@@ -38,7 +40,7 @@ async def no_pause(seconds):
 
 
 async def answered(url, request, hear=None, **more):
-    remote = RemoteAgent("remote:helper.ai", url, sleep=no_pause, **more)
+    remote = RemoteAgent(Way("remote:helper.ai", url, **more), no_pause)
     try:
         return (await remote.answer(request, hear)).message.text
     finally:
@@ -105,7 +107,7 @@ async def test_who_stops_waiting_cancels_the_task_there(helper):
 async def test_what_may_have_been_sent_before_is_looked_for_first(helper, streaming):
     """C3: the process died while the other side worked; it is asked for the outcome, not for the work."""
     async with serving(helper, streaming=streaming) as url:
-        lost = RemoteAgent("remote:helper.ai", url, sleep=no_pause)
+        lost = RemoteAgent(Way("remote:helper.ai", url), no_pause)
         lost._stop = no_word  # as if the process had been killed
         waiting = asyncio.create_task(lost.answer(asked("slowly")))
         await helper.began.wait()
@@ -157,7 +159,7 @@ async def test_the_other_side_is_told_how_often_the_matter_was_passed_on(helper)
 
 async def test_what_it_is_says_its_card(helper):
     async with serving(helper) as url:
-        remote = RemoteAgent("remote:helper.ai", url)
+        remote = RemoteAgent(Way("remote:helper.ai", url))
         assert await remote.described() == "helper: Knows the policy."
         await remote.aclose()
 
@@ -189,3 +191,10 @@ async def test_who_is_not_there_may_be_asked_again(helper):
         await answered(url, asked("policy?"))
 
     assert failed.value.retryable
+
+
+async def test_an_answer_without_end_is_not_read_to_it(helper, monkeypatch):
+    monkeypatch.setattr(Bounded, "largest", 100)
+    async with serving(helper) as url:
+        with pytest.raises(ModelFailed, match="the answer has more than 0 MB"):
+            await answered(url, asked("policy?"))

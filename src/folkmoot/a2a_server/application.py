@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
@@ -38,7 +41,7 @@ def a2a_routes(moot: Folkmoot, engine: Engine, *, secured: bool) -> list[BaseRou
         return JSONResponse(agent_card_to_dict(made))
 
     async def ask(request: Request) -> Response:
-        return await doors[_named(request)].handle_requests(request)
+        return await _unless_gone(request, doors[_named(request)].handle_requests(request))
 
     def _named(request: Request) -> str:
         name: str = request.path_params["agent"]
@@ -56,3 +59,20 @@ def a2a_routes(moot: Folkmoot, engine: Engine, *, secured: bool) -> list[BaseRou
 def _base(request: Request) -> str:
     """As the client reached it: the guard lets in no other names than those of this server."""
     return f"{str(request.base_url).rstrip('/')}{PATH}"
+
+
+async def _unless_gone(request: Request, answering: Coroutine[Any, Any, Response]) -> Response:
+    """Nobody waits for a run on behalf of a client that has gone; the run goes on."""
+    await request.body()  # read before anything else looks at what the client does
+    answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return answer.result() if answer.done() else Response(status_code=204)
+    finally:
+        answer.cancel()
+        gone.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -23,25 +23,20 @@ from a2a.utils.errors import (
     InternalError,
     InvalidParamsError,
     TaskNotCancelableError,
-    TaskNotFoundError,
     UnsupportedOperationError,
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length
 
+from folkmoot.a2a_server.course import Course, Courses
 from folkmoot.a2a_server.listing import page_of
-from folkmoot.a2a_server.messages import hops_of, run_of, text_of, work_session_of
-from folkmoot.a2a_server.tasks import ENDED, root_of, task_of
+from folkmoot.a2a_server.messages import files_of, hops_of, run_of, text_of, work_session_of
 from folkmoot.a2a_server.unsupported import WithoutNotifications
-from folkmoot.a2a_server.updates import RESTS, updates
+from folkmoot.a2a_server.updates import updates
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.events import RunParked
+from folkmoot.domain.errand import Errand
 from folkmoot.errors import FolkmootError, Held, WrongUse
-from folkmoot.ports import Filter
-from folkmoot.views.chat import exchange, said_before
 
 BY = "a2a"
 """Who is recorded to have answered: all that is known is the door."""
@@ -54,39 +49,12 @@ class Engine(NamedTuple):
     go_on: Callable[[str], None]
 
 
-class Course(NamedTuple):
-    """A run, as far as a client knows it."""
-
-    run: str
-    past: Sequence[Entry]
-    after: int
-    """What comes behind this entry of the journal is news."""
-
-    @property
-    def task(self) -> Task:
-        return task_of(self.run, [entry.draft for entry in self.past])
-
-    @property
-    def rests(self) -> bool:
-        return isinstance(self.past[-1].event, RESTS)
-
-    @property
-    def begun(self) -> Course:
-        """From its first entry on, however much has happened since."""
-        return Course(self.run, self.past[:1], self.past[0].seq)
-
-    @property
-    def answered(self) -> Course:
-        """It waits no more, though that is not in the journal yet."""
-        parked = isinstance(self.past[-1].event, RunParked)
-        return self._replace(past=self.past[:-1]) if parked else self
-
-
 class Tasks(WithoutNotifications, RequestHandler):
     def __init__(self, moot: Folkmoot, agent: Agent, engine: Engine) -> None:
         self._moot = moot
         self._agent = agent
         self._engine = engine
+        self._courses = Courses(moot, agent)
 
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
         with self._refusals(params):
@@ -95,7 +63,7 @@ class Tasks(WithoutNotifications, RequestHandler):
             if not params.configuration.return_immediately and not course.rests:
                 async for _ in updates(self._moot, course.task, course.after):
                     pass
-                course = await self._course(course.run)
+                course = await self._courses.known(course.run)
             return apply_history_length(course.task, params.configuration)
 
     async def on_message_send_stream(
@@ -109,8 +77,8 @@ class Tasks(WithoutNotifications, RequestHandler):
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         with self._refusals(params):
-            course = await self._course(params.id)
-            if course.task.status.state in ENDED:
+            course = await self._courses.known(params.id)
+            if course.is_over:
                 raise UnsupportedOperationError(f"task {params.id} is over; GetTask shows it")
             async for event in self._told(course, waits=True):
                 yield event
@@ -118,27 +86,24 @@ class Tasks(WithoutNotifications, RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         with self._refusals(params):
             validate_history_length(params)
-            return apply_history_length((await self._course(params.id)).task, params)
+            return apply_history_length((await self._courses.known(params.id)).task, params)
 
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
         with self._refusals(params):
-            if (await self._course(params.id)).task.status.state in ENDED:
+            if (await self._courses.known(params.id)).is_over:
                 raise TaskNotCancelableError(f"task {params.id} is over already")
             await self._moot.cancel(params.id, "cancelled by its A2A client")
             await self._moot.followed(params.id, wait=True)
-            return (await self._course(params.id)).task
+            return (await self._courses.known(params.id)).task
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         with self._refusals(params):
             validate_history_length(params)
-            rows = [row for row in await self._moot.runs() if row.agent == self._agent.file]
-            if params.context_id:
-                within = {entry.stream for entry in await self._begun_in(params.context_id)}
-                rows = [row for row in rows if row.run_id in within]
+            rows = await self._courses.rows(params.context_id)
             return await page_of(rows, params, lambda run: self._shown(run, params))
 
     async def _shown(self, run: str, params: ListTasksRequest) -> Task:
-        task = apply_history_length((await self._course(run)).task, params)
+        task = apply_history_length((await self._courses.known(run)).task, params)
         if not params.include_artifacts:
             task.ClearField("artifacts")
         return task
@@ -153,63 +118,42 @@ class Tasks(WithoutNotifications, RequestHandler):
     async def _taken(self, message: Message) -> Course:
         """The run that a message begins, or goes on with."""
         if message.task_id:
-            return await self._answered(await self._course(message.task_id), message)
-        run, hops, most = (
-            run_of(self._agent, message),
-            hops_of(message),
-            self._moot.graph.settings.limits.a2a_hops,
+            return await self._answered(await self._courses.known(message.task_id), message)
+        run = run_of(self._agent, message)
+        if known := await self._courses.find(run):
+            return known
+        errand = Errand(
+            work_session=work_session_of(message.context_id),
+            blocks=await self._courses.said_before(message.context_id),
+            run=run,
+            message=message.message_id,
+            hops=self._hops(message),
         )
+        errand = self._moot.enclose(errand, files_of(message))
+        with suppress(Held):  # the same message came at the same time
+            await self._engine.begin(self._agent.file, text_of(message), errand)
+        return (await self._courses.known(run)).begun
+
+    def _hops(self, message: Message) -> int:
+        hops, most = hops_of(message), self._moot.graph.settings.limits.a2a_hops
         if hops > most:
             raise UnsupportedOperationError(
                 f"the matter was passed on {hops} times; `limits.a2aHops` here is {most}"
             )
-        if await self._past(run):
-            return await self._course(run)
-        errand = Errand(
-            work_session=work_session_of(message.context_id),
-            blocks=await self._said_before(message.context_id),
-            run=run,
-            message=message.message_id,
-            hops=hops,
-        )
-        with suppress(Held):  # the same message came at the same time
-            await self._engine.begin(self._agent.file, text_of(message), errand)
-        return (await self._course(run)).begun
+        return hops
 
     async def _answered(self, course: Course, message: Message) -> Course:
-        if course.task.status.state in ENDED:
+        if course.is_over:
             raise UnsupportedOperationError(f"task {course.run} is over; leave `taskId` out to ask for more")
-        questions = [
-            item for item in await self._moot.inbox(course.run) if item.kind == "question" and item.is_open
-        ]
+        if message.context_id not in ("", course.task.context_id):
+            raise InvalidParamsError(f"task {course.run} is of another context: {course.task.context_id}")
+        items = await self._moot.inbox(course.run)
+        questions = [item for item in items if item.kind == "question" and item.is_open]
         if not questions:
             raise UnsupportedOperationError(f"task {course.run} has no open question that this could answer")
         await self._moot.reply(questions[0].answer(text_of(message), BY))
         self._engine.go_on(course.run)
         return course.answered
-
-    async def _course(self, run: str) -> Course:
-        """Raises `TaskNotFoundError` for runs of other agents too: so an id need not be a secret."""
-        past = await self._past(run)
-        if root_of([entry.draft for entry in past[:1]]) != self._agent.file:
-            raise TaskNotFoundError(f"there is no task {run!r} of this agent")
-        return Course(run, past, past[-1].seq)
-
-    async def _past(self, run: str) -> list[Entry]:
-        return [entry async for entry in self._moot.events(run)] if run else []
-
-    async def _said_before(self, context: str) -> tuple[Block, ...]:
-        """What this agent was asked in this context, and what it answered."""
-        exchanges = []
-        for entry in reversed(await self._begun_in(context) if context else []):
-            drafts = [each.draft async for each in self._moot.events(entry.stream)]
-            if root_of(drafts) == self._agent.file and (one := exchange(entry.stream, drafts, "running")):
-                exchanges.append(one)
-        return said_before(exchanges)
-
-    async def _begun_in(self, context: str) -> list[Entry]:
-        wanted = Filter(work_session=work_session_of(context), types=("run.started",))
-        return await self._moot.find(wanted)
 
     @contextmanager
     def _refusals(self, params: object) -> Iterator[None]:

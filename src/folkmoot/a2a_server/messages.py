@@ -11,6 +11,8 @@ from a2a.types import Message, Part
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.part import File
+from folkmoot.domain.text import storable
 from folkmoot.domain.thread import HOPS
 
 _CONTEXT = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -19,20 +21,30 @@ _MOST_HOPS = 1_000
 
 
 def text_of(message: Message) -> str:
-    """Raises `A2AError` for what an agent cannot read."""
-    if text := "\n\n".join(map(_text, message.parts)).strip():
+    """Raises `A2AError` for a message without any."""
+    if text := "\n\n".join(filter(None, map(_text, message.parts))).strip():
         return text
     raise InvalidParamsError("the message holds no text")
+
+
+def files_of(message: Message) -> list[File]:
+    return [
+        File(storable(part.filename) or "file", part.raw, part.media_type)
+        for part in message.parts
+        if part.HasField("raw")
+    ]
 
 
 def _text(part: Part) -> str:
     match part.WhichOneof("content"):
         case "text":
-            return part.text
+            return storable(part.text)
         case "data":
-            return msgspec.json.encode(get_data_parts([part])[0]).decode()
+            return storable(msgspec.json.encode(get_data_parts([part])[0]).decode())
+        case "url":
+            raise ContentTypeNotSupportedError("nothing is fetched from elsewhere: send the file itself")
         case _:
-            raise ContentTypeNotSupportedError("agents here read text and data, no files")
+            return ""
 
 
 def work_session_of(context: str) -> str:
@@ -54,5 +66,5 @@ def hops_of(message: Message) -> int:
 
 def run_of(agent: Agent, message: Message) -> str:
     """The same for a message that comes again: an id alone might be another client's too."""
-    said = (agent.file, message.context_id, message.message_id, text_of(message))
+    said = (agent.file, message.context_id, message.message_id, text_of(message), files_of(message))
     return f"a2a-{sha256(msgspec.json.encode(said)).hexdigest()[:20]}"

@@ -43,12 +43,12 @@ class Errand(Value):
     """How often the matter was passed on from agent to agent before."""
     run: str = ""
     """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
+    message: str = ""
+    """What whoever asked calls the message that it came with."""
     tools: tuple[ToolSpec, ...] = ()
     """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
     thread: str = ""
     """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
-    message: str = ""
-    """What whoever asked calls the message that it came with."""
 
 
 def own_work_session(run: str) -> str:

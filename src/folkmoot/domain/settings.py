@@ -25,8 +25,8 @@ class Provider(Value, forbid_unknown_fields=True):
     """Where models are asked."""
 
     kind: Literal["scripted", "openai", "anthropic", "pydantic-ai", "a2a"]
-    """What it speaks; `openai` fits every server that is compatible with it. `a2a` is the way to a remote agent; an agent
-    file declares that, with `remote`."""
+    """What it speaks; `openai` fits every server that is compatible with it. `a2a` is the way to a remote agent, which
+    an agent file declares, with `remote`."""
     base_url: str | None = None
     """Absent: the provider's own address."""
     api_key_env: str | None = None

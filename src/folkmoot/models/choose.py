@@ -41,7 +41,7 @@ class ProviderModels:
         self._given = frozenset(extra or ())
         self._built: dict[str, Model] = dict(extra or {})
         self._pool: Pool | None = None
-        self._opened: list[RemoteAgent | PydanticAI] = []
+        self._opened: list[PydanticAI | RemoteAgent] = []
 
     def choose(self, choice: ModelChoice) -> Model:
         """The adapter of the choice's provider. A missing key fails the request, not this call."""
@@ -95,6 +95,7 @@ class ProviderModels:
     def _remote(self, name: str, provider: Provider, key: str) -> Model:
         try:
             from folkmoot.models.a2a import RemoteAgent
+            from folkmoot.models.a2a_way import Way
         except ImportError as error:
             return Unusable(
                 f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
@@ -102,7 +103,7 @@ class ProviderModels:
         from folkmoot.models.http import proxy_for
 
         url = provider.base_url or ""
-        remote = RemoteAgent(name, url, token=key, proxy=proxy_for(url, self._env), sleep=self._sleep)
+        remote = RemoteAgent(Way(name, url, key, proxy_for(url, self._env)), self._sleep)
         self._opened.append(remote)
         return remote
 
