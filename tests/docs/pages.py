@@ -48,7 +48,9 @@ REASONS = frozenset(
         "does not end",
         "for another program",
         "installs packages",
+        "not installed here",
         "needs a key",
+        "needs a model server",
         "needs a run that waits",
         "needs PostgreSQL",
         "an illustration",
@@ -156,14 +158,6 @@ class _Player:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open(mode) as file:
             file.write(text.replace(_SERVER, self._address))
-
-    def _enter(self, project: Path) -> None:
-        """A copy of it, in which no scripted model takes its time."""
-        copy = self._home / project.name
-        shutil.copytree(project, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".folkmoot"))
-        for script in copy.glob("script.yaml"):
-            script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
-        os.chdir(copy)
 
     def _run_commands(self, block: Block) -> None:
         steps = _steps(block)
