@@ -66,7 +66,7 @@ class Clone:
 
 SET_UP = [
     "venv",
-    "install --require-hashes -r requirements.lock",
+    "install --no-deps --require-hashes -r requirements.lock",
     "install --no-deps --no-build-isolation --editable .",
 ]
 
