@@ -1,15 +1,22 @@
-"""Fails when a document lies: a generated part that differs from the code, a dead link, an overlong map.
+"""Fails when a document lies: a generated part that differs from the code, a dead link, an overlong map; or when
+something has no document: a page that nobody finds, a key without a word.
 
 A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `./dev docs` renews it.
 """
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from checks.described import undescribed
 from checks.files import ROOT, project_files
 from checks.generate import GENERATORS
+from folkmoot.site.faults import faults as faults_of
+from folkmoot.site.faults import leads_nowhere
+from folkmoot.site.library import read_library
+from folkmoot.site.page import INDEX, Link
+from folkmoot.site.remedies import STATUSES, STOPPED, TABLE
 
 MAP_LIMIT = 200
 _PART = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -20,12 +27,18 @@ _OUTSIDE = re.compile(r"[a-z][a-z+.-]*:")
 Generators = Mapping[str, Callable[[], str]]
 
 
-def main(arguments: list[str], root: Path = ROOT, generators: Generators = GENERATORS) -> int:
+def main(
+    arguments: list[str],
+    root: Path = ROOT,
+    generators: Generators = GENERATORS,
+    described: Callable[[], Iterable[str]] = undescribed,
+) -> int:
     pages = [path for path in project_files(root) if path.suffix == ".md"]
     if arguments == ["--write"]:
         for page in pages:
             page.write_text(renewed(page.read_text(), generators))
     faults = [*parts_out_of_date(pages, root, generators), *dead_links(pages, root), *overlong_map(root)]
+    faults += [*wrong_site(root), *unknown_help(root), *described()]
     print("\n".join(faults) or "documents match the code")
     return 1 if faults else 0
 
@@ -56,6 +69,28 @@ def dead_links(pages: list[Path], root: Path) -> Iterator[str]:
         for target in _LINK.findall(_FENCE.sub("", page.read_text())):
             if not _OUTSIDE.match(target) and not (page.parent / target).exists():
                 yield f"{page.relative_to(root)}: the link to {target!r} leads nowhere"
+
+
+def wrong_site(root: Path) -> list[str]:
+    """Pages that the contents leave out, anchors that are not there, code without a language."""
+    folder = root / "docs"
+    return [f"docs/{fault}" for fault in faults_of(read_library(folder))] if _has_contents(folder) else []
+
+
+def unknown_help(root: Path) -> Iterator[str]:
+    """What an error message leads to must be there."""
+    if not _has_contents(root / "docs"):
+        return
+    library = read_library(root / "docs")
+    topics = [row.topic for row in TABLE] + [*STOPPED.values(), *STATUSES.values()]
+    for topic in filter(None, topics):
+        page, _, anchor = topic.partition("#")
+        if missing := leads_nowhere(library, Link(page, anchor, is_page=True)):
+            yield f"remedies: an error leads to {topic!r}: {missing}"
+
+
+def _has_contents(folder: Path) -> bool:
+    return (folder / f"{INDEX}.md").exists()
 
 
 def overlong_map(root: Path) -> Iterator[str]:

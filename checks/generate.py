@@ -10,10 +10,13 @@ from msgspec.structs import fields
 from typer.main import get_command
 
 from checks.structs import Row, all_rows, inner_structs, own_rows
+from folkmoot import errors
 from folkmoot.domain.agent import Frontmatter
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.duration import UNITS
 from folkmoot.domain.settings import Settings
+from folkmoot.errors import FolkmootError
+from folkmoot.loader import options
 from folkmoot.scenarios.scenario import ScenarioFile
 
 
@@ -62,9 +65,27 @@ def http() -> str:
     return "\n\n".join("\n\n".join((f"## {tag}", *parts[tag])) for tag in sorted(parts))
 
 
+def exits() -> str:
+    """The exit code of every error that is raised on purpose."""
+    kinds = [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FolkmootError)
+    ]
+    rows = sorted((kind.exit_code, kind.__name__, inspect.cleandoc(kind.__doc__ or "")) for kind in kinds)
+    return _table(("Code", "Error", "Means"), ((f"{code}", f"`{name}`", about) for code, name, about in rows))
+
+
+def variables() -> str:
+    """Every environment variable that stands for a key."""
+    return _table(
+        ("Variable", "Key"), ((f"`{name}`", f"`{key}`") for name, key in options.variables().items())
+    )
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "cli": cli,
+    "environment": variables,
     "events": events,
+    "exits": exits,
     "frontmatter": frontmatter,
     "http": http,
     "scenarios": scenarios,
@@ -129,15 +150,19 @@ def _shapes_within(struct: type[Struct]) -> dict[str, type[Struct]]:
     return found
 
 
-def commands(command: Any, path: str, parent: Any = None) -> Iterator[str]:
+def commands(command: Any, path: str) -> Iterator[str]:
+    return (_command(each, place) for place, each in below(command, path))
+
+
+def below(command: Any, path: str, parent: Any = None) -> Iterator[tuple[str, Any]]:
     """A command, then those below it; typer carries its own copy of click, so only behaviour is relied on."""
     if command.hidden:
         return
-    yield _command(command, path)
+    yield path, command
     if hasattr(command, "list_commands"):
         context = command.make_context(path.split()[-1], [], parent=parent, resilient_parsing=True)
         for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), f"{path} {name}", context)
+            yield from below(command.get_command(context, name), f"{path} {name}", context)
 
 
 def _command(command: Any, path: str) -> str:
@@ -147,13 +172,13 @@ def _command(command: Any, path: str) -> str:
     usage = " ".join([path, "[OPTIONS]", *arguments, *below])
     about = _prose(inspect.cleandoc(command.help or "").partition("\f")[0])
     table = _table(("Option", "Meaning"), [(_spelling(param), param.help or "") for param in shown])
-    return "\n\n".join(part for part in (f"## {path}", about, f"```\n{usage}\n```", table) if part)
+    return "\n\n".join(part for part in (f"## {path}", about, f"```text\n{usage}\n```", table) if part)
 
 
 def _prose(help: str) -> str:
     """A paragraph that begins with a backspace is shown as it stands, by typer and here."""
     parts = help.split("\n\n")
-    return "\n\n".join(f"```\n{part[2:]}\n```" if part.startswith("\b\n") else part for part in parts)
+    return "\n\n".join(f"```text\n{part[2:]}\n```" if part.startswith("\b\n") else part for part in parts)
 
 
 def _argument(param: Any) -> str:

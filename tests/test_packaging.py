@@ -1,8 +1,10 @@
 """What others install."""
 
+import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 from checks.files import ROOT, project_files
 
@@ -26,6 +28,30 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_command(tmp_path):
         for real, place in places.items()
         if path.is_relative_to(real)
     }
+    pages = {
+        f"folkmoot/{name}"
+        for path in project_files()
+        if (name := path.relative_to(ROOT).as_posix()).startswith("docs/")
+    }
     assert templates
-    assert held == wanted
+    assert held == wanted | pages
     assert "folkmoot = folkmoot.cli.main:main" in commands
+    assert_reads_its_own_documentation(next(tmp_path.glob("*.whl")), tmp_path / "installed")
+
+
+def assert_reads_its_own_documentation(wheel: Path, folder: Path) -> None:
+    """Where there is no clone, the pages come from inside the package."""
+    with zipfile.ZipFile(wheel) as held:
+        held.extractall(folder)
+    code = "import sys; from folkmoot.cli.main import main; sys.exit(main(['docs', 'trust#verify']))"
+    env = os.environ | {"PYTHONPATH": str(folder)}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=env, check=True, capture_output=True, text=True
+    )
+
+    assert shown.stdout.startswith("## Verify")
+    (folder / "folkmoot" / "docs" / "README.md").unlink()
+    without = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True
+    )
+    assert f"there is no documentation in {folder}" in without.stderr

@@ -37,6 +37,8 @@ class Request(Value):
     attempt: int = 1
     part: str = ""
     """Which part of its work, for an agent that works by a plan: `planner`, `executor`, `step`, …"""
+    contents: dict[str, bytes] = {}
+    """What the parts of the messages hold, by artifact."""
 
 
 class Model(Protocol):

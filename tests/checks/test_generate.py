@@ -63,8 +63,8 @@ def test_commands_are_listed_with_their_options_and_hidden_ones_are_not():
     ]
     assert pages[-1].split("\n\n")[1:] == [
         "One run.",
-        "```\nExample:\n  folkmoot runs show last\n```",
-        "```\nfolkmoot runs show [OPTIONS] RUN\n```",
+        "```text\nExample:\n  folkmoot runs show last\n```",
+        "```text\nfolkmoot runs show [OPTIONS] RUN\n```",
         "| Option | Meaning |\n| --- | --- |\n"
         "| `RUN` | Its id. |\n"
         "| `--json` | For programs. |\n"

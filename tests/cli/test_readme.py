@@ -8,12 +8,14 @@ import subprocess
 import sys
 
 from checks.files import ROOT
+from tests.docs.pages import blocks
+from tests.docs.shown import compare
 
 README = (ROOT / "README.md").read_text()
 
 
 def test_the_first_steps_lead_to_a_letter(folkmoot, monkeypatch):
-    (steps,) = re.findall(r"```\n(folkmoot init.*?)```", README, re.DOTALL)
+    (steps,) = re.findall(r"```sh\n(folkmoot init.*?)```", README, re.DOTALL)
     commands = [shlex.split(line, comments=True) for line in steps.splitlines()]
 
     for program, *arguments in commands:
@@ -70,7 +72,7 @@ def test_the_example_project_is_sound_and_its_letters_come_from_the_desk_that_fi
 
 def test_the_tree_in_the_readme_of_the_example_is_its_graph(folkmoot):
     folder = ROOT / "examples" / "front-desk"
-    shown = re.findall(r"```\n(front-desk\.ai .*?)```", (folder / "README.md").read_text(), re.DOTALL)[0]
+    shown = re.findall(r"```text\n(front-desk\.ai .*?)```", (folder / "README.md").read_text(), re.DOTALL)[0]
 
     drawn = folkmoot("--project", str(folder), "graph").out
     assert [line.partition(".ai")[0] for line in shown.splitlines()] == [
@@ -91,6 +93,15 @@ def test_the_session_in_the_readme_has_the_agents_of_the_example():
     ]
 
 
+def test_what_the_readme_shows_of_the_journal_is_what_a_run_leaves(folkmoot):
+    shutil.copytree(ROOT / "examples" / "front-desk", folkmoot.folder, dirs_exist_ok=True)
+    (shown,) = (block for block in blocks(README) if block.text.startswith("$ folkmoot runs show last"))
+
+    folkmoot("run", "front-desk.ai", "I was charged twice for order 1042. Can I have a refund?", "-q")
+
+    compare(shown, "the journal", shown.text.partition("\n")[2], folkmoot("runs", "show", "last").out)
+
+
 def test_the_review_team_asks_back_once_and_names_what_must_change(folkmoot):
     """A-89: a team of three, offline."""
     shutil.copytree(ROOT / "examples" / "review-team", folkmoot.folder, dirs_exist_ok=True)
@@ -101,7 +112,9 @@ def test_the_review_team_asks_back_once_and_names_what_must_change(folkmoot):
     assert folkmoot("check").err == "5 agents, no problems, no warnings\n"
     review = folkmoot("run", "review.ai", "May this be merged?", "-q").out
     assert review.startswith("**Not yet.** Two things must change")
-    shown = re.findall(r"```\n(review\.ai .*?)```", (folkmoot.folder / "README.md").read_text(), re.DOTALL)[0]
+    shown = re.findall(
+        r"```text\n(review\.ai .*?)```", (folkmoot.folder / "README.md").read_text(), re.DOTALL
+    )[0]
     drawn = folkmoot("graph").out
     assert [line.partition(".ai")[0] for line in shown.splitlines()] == [
         line.partition(".ai")[0] for line in drawn.splitlines()

@@ -165,7 +165,7 @@ def test_without_a_project_only_a_file_is_an_agent_and_no_other_file_is_read(fol
 
     done = folkmoot("run", agent, "hi")
 
-    assert (done.code, done.err) == (2, f"{said}\n")
+    assert (done.code, done.err.splitlines()[0]) == (2, said)
 
 
 def test_what_the_check_would_warn_of_is_said_once_before_the_run(folkmoot, monkeypatch):

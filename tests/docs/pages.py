@@ -4,148 +4,203 @@ A fenced block says in a comment on the line before it what becomes of it:
 
     <!-- file: desk/a.ai -->    it is written to this file
     <!-- append: desk/a.ai -->  it is put at the end of this file
-    <!-- run -->                console: each `$ command` is run, and prints what is shown; python: it is run
+    <!-- run -->                console: each `$ command` is run, and prints what is shown; sh: each line is run;
+                                python: it is run
     <!-- run in: examples/a --> the same, in a copy of this folder of the repository
     <!-- output -->             what the python block before it printed
     <!-- read by AGENT -->      the first message of AGENT's latest session
-    <!-- not run: why -->       it is only shown
+    <!-- result of TOOL -->     what the latest call of TOOL gave
+    <!-- serve -->              console: `folkmoot serve` is started on a free port, and stays until the page ends
+    <!-- played by tests/… -->  a test of its own plays it, and names the page
+    <!-- not run: why -->       it is only shown, for one of the REASONS, but makes sense
 
-Only a `text` block needs no mark. In what is shown, `...` stands for anything, and run ids, hashes and times may differ.
-A command ends with 0 unless `$ echo $?` comes after it. One that ends with `&` goes on behind the others as soon as it
-has printed the last line that is shown for it; `$ kill %1` ends the first of them, and the end of the page all. An id
-that a command printed (`ap_…`, `doubt_…`) may be used by those after it, as the page shows it.
+In what is shown, `...` stands for anything, and run ids, hashes and times may differ. A command ends with 0 unless
+`$ echo $?` comes after it. One that ends with `&` goes on behind the others as soon as it has printed the last line that
+is shown for it; `$ kill %1` ends the first of them, and the end of the page all. An id in a command is the one that was
+printed where the page shows it, or else the latest of its kind.
 """
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from checks.files import ROOT
 from folkmoot.cli.main import main
-from folkmoot.domain.events import SessionStarted
-from folkmoot.engine.workshop import open_journal
-from folkmoot.ports import Query
+from folkmoot.site.page import read_page
 from tests.docs.jobs import Jobs
+from tests.docs.sense import nonsense
+from tests.docs.shown import Block, Lie, compare, first_message, fits, result
 
 T = TypeVar("T")
-_FENCE = re.compile(
-    r"^(?:<!-- (?P<mark>.+?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-_MASKS = [
-    (re.compile(pattern), name)
-    for pattern, name in (
-        (r"\d{8}-\d{6}-[0-9a-f]{8}", "RUN"),
-        (r"\b[0-9a-f]{64}\b", "HASH"),
-        (r"(?<=__)[0-9a-f]{12}\b", "NONCE"),
-        (r"(?<=_)[0-9a-f]{8}\b", "SUFFIX"),
-        (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?", "MOMENT"),
-        (r"\b\d+(\.\d+)? ?(ms|s)\b", "TIME"),
-        (r"(?<=\bap_)[0-9a-f]{12}\b", "ID"),
-        (r"(?<=\bdoubt_)[0-9a-f]{12}\b", "ID"),
-        (r"[ \t]+", " "),
+REASONS = frozenset(
+    (
+        "does not end",
+        "for another program",
+        "installs packages",
+        "not installed here",
+        "needs a key",
+        "needs a model server",
+        "needs a run that waits",
+        "needs PostgreSQL",
+        "an illustration",
     )
-]
-_ID = re.compile(r"\b(?:ap|doubt)_[0-9a-f]{12}\b")
+)
+"""Why a block may only be shown."""
+_SERVER = "127.0.0.1:8484"
+_ID = re.compile(r"\b(ap|q|doubt|task|plan|decision|ws)_[0-9a-f]{8,}\b|\b\d{8}-\d{6}-[0-9a-f]{8}\b")
 _IN_A_SHELL = re.compile(r"[|<>&;$]|^(?!folkmoot )")
 
 
-class Block(NamedTuple):
-    mark: str
-    language: str
-    text: str
-    line: int
-
-
-class Lie(AssertionError):
-    """The page says something that is not so."""
-
-
 def blocks(page: str) -> Iterator[Block]:
-    for fence in _FENCE.finditer(page):
-        yield Block(
-            fence["mark"] or "", fence["language"], fence["text"], page[: fence.start()].count("\n") + 1
-        )
+    for fence in read_page("", page).blocks():
+        yield Block(fence.meta["mark"], fence.info, fence.content, (fence.map or [0])[0] + 1)
 
 
-def play(page: str, instead: Mapping[str, str] | None = None) -> int:
+def play(page: str, instead: Mapping[str, str] | None = None, *, name: str = "") -> int:
     """Everything on the page, in the current folder, which may be another one afterwards; how much was done.
 
     `instead` says what stands here for something that the page shows, such as the address of a server.
     """
     for shown, here in (instead or {}).items():
         page = page.replace(shown, here)
-    player = _Player(Path.cwd())
+    player = _Player(Path.cwd(), name)
     try:
         return sum(player.take(block) for block in blocks(page))
     finally:
-        player.jobs.end()
+        player.stop()
+
+
+def enter(project: Path, home: Path) -> None:
+    """A copy of it, in which no scripted model takes its time."""
+    copy = home / project.name
+    shutil.copytree(project, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".folkmoot"))
+    for script in copy.glob("script.yaml"):
+        script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+    os.chdir(copy)
 
 
 class _Player:
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, name: str) -> None:
         self._home = home
-        self.jobs = Jobs()
+        self._name = name
         self._printed = ""
         self._code = 0
+        self._server: subprocess.Popen[str] | None = None
+        self._address = _SERVER
         self._ids: dict[str, str] = {}
+        """The one that was printed for each that is shown, and by kind the latest."""
+        self._jobs = Jobs()
+        self._acts = {
+            ("run", "console"): self._run_commands,
+            ("run", "sh"): self._run_lines,
+            ("run", "python"): self._run_python,
+            ("serve", "console"): self._serve,
+        }
 
     def take(self, block: Block) -> int:
         word, _, rest = block.mark.partition(": ")
-        match word, block.language:
-            case (("file" | "append"), _):
-                path = self._home / rest
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("a" if word == "append" else "w") as file:
-                    file.write(block.text)
-            case "run", "console":
-                self._run_commands(block)
-            case "run in", "console":
-                shutil.copytree(ROOT / rest, self._home / Path(rest).name, dirs_exist_ok=True)
-                os.chdir(self._home / Path(rest).name)
-                self._run_commands(block)
-            case "run", "python":
-                code = compile(block.text, f"line {block.line}", "exec")
-                _, self._printed = _captured(lambda: exec(code, {"__name__": "__main__"}))
-            case "output", _:
-                _compare(block, "the python block", block.text, self._printed)
-            case _, "text" if word.startswith("read by "):
-                _compare(block, word, block.text, _first_message(word.removeprefix("read by ")))
-            case ("not run", _) | ("", "text"):
-                return 0
-            case _:
-                raise Lie(f"line {block.line}: this block has no mark that says what becomes of it: {word!r}")
+        if word == "not run" or word.startswith("played by "):
+            self._excuse(block)
+            return 0
+        if word in ("file", "append"):
+            self._write(self._home / rest, "a" if word == "append" else "w", block.text)
+        elif word == "run in":
+            enter(ROOT / rest, self._home)
+            self._acts["run", block.language](block)
+        elif act := self._acts.get((word, block.language)):
+            act(block)
+        else:
+            compare(block, word, block.text, self._told(block))
         return 1
 
-    def _run_commands(self, block: Block) -> None:
-        steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
-        for position, (command, shown) in enumerate(steps):
-            self._code, printed = self._run(
-                _ID.sub(lambda each: self._ids.get(each[0], each[0]), command), shown
+    def stop(self) -> None:
+        if self._server:
+            self._server.send_signal(signal.SIGINT)
+            self._server.communicate(timeout=30)
+        self._jobs.end()
+
+    def _told(self, block: Block) -> str:
+        """What a block shows that is no command and no file."""
+        match block.mark.split():
+            case ["output"]:
+                return self._printed
+            case ["read", "by", agent]:
+                return first_message(agent)
+            case ["result", "of", tool]:
+                return result(tool)
+        raise Lie(f"line {block.line}: this block has no mark that says what becomes of it: {block.mark!r}")
+
+    def _excuse(self, block: Block) -> None:
+        """What is not run here must have a reason, and make sense; what another test plays must be played there."""
+        if block.mark.startswith("played by "):
+            if self._name not in (ROOT / block.mark.removeprefix("played by ")).read_text():
+                raise Lie(f"line {block.line}: {block.mark}, but that says nothing of {self._name}")
+        elif block.mark.removeprefix("not run: ") not in REASONS:
+            raise Lie(
+                f"line {block.line}: {block.mark!r} is none of the reasons: {', '.join(sorted(REASONS))}"
             )
-            _compare(block, f"`{command}`", shown, printed)
-            self._ids |= zip(_ID.findall(shown), _ID.findall(printed), strict=False)
+        elif wrong := nonsense(block.language, block.text):
+            raise Lie(f"line {block.line}: this is only shown, but {wrong}")
+
+    def _write(self, path: Path, mode: str, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(mode) as file:
+            file.write(text)
+
+    def _run_commands(self, block: Block) -> None:
+        steps = _steps(block)
+        for position, (command, shown) in enumerate(steps):
+            self._code, printed = self._run(command, shown)
+            compare(block, f"`{command}`", shown, printed)
+            self._ids |= zip(ids(shown), ids(printed), strict=False)
             asked = [next_command for next_command, _ in steps[position + 1 : position + 2]] == ["echo $?"]
             if self._code and not asked:
                 raise Lie(f"line {block.line}: `{command}` ended with {self._code}:\n{printed}")
 
-    def _run(self, command: str, shown: str) -> tuple[int, str]:
+    def _run_lines(self, block: Block) -> None:
+        for line in (line.partition("  #")[0].strip() for line in block.text.splitlines()):
+            self._code, printed = self._run(line)
+            if self._code:
+                raise Lie(f"line {block.line}: `{line}` ended with {self._code}:\n{printed}")
+
+    def _run_python(self, block: Block) -> None:
+        code = compile(block.text, f"line {block.line}", "exec")
+        _, self._printed = _captured(lambda: exec(code, {"__name__": "__main__"}))
+
+    def _serve(self, block: Block) -> None:
+        ((command, shown),) = _steps(block)
+        words = [*shlex.split(command), "--port", "0"]
+        self._server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = self._server.stdout.readline() if self._server.stdout else ""
+        if address := re.search(r"127\.0\.0\.1:\d+", said):
+            self._address = address[0]
+        compare(block, f"`{command}`", shown, said.replace(self._address, _SERVER))
+
+    def _run(self, command: str, shown: str = "") -> tuple[int, str]:
+        """As it is typed, but for ids and the port, which are others each time."""
+        command = _ID.sub(lambda id: self._ids.get(id[0]) or self._ids.get(id[1] or "", id[0]), command)
+        code, printed = self._done(command.replace(_SERVER, self._address), shown)
+        self._ids |= {id[1] or "": id[0] for id in _ID.finditer(printed)}
+        return code, printed.replace(self._address, _SERVER)
+
+    def _done(self, command: str, shown: str) -> tuple[int, str]:
         if command == "echo $?":
             return 0, f"{self._code}\n"
         if command.endswith(" &"):
             last = shown.splitlines()[-1]
-            return self.jobs.start(command, lambda line: _fits(last, line))
-        if self.jobs.killed(command):
+            return self._jobs.start(command, lambda line: fits(last, line))
+        if self._jobs.killed(command):
             return 0, ""
         if command.startswith("cd "):
             os.chdir(command.removeprefix("cd "))
@@ -162,6 +217,14 @@ class _Player:
         return done.returncode, done.stdout
 
 
+def ids(text: str) -> list[str]:
+    return [id[0] for id in _ID.finditer(text)]
+
+
+def _steps(block: Block) -> list[tuple[str, str]]:
+    return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
+
+
 def _captured(work: Callable[[], T]) -> tuple[T, str]:
     """What it returns and what it prints, on stdout and stderr together, as a terminal would show it."""
     written, before = io.BytesIO(), sys.stdin
@@ -173,36 +236,3 @@ def _captured(work: Callable[[], T]) -> tuple[T, str]:
         return returned, written.getvalue().decode()
     finally:
         sys.stdin = before
-
-
-def _compare(block: Block, what: str, shown: str, real: str) -> None:
-    if not _fits(shown, real):
-        raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
-
-
-def _fits(shown: str, real: str) -> bool:
-    pattern = "".join(
-        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*?") + "\n"
-        for line in _masked(shown).splitlines()
-    )
-    return bool(re.fullmatch(pattern, _masked(real)))
-
-
-def _masked(text: str) -> str:
-    for pattern, name in _MASKS:
-        text = pattern.sub(name, text)
-    return "\n".join(line.strip() for line in text.strip().splitlines()) + "\n"
-
-
-def _first_message(agent: str) -> str:
-    async def find() -> str:
-        journal = open_journal(Path.cwd(), readonly=True)
-        try:
-            found = [entry.draft async for entry in journal.read(Query(types=("session.started",)))]
-        finally:
-            await journal.close()
-        latest = [draft.event for draft in found if draft.agent_id == agent][-1]
-        assert isinstance(latest, SessionStarted)
-        return latest.request
-
-    return asyncio.run(find())

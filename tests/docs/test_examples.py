@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import socket
 import sys
 from pathlib import Path
@@ -16,16 +17,22 @@ import folkmoot
 from bench.process import model_server
 from checks.files import ROOT
 from checks.structs import all_rows
+from folkmoot.cli.main import main
 from folkmoot.domain.agent import Frontmatter
 from folkmoot.domain.settings import Settings
 from folkmoot.models import script
 from folkmoot.scenarios.scenario import ScenarioFile
 from folkmoot.views.accounting import Totals
 from tests.docs.chat_server import shop_model
-from tests.docs.pages import Lie, play
+from tests.docs.pages import REASONS, blocks, enter, play
+from tests.docs.sense import nonsense
+from tests.docs.shown import Lie
 
 DOCS = ROOT / "docs"
 PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))}
+GUIDES = {name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")}
+"""What is read outside of the documentation."""
+EXAMPLES = sorted(path.parent.name for path in (ROOT / "examples").glob("*/README.md"))
 REFERENCE = "".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
 
 
@@ -37,6 +44,7 @@ def desktop(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     # What is installed beside this Python is at hand, as it is for whoever types the commands.
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")  # a page sets it
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a page shows pytest as it comes
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -49,9 +57,50 @@ MOVING = [name for name in PAGES if name.startswith("moving-from-")]
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - {"tutorial.md", *MOVING}))
 def test_the_examples_of_a_page_give_what_it_shows(name):
     """A-110: behaviour cannot change without the pages that show it."""
-    played = play(PAGES[name])
+    played = play(PAGES[name], name=name)
 
-    assert played or name in ("README.md", "concepts.md")
+    assert played or name in ("README.md", "concepts.md", "walk.md")
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize("name", GUIDES)
+def test_what_is_typed_elsewhere_works_too(name):
+    play(GUIDES[name], name=name)
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_the_readme_of_an_example_says_is_typed_there(name):
+    """No marks: these files become a user's own. What needs a key is only understood; a run may wait for a person."""
+    enter(ROOT / "examples" / name, Path.cwd())
+    assert main(["trust", "--yes"]) == 0
+
+    for block in blocks((ROOT / "examples" / name / "README.md").read_text()):
+        assert block.language in ("sh", "text", "yaml"), block.line
+        assert nonsense(block.language, block.text) == ""
+        for line in block.text.splitlines() if block.language == "sh" else ():
+            words = shlex.split(line, comments=True)
+            assert words[0] != "folkmoot" or main(words[1:]) in (0, 6), line
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted((DOCS / "reference").glob("*.md"))])
+def test_every_example_of_the_reference_is_taken_by_the_program(name):
+    found = [
+        f"line {block.line}: {wrong}"
+        for block in blocks((DOCS / "reference" / name).read_text())
+        if (wrong := nonsense(block.language, block.text))
+    ]
+
+    assert found == []
+
+
+def test_almost_everything_that_is_shown_is_run_and_what_is_not_has_one_of_a_few_reasons():
+    shown = [block for text in (*PAGES.values(), *GUIDES.values()) for block in blocks(text)]
+    excused = [block.mark for block in shown if block.mark.startswith("not run: ")]
+
+    assert len(REASONS) < 10
+    assert {mark.removeprefix("not run: ") for mark in excused} == REASONS
+    assert len(excused) < len(shown) / 8
 
 
 @pytest.mark.usefixtures("desktop")
@@ -60,7 +109,7 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_team_on_postgresql(postgre
     with model_server() as model:
         there = {"8000": str(model), "8484": free_port(), "postgresql://moot@127.0.0.1/moot": postgres.url}
 
-        assert play(PAGES["tutorial.md"], there) > 20
+        assert play(PAGES["tutorial.md"], there, name="tutorial.md") > 20
 
 
 @pytest.mark.usefixtures("desktop")
@@ -87,12 +136,21 @@ def free_port():
         ("<!-- run -->\n```python\nprint(1)\n```\n<!-- output -->\n```text\n2\n```\n", "but gives"),
         ("<!-- run -->\n```console\n$ echo no &\nready\n```\n", "but gives"),
         ("```python\nprint(1)\n```\n", "no mark"),
+        ("```text\nIt works.\n```\n", "no mark"),
+        ("- In a list:\n\n  ```python\n  print(1)\n  ```\n", "no mark"),
+        ("<!-- run -->\n```sh\nfolkmoot rnu\n```\n", "ended with 2"),
+        ("<!-- run -->\n```nginx\nlocation /\n```\n", "no mark"),
+        ("<!-- not run: too long -->\n```text\nx\n```\n", "none of the reasons"),
+        ("<!-- not run: does not end -->\n```console\n$ folkmoot serve --prot 1\n```\n", "No such option"),
+        ("<!-- not run: needs a key -->\n```json\n{1}\n```\n", "only shown, but JSONDecodeError"),
+        ("<!-- not run: needs a key -->\n```python\n1 +\n```\n", "only shown, but SyntaxError"),
+        ("<!-- played by tests/docs/pages.py -->\n```python\n1\n```\n", "says nothing of nowhere.md"),
         ("<!-- rum -->\n```console\n$ folkmoot --version\n```\n", "no mark"),
     ],
 )
 def test_a_page_that_lies_is_found_out(page, lie):
     with pytest.raises(Lie, match=lie):
-        play(page)
+        play(page, name="nowhere.md")
 
 
 @pytest.mark.usefixtures("desktop")

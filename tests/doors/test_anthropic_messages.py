@@ -196,10 +196,12 @@ def test_a_tool_of_the_client_that_failed_is_told_as_such(server: Server, client
     question = user("Do I need a coat?")
     wished = asked(client, "guide", question, tools=[WEATHER])
     (call,) = wished.content
-    failed = user([result(call, "no such city", is_error=True)])
+    failed = user([result(call, "no such city", is_error=True), {"type": "text", "text": "Sorry."}])
     said = asked(client, "guide", question, wished.to_param(), failed, tools=[WEATHER])
 
     assert said.content[0].text == "I cannot say."
+    (told,) = [each for each in server.events(said.folkmoot["runId"]) if each["type"] == "client.answered"]
+    assert (told["data"]["failed"], "Sorry." in told["data"]["text"]) == (True, True)
     assert said.folkmoot["runId"] == wished.folkmoot["runId"]
 
 
@@ -292,6 +294,14 @@ async def _until_data(lines):
         yield line
         if line.startswith("data: "):
             return
+
+
+def test_nothing_is_run_for_a_get(server: Server):
+    """O-43: it must not spend money."""
+    before = server.get("api/runs")
+
+    assert httpx.get(f"{server.base}/desk", params={"q": "hi"}).status_code == 404
+    assert server.get("api/runs") == before
 
 
 def test_the_models_are_the_agents_for_both_kinds_of_client(server: Server, client):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import agents
 import pytest
+from agents import OpenAIChatCompletionsModel
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from pydantic_ai import Agent
@@ -86,3 +88,22 @@ async def test_an_agent_of_pydantic_ai_has_one_of_ours_for_a_tool(server: Server
     said = await agent.run("When do you open?")
 
     assert "We open at nine." in said.output
+
+
+@pytest.mark.parametrize("kind", [OpenAIChatCompletionsModel, agents.OpenAIResponsesModel])
+async def test_an_agent_of_openais_framework_has_one_of_ours_for_its_model(server: Server, kind):
+    looked = []
+
+    @agents.function_tool
+    def get_weather(city: str) -> str:
+        """The weather of a city."""
+        looked.append(city)
+        return f"rain in {city}"
+
+    async with AsyncOpenAI(base_url=server.base, api_key="none") as client:
+        model = kind(model="guide", openai_client=client)
+        agent = agents.Agent(name="Traveller", instructions="Travel.", model=model, tools=[get_weather])
+        untold = agents.RunConfig(tracing_disabled=True)
+        said = await agents.Runner.run(agent, "Do I need an umbrella?", run_config=untold)
+
+    assert (said.final_output, looked) == ("Take an umbrella.", ["Bonn"])

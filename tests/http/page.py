@@ -39,6 +39,10 @@ class Browser:
     async def get(self, address: str) -> Shown:
         return await self._ask("GET", address, b"", {})
 
+    async def head(self, address: str) -> Shown:
+        """What something is, without it."""
+        return await self._ask("HEAD", address, b"", {})
+
     async def send(self, address: str, **fields: str) -> Shown:
         """A form of the page. Where it leads to is in `location`."""
         headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://127.0.0.1:8484"}

@@ -47,6 +47,8 @@ class FakeProvider:
 
     plays: list[Play] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    arrivals: asyncio.Queue[Asked] = field(default_factory=asyncio.Queue)
+    """The same, for who waits for them."""
     connections: int = 0
     port: int = 0
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -82,6 +84,7 @@ class FakeProvider:
         raw = await reader.readexactly(int(headers["content-length"]))
         play = self.plays[min(len(self.asked), len(self.plays) - 1)]
         self.asked.append(Asked(first.split()[1], headers, raw))
+        self.arrivals.put_nowait(self.asked[-1])
         for step in play:
             match step:
                 case Do.HANG:
@@ -128,7 +131,7 @@ def streamed(*events: object, end: bool = True) -> Play:
 
 DEFAULTS: dict[str, Any] = {
     "model": "gpt-x", "messages": TALK, "tools": (), "max_output": 500,
-    "agent": "a", "session": "s-1", "turn": 1, "attempt": 1,
+    "agent": "a", "session": "s-1", "turn": 1, "attempt": 1, "contents": {},
 }  # fmt: skip
 
 

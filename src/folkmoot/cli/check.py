@@ -34,7 +34,9 @@ def check(
       folkmoot check desks/support
       folkmoot check front-desk.ai --json
     """
+    from folkmoot.cli.failure import say_more
     from folkmoot.cli.output import say, write, write_json
+    from folkmoot.site.remedies import topic_for
 
     call = call_of(context)
     target = _target(call, path)
@@ -42,12 +44,13 @@ def check(
         loaded = checked(call, target)
     except DeclarationError as error:
         if as_json:
-            write_json({"problems": error.problems})
+            write_json({"problems": error.problems, "help": topic_for(error)})
         else:
             for problem in error.problems:
                 write(str(problem), "yellow" if problem.severity == "warning" else "")
             errors = sum(problem.severity == "error" for problem in error.problems)
             say(f"{errors} {'problem' if errors == 1 else 'problems'}", "bold red")
+            say_more(topic_for(error))
         return error.exit_code
     if as_json:
         write_json({"problems": loaded.warnings})

@@ -6,14 +6,18 @@ import sys
 from collections.abc import Iterator
 
 from folkmoot.cli.amounts import counted, dollars, seconds
+from folkmoot.cli.failure import say_more
 from folkmoot.cli.interrupt import INTERRUPTED
 from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
 from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.report import Report
+from folkmoot.site.remedies import STOPPED
 from folkmoot.views.accounting import Totals
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.result import Result
 
+SCHEMA_BROKEN = 5
+"""The exit code of a run whose answer does not fit what was asked for."""
 _CLAIM = 300
 """Characters of a claim that are shown."""
 
@@ -45,7 +49,7 @@ def exit_code(result: Result) -> int:
         case "waiting":
             return 6
     report = result.final_report
-    return 5 if report and report.metadata.get("reason") == "schema_violated" else 1
+    return SCHEMA_BROKEN if report and report.metadata.get("reason") == "schema_violated" else 1
 
 
 def summary(status: str, total: Totals, took: str) -> str:
@@ -80,5 +84,8 @@ def _say_what_is_wrong(result: Result) -> None:
     style = STYLES.get(result.status, "")
     if result.error:
         say(f"{result.status}: {result.error}", style)
+        say_more(
+            STOPPED.get("SCHEMA" if exit_code(result) == SCHEMA_BROKEN else result.stop_reason or "", "")
+        )
     for line in what_it_needs(result):
         say(line, style)

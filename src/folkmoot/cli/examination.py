@@ -9,7 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from folkmoot import __version__
@@ -17,6 +18,7 @@ from folkmoot.cli.amounts import counted
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.check import checked
 from folkmoot.cli.finding import Finding
+from folkmoot.cli.local_models import findings
 from folkmoot.cli.output import console
 from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.trust import missing_trust
@@ -35,13 +37,14 @@ _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""
 
 
-def examine(call: Call) -> list[Finding]:
+def examine(call: Call, look_at: Sequence[str] = ()) -> list[Finding]:
     return [
         Finding("folkmoot", "ok", __version__),
         Finding("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         _sqlite(),
         _terminal(),
         *_project(call),
+        *findings(look_at, _used(call)),
     ]
 
 
@@ -76,6 +79,16 @@ def _project(call: Call) -> Iterator[Finding]:
         yield from _servers(folder, loaded.graph)
     yield from _journal(folder)
     yield from _git(folder)
+
+
+def _used(call: Call) -> set[str | None]:
+    """The addresses of the providers that the project has; none if it is unsound, which is told elsewhere."""
+    with suppress(FolkmootError):
+        graph = call.load(Target(folder=call.folder, agent="")).graph
+        names = {choice.provider for agent in graph.agents.values() for choice in agent.models}
+        built_in = [BUILT_IN[name] for name in names if name in BUILT_IN]
+        return {provider.base_url for provider in (*graph.settings.providers.values(), *built_in)}
+    return set()
 
 
 def _keys(graph: Graph) -> Iterator[Finding]:

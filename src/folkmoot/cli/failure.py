@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from folkmoot.errors import DeclarationError, FolkmootError
+from folkmoot.site.remedies import command_for, topic_for
 
 
 def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
@@ -19,6 +20,7 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
         say(_count(error), "bold red")
     else:
         say(message, "red")
+    say_more(topic_for(error))
     if not _on_purpose(error):
         _keep_traceback(error, arguments)
     return code
@@ -26,7 +28,15 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
 
 def as_document(error: BaseException, message: str = "") -> dict[str, Any]:
     problems = error.problems if isinstance(error, DeclarationError) else ()
-    return {"error": message or str(error), "problems": problems}
+    return {"error": message or str(error), "problems": problems, "help": topic_for(error)}
+
+
+def say_more(topic: str) -> None:
+    """Where to read on, in one line, if there is such a place."""
+    from folkmoot.cli.output import say
+
+    if topic:
+        say(command_for(topic), "dim")
 
 
 def _explained(error: BaseException) -> tuple[str, int]:

@@ -66,7 +66,7 @@ def answer(
     resume: Resume = False,
     as_json: AsJson = False,
 ) -> int:
-    """Answer a question of an agent.
+    """Answer a question of an agent, or say what a tool of its caller gave.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def settle(
     resume: Resume = False,
     as_json: AsJson = False,
 ) -> int:
-    """Say what became of a call that was under way when its process died.
+    """Say what became of a call that was under way when its process died, or that a tool of the run's caller failed.
 
     `done`: it happened, and its result is TEXT. `retry`: it did not, make it again. `fail`: tell the agent
     that it failed.

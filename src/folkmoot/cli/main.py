@@ -18,6 +18,7 @@ from folkmoot.cli import (
     config,
     conversations,
     decisions,
+    docs,
     doctor,
     events,
     explain,
@@ -110,6 +111,7 @@ app.add_typer(sinks.app, name="sinks")
 app.command()(watch.watch)
 app.command()(team.team)
 app.command()(doctor.doctor)
+app.command()(docs.docs)
 
 
 def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -> int:

@@ -203,7 +203,9 @@ def commit(context: typer.Context, id: Id, by: As = "", as_json: AsJson = False)
 def review(  # noqa: PLR0913  # because every option is a parameter
     context: typer.Context,
     id: Id,
-    said: Annotated[str, typer.Argument(metavar="accept|change", show_default=False)],
+    said: Annotated[
+        str, typer.Argument(metavar="accept|change", help="What the review comes to.", show_default=False)
+    ],
     step: Annotated[str, typer.Option(metavar="STEP", help="One that is over; absent: the whole plan.")] = "",
     text: Annotated[str, typer.Option(help="What should change.", parser=storable)] = "",
     by: As = "",

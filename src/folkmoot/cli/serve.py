@@ -39,6 +39,9 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="Of a reverse proxy, which says for whom it asks."),
     ] = None,
+    max_body: Annotated[
+        int, typer.Option(min=1, max=100, metavar="MB", help="The most that one request may have.")
+    ] = 1,
     new_token: Annotated[bool, typer.Option("--new-token", help="Print a new token, and end.")] = False,
 ) -> None:
     """Serve the page and the API of a project, until Ctrl-C.
@@ -53,6 +56,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     Examples:
       folkmoot serve
       folkmoot serve --port 0
+      folkmoot serve --max-body 25
       folkmoot serve --new-token > token && chmod 600 token
       folkmoot serve --host 0.0.0.0 --name folkmoot.example.com --token-file token
     """
@@ -68,13 +72,15 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         return
     try:
         from folkmoot.http.house import Door
+        from folkmoot.http.limits import Limits
     except ImportError as error:
         raise OperationFailed(
             f"`folkmoot serve` needs a package that is not installed ({error});"
             " install it with: pip install 'folkmoot[serve]'"
         ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
-    door = Door(host=host, port=port, token=token, names=tuple(name or ()), proxies=tuple(proxy or ()))
+    names, proxies, limits = tuple(name or ()), tuple(proxy or ()), Limits(body=max_body * 1_000_000)
+    door = Door(host=host, port=port, token=token, names=names, proxies=proxies, limits=limits)
     finished(_serve(call_of(context), door, token_file))
 
 

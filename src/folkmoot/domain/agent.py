@@ -24,6 +24,7 @@ Pattern = Literal["advisor", "route", "handoff", "member", "lead", "agent"]
 
 class Input(Value, forbid_unknown_fields=True):
     format: Literal["text", "json"] = "text"
+    """What a request must be."""
     schema: Schema | None = None
     """JSON Schema, with `format: json`."""
     schema_ref: str | None = None
@@ -32,6 +33,7 @@ class Input(Value, forbid_unknown_fields=True):
 
 class Output(Value, forbid_unknown_fields=True):
     format: Format = "text"
+    """What the final report must be."""
     schema: Schema | None = None
     """JSON Schema, with `format: json`."""
     schema_ref: str | None = None

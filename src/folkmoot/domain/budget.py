@@ -51,7 +51,9 @@ class Price(Value, forbid_unknown_fields=True):
     """US dollars per million tokens."""
 
     input: Annotated[float, Meta(ge=0)]
+    """US dollars per million tokens that are sent."""
     output: Annotated[float, Meta(ge=0)]
+    """US dollars per million tokens that come back."""
     cache_read: Annotated[float, Meta(ge=0)] | None = None
     """Absent: as `input`."""
     cache_write: Annotated[float, Meta(ge=0)] | None = None

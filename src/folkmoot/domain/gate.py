@@ -36,6 +36,7 @@ class GateSettings(Value, forbid_unknown_fields=True):
     taint: Literal["on", "off"] = "on"
     """After text from outside or of other agents came into a session, calls that do more than read need a word."""
     escalate: Escalation = Escalation()
+    """Large changes and delicate paths that need a word."""
 
 
 class Allow(Value):

@@ -26,6 +26,7 @@ class Match(Value, forbid_unknown_fields=True):
     """What one argument must be: exactly one of these. A plain value is short for `{equals: …}`."""
 
     equals: Any = UNSET
+    """This very value."""
     glob: str | None = None
     """`*` stands for any text, `/` included."""
     regex: str | None = None
@@ -40,6 +41,7 @@ class Rule(Value, forbid_unknown_fields=True):
     """The first rule that fits a call decides."""
 
     decision: Verdict
+    """What becomes of a call that fits."""
     tool: str = "*"
     """A pattern for names as in agent files, such as `files.*`."""
     agent: str = "*"

@@ -25,6 +25,7 @@ class Provider(Value, forbid_unknown_fields=True):
     """Where models are asked."""
 
     kind: Literal["scripted", "openai", "anthropic"]
+    """What it speaks; `openai` fits every server that is compatible with it."""
     base_url: str | None = None
     """Absent: the provider's own address."""
     api_key_env: str | None = None
@@ -33,6 +34,8 @@ class Provider(Value, forbid_unknown_fields=True):
     """For all its models that have none of their own."""
     context_window: Annotated[int, Meta(ge=1)] | None = None
     """For all its models that have none of their own."""
+    images: bool | None = None
+    """Whether its models see images; absent: those that a user attaches, and at its own address those of tools too."""
     script: str | None = None
     """With `kind: scripted`: the YAML file with the answers, relative to the project."""
     headers: dict[str, str] = {}
@@ -45,13 +48,16 @@ class ModelAlias(Value, forbid_unknown_fields=True):
     ref: str
     """`provider/model`."""
     context_window: Annotated[int, Meta(ge=1)] | None = None
+    """Tokens; absent: its provider's, or what is known of the model."""
     price: Free | Price | None = None
+    """Absent: its provider's, or what is known of the model."""
 
 
 class ToolSource(Value, forbid_unknown_fields=True):
     """Where tools come from."""
 
     kind: Literal["python", "mcp"]
+    """Functions of a Python file, or a server of the Model Context Protocol."""
     module: str | None = None
     """With `kind: python`: a file relative to the project."""
     command: tuple[str, ...] = ()
@@ -67,15 +73,22 @@ class ToolSource(Value, forbid_unknown_fields=True):
     timeout: Duration = 60.0
     """With `kind: mcp`: how long a server may say nothing when it starts or works on a call."""
     effect: Effect | None = None
+    """What a repetition of its calls would do, instead of what the tools say."""
     access: Access | None = None
+    """The most that its tools do, instead of what they say."""
 
 
 class TaskContinuation(Value, forbid_unknown_fields=True):
     enabled: bool = True
+    """Whether the watch looks after the tasks of agents."""
     check_interval: Duration = 120.0
+    """How often it looks."""
     idle_threshold: Duration = 180.0
+    """After how long without a sign a task counts as asleep."""
     zombie_task_ttl: Duration = 86_400.0
+    """After how long without any activity a task goes back to the backlog."""
     channel: str = "internal"
+    """Where a blocked task is told that nobody helped with."""
 
 
 class TaskSettings(Value, forbid_unknown_fields=True):
@@ -115,6 +128,7 @@ class Orchestration(Value, forbid_unknown_fields=True, rename=None):
 
 class Approvals(Value, forbid_unknown_fields=True):
     unattended: Literal["park", "deny"] = "park"
+    """What becomes of a call that needs a word when nobody is there: it waits, or is refused."""
     expires: Duration | None = None
     """How long a call waits for a word; then it is refused. Absent: without end."""
     approvers: Annotated[tuple[Approver, ...], Meta(min_length=1)] = HUMAN
@@ -145,10 +159,12 @@ class AgentDefaults(Options, forbid_unknown_fields=True):
     """Options that hold where an agent's file says nothing."""
 
     task_continuation: TaskContinuation = TaskContinuation()
+    """How the watch looks after the tasks of agents."""
 
 
 class AgentSettings(Value, forbid_unknown_fields=True):
     defaults: AgentDefaults = AgentDefaults()
+    """What holds where an agent's file says nothing."""
 
 
 class Settings(Value, forbid_unknown_fields=True):
@@ -159,14 +175,21 @@ class Settings(Value, forbid_unknown_fields=True):
     budget: Budget = Budget()
     """Limits of every run."""
     limits: Limits = Limits()
+    """Bounds of every run that are on by default."""
     tools: dict[str, ToolSource] = {}
+    """Where tools come from, by name."""
     builtins: Builtins = Builtins()
     """Limits of the tools that come with the package."""
     orchestration: Orchestration = Orchestration()
+    """How agents call agents that no file names."""
     tasks: TaskSettings = TaskSettings()
+    """What tasks are for agents."""
     agents: AgentSettings = AgentSettings()
+    """What holds for all agents."""
     approvals: Approvals = Approvals()
+    """Calls that need somebody's word."""
     gate: GateSettings = GateSettings()
+    """What makes a call need somebody's word, beside rules and tools."""
     rules: tuple[Rule, ...] = ()
     """Which calls are allowed, asked about or denied; the first rule that fits decides."""
     secrets: tuple[str, ...] = ()
@@ -174,5 +197,6 @@ class Settings(Value, forbid_unknown_fields=True):
     sinks: dict[str, SinkSettings] = {}
     """Where events are sent on to, by name."""
     storage: Storage = Storage()
+    """Where the journal is kept."""
     contract: Contract = "open"
     """With `strict`, nothing passes between agents but plans under contract (`split`)."""

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, WrongUse
+from folkmoot.site.remedies import STATUSES, address_for, topic_for
 
 _log = logging.getLogger(__name__)
 _UNKNOWN = ("there is no ", "this project has no agent ", "nothing waits under ")
@@ -25,6 +26,8 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
     title: str
     status: int
     detail: str = ""
+    type: str = ""
+    """The page of this server that explains it, where there is one."""
 
 
 class NotFound(WrongUse):
@@ -51,8 +54,10 @@ def input_refused() -> Iterator[None]:
         raise Refused(400, str(error)) from error
 
 
-def response(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = msgspec.json.encode(ProblemDetails(http.HTTPStatus(status).phrase, status, detail))
+def response(status: int, detail: str, headers: Mapping[str, str] | None = None, topic: str = "") -> Response:
+    """`topic` is what `folkmoot docs` takes; without it, what is known of the status."""
+    explained = address_for(topic or STATUSES.get(status, ""))
+    body = msgspec.json.encode(ProblemDetails(http.HTTPStatus(status).phrase, status, detail, explained))
     return Response(body, status, headers, media_type="application/problem+json")
 
 
@@ -75,7 +80,7 @@ def status_of(error: FolkmootError) -> int:
 async def on_folkmoot_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FolkmootError)
     headers = error.headers if isinstance(error, Refused) else None
-    return response(status_of(error), str(error), headers)
+    return response(status_of(error), str(error), headers, topic_for(error))
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:

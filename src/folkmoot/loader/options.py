@@ -56,10 +56,15 @@ class Project(NamedTuple):
     """False: what `folkmoot.yaml` says is unknown, so that nothing can be missed in it."""
 
 
+def variables() -> dict[str, str]:
+    """Which key an environment variable sets."""
+    return {_variable(path): key for key, (path, _) in _settable().items()}
+
+
 def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> dict[str, Found]:
     """What flags and environment say, by key (`maxTurns`, `budget.usd`)."""
     found: dict[str, Found] = {}
-    keys = {_variable(path): key for key, (path, _) in _settable().items()}
+    keys = variables()
     for variable in sorted(name for name in env if name.startswith(_VARIABLE)):
         source = f"{ENVIRONMENT} {variable}"
         if key := keys.get(variable):

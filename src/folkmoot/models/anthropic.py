@@ -1,23 +1,28 @@
 """The messages API: Anthropic's wire format.
 
-Thinking: models since 4.6 think adaptively, and take a conversation back without the blocks in which they
-thought, so `reasoning` turns that on with its effort. Older models think by a budget and demand those blocks
-back as soon as tools are used; our messages have no place for them, so there `reasoningTokens` counts only in
-a request without tools, and `reasoning` alone sends nothing.
+Thinking: models since 4.6 think adaptively, and `reasoning` turns that on with its effort. Older models think by a
+budget, which is `reasoningTokens`; `reasoning` alone sends them nothing. What a model thought goes back to it
+unchanged, each block where it stood: an older model refuses the results of calls without the thoughts that led to
+them. So in a turn that began without any (another model began it, or a budget left no room) it is not asked to think.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.domain.message import Answer, Message, Thought, ToolSpec
+from folkmoot.domain.part import TEXT, Part
 from folkmoot.models import anthropic_reply
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.sight import visible
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
@@ -53,8 +58,10 @@ def headers(key: str) -> dict[str, str]:
 class Anthropic:
     """One provider that speaks the messages API."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, sees: bool | None = True) -> None:
+        """`sees` is what is known of it: see `sight`."""
         self._endpoint = endpoint
+        self._sees = sees
         self._transcripts = Transcripts(_add)
         self._tools = ToolLists(_tool)
 
@@ -63,7 +70,8 @@ class Anthropic:
         return await attempt(self._endpoint, anthropic_reply, body, hear)
 
     def body(self, request: Request, *, stream: bool) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages)
+        messages = visible(request.messages, self._sees, self._endpoint.provider)
+        transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
@@ -90,20 +98,51 @@ def _add(transcript: Transcript, message: Message) -> None:
         transcript.system.append(encode(message.text or _EMPTY))
         return
     if message.role == "tool":
-        _block(transcript, "user", _result(transcript.answered(message.answers), message.text))
+        images = [_file_block(transcript, part) for part in message.parts]
+        _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
         return
     while transcript.awaited:
         _, id = transcript.awaited.pop(0)
         _block(transcript, "user", _result(id, NO_RESULT))
     if message.role != "assistant":
+        for part in message.parts:
+            if part.is_image:
+                _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
+            _block(transcript, "user", _file_block(transcript, part))
         _block(transcript, "user", {"type": "text", "text": _said(message.text)})
         return
-    if message.text.strip():
-        _block(transcript, "assistant", {"type": "text", "text": message.text})
+    said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     for call in message.calls:
         id = transcript.id_for(call, _IDS)
-        use = {"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)}
-        _block(transcript, "assistant", use)
+        said.append({"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)})
+    for block in _with_thoughts(said, message.thoughts):
+        _block(transcript, "assistant", block)
+
+
+def _with_thoughts(said: list[object], thoughts: Sequence[Thought]) -> list[object]:
+    """Each where it stood, unchanged: what is signed is refused otherwise. Nothing but thoughts is no message."""
+    blocks: list[object] = []
+    for place in range(len(said) + 1) if said else ():
+        blocks += [_thought(each) for each in thoughts if min(each.at, len(said)) == place]
+        blocks += said[place : place + 1]
+    return blocks
+
+
+def _thought(thought: Thought) -> object:
+    if thought.kind == "redacted_thinking":
+        return {"type": thought.kind, "data": thought.sealed}
+    return {"type": "thinking", "thinking": thought.text, "signature": thought.sealed}
+
+
+def _file_block(transcript: Transcript, part: Part) -> dict[str, Any]:
+    content = transcript.contents[part.artifact]
+    if part.media == TEXT:
+        source = {"type": "text", "media_type": TEXT, "data": content.decode()}
+    else:
+        source = {"type": "base64", "media_type": part.media, "data": b64encode(content).decode()}
+    if part.is_image:
+        return {"type": "image", "source": source}
+    return {"type": "document", "title": part.name, "source": source}
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
@@ -134,11 +173,12 @@ def _system(transcript: Transcript, mark: bytes) -> Raw:
     return Raw(b"[%b%b}]" % (b",".join(blocks)[:-1], mark))
 
 
-def _result(id: str, text: str) -> object:
+def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
     """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
         return {"type": "text", "text": f"Result of a tool call: {text}"}
-    return {"type": "tool_result", "tool_use_id": id, "content": _said(text)}
+    said = [{"type": "text", "text": _said(text)}, *images] if images else _said(text)
+    return {"type": "tool_result", "tool_use_id": id, "content": said}
 
 
 def _said(text: str) -> str:
@@ -156,9 +196,16 @@ def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] |
         effort = _EFFORT.get(tuning.reasoning or "")
         return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
     budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
-    if request.tools or budget < _LEAST_THINKING:
+    if budget < _LEAST_THINKING or _began_without_a_thought(request.messages):
         return None, None
     return {"type": "enabled", "budget_tokens": budget}, None
+
+
+def _began_without_a_thought(messages: Sequence[Message]) -> bool:
+    """Whether the turn under way, which lasts until the user speaks again, began with a call out of the blue."""
+    turn = list(takewhile(lambda message: message.role != "user", reversed(messages)))
+    first = next((message for message in reversed(turn) if message.role == "assistant"), None)
+    return bool(first and first.calls and not any(thought.at == 0 for thought in first.thoughts))
 
 
 def _is_adaptive(model: str) -> bool:

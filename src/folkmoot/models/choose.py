@@ -83,6 +83,7 @@ class ProviderModels:
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
+        from folkmoot.models.sight import sight_of
 
         base = provider.base_url or OWN_ADDRESS[provider.kind]
         if self._pool is None:
@@ -99,7 +100,10 @@ class ProviderModels:
             )
         except ValueError:
             return Unusable(f"{name} has no usable address: give it a baseUrl like https://host/v1")
-        return anthropic.Anthropic(endpoint) if wire is anthropic else openai.OpenAI(endpoint, base)
+        sees = sight_of(provider)
+        if wire is anthropic:
+            return anthropic.Anthropic(endpoint, sees)
+        return openai.OpenAI(endpoint, base, sees)
 
     def _scripted(self, name: str, provider: Provider) -> Model:
         from folkmoot.models.script_file import read_script_file

@@ -7,20 +7,25 @@ every other server is sent `max_tokens` and what the agent asks for.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Raw
 
 from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.domain.part import TEXT
 from folkmoot.models import openai_reply
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.openai_thoughts import sent_back
+from folkmoot.models.sight import visible
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
     Transcript,
     Transcripts,
+    data_url,
     encode,
     wire_arguments,
     wire_schema,
@@ -44,8 +49,10 @@ def headers(key: str) -> dict[str, str]:
 class OpenAI:
     """One provider that speaks chat completions."""
 
-    def __init__(self, endpoint: Endpoint, base_url: str) -> None:
+    def __init__(self, endpoint: Endpoint, base_url: str, sees: bool | None = True) -> None:
+        """`sees` is what is known of it: see `sight`."""
         self._endpoint = endpoint
+        self._sees = sees
         self._own = bool(_OWN_HOSTS.match(base_url))
         self._ids = _OWN_IDS if self._own else _ANY_IDS
         self._transcripts = Transcripts(self._add)
@@ -56,7 +63,8 @@ class OpenAI:
         return await attempt(self._endpoint, openai_reply, body, hear)
 
     def body(self, request: Request, *, stream: bool) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages)
+        messages = visible(request.messages, self._sees, self._endpoint.provider)
+        transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning, own = request.tuning, self._own
         return encode(
             _Body(
@@ -79,12 +87,17 @@ class OpenAI:
     def _add(self, transcript: Transcript, message: Message) -> None:
         if message.role == "tool":
             transcript.write(encode(_result(transcript.answered(message.answers), message.text)))
+            transcript.images += _files(message, transcript.contents)
+            _show_images(transcript)
             return
         while transcript.awaited:
             _, id = transcript.awaited.pop(0)
             transcript.write(encode(_result(id, NO_RESULT)))
+        _show_images(transcript)
         if not message.calls:
-            transcript.write(encode({"role": message.role, "content": message.text}))
+            files = _files(message, transcript.contents)
+            content = [*files, {"type": "text", "text": message.text}] if files else message.text
+            transcript.write(encode({"role": message.role, "content": content}))
             return
         calls = [
             {
@@ -94,13 +107,37 @@ class OpenAI:
             }
             for call in message.calls
         ]
-        transcript.write(encode({"role": "assistant", "content": message.text or None, "tool_calls": calls}))
+        said = {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+        transcript.write(encode(said | ({} if self._own else sent_back(message))))
 
 
 def _closed(transcript: Transcript) -> Raw:
     """The messages in their brackets; they must not end with a call that has no result."""
     results = [encode(_result(id, NO_RESULT)) for _, id in transcript.awaited]
     return Raw(b"".join((b"[", b",".join((transcript.wire, *results)), b"]")))
+
+
+def _show_images(transcript: Transcript) -> None:
+    """Results hold only text, and nothing may come between them: the user shows their images when all are there."""
+    if transcript.images and not transcript.awaited:
+        transcript.write(encode({"role": "user", "content": transcript.images}))
+        transcript.images = []
+
+
+def _files(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, object]]:
+    """Each image under its name."""
+    content: list[dict[str, object]] = []
+    for part in message.parts:
+        held = contents[part.artifact]
+        if part.media == TEXT:
+            content.append({"type": "text", "text": f"{part.name}:\n{held.decode()}"})
+        elif part.is_image:
+            content.append({"type": "text", "text": f"{part.name}:"})
+            content.append({"type": "image_url", "image_url": {"url": data_url(part, held)}})
+        else:
+            file = {"filename": part.name, "file_data": data_url(part, held)}
+            content.append({"type": "file", "file": file})
+    return content
 
 
 def _tool(tool: ToolSpec) -> object:

@@ -82,4 +82,5 @@ def opening(run: Run, inv: Invocation) -> SessionStarted:
         cause=inv.cause,
         title=inv.title,
         agent_role=_ROLES.get(inv.cause, ""),
+        parts=inv.parts,
     )

@@ -172,6 +172,7 @@ def _reading(
         child,
         original=_worded(run, inv, letter, exchange),
         blocks=(),
+        parts=(),
         title=letter.label or letter.text.strip().partition("\n")[0][:80],
         before=conversation(letter.to, map(run.log.of, held)) if on else (),
         reach=replace(reach, taint=taint),

@@ -14,7 +14,7 @@ from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
 from folkmoot.domain.settings import Provider, Settings, ToolSource
-from folkmoot.domain.sinks import SinkSettings
+from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.tools.mcp.listing import Listings, mark_of
 
@@ -113,14 +113,18 @@ def _server(name: str, source: ToolSource) -> Wish:
 
 
 def _goes_out(sink: SinkSettings) -> bool:
-    return bool(sink.url_env) or (sink.url is not None and urlsplit(sink.url).hostname not in LOOPBACK)
+    return bool(sink.address_env) or (sink.url is not None and urlsplit(sink.url).hostname not in LOOPBACK)
 
 
 def _sink(name: str, sink: SinkSettings) -> Wish:
-    to = f"the address in ${sink.url_env}" if sink.url_env else sink.url
+    to = f"the address in ${sink.address_env}" if sink.address_env else sink.url
     key = f" signed with ${sink.secret_env}" if sink.secret_env else ""
-    text = f"send what happens here on to {to}{key}, as the sink {name!r}"
-    return Wish(text, f"sink {sink.kind} {sink.url or ''} {sink.url_env or ''} {sink.secret_env or ''}")
+    told = sorted({*sink.headers_env.values(), *([OTLP_HEADERS] if sink.kind == "otel" else [])})
+    key += " with " + " ".join(f"${variable}" for variable in told) if told else ""
+    what = "all that is written and said here" if sink.content else "what happens here"
+    text = f"send {what} on to {to}{key}, as the sink {name!r}"
+    mark = f"sink {sink.kind} {sink.url or ''} {sink.url_env or ''} {sink.secret_env or ''}"
+    return Wish(text, mark + "".join(f" {word}" for word in (*told, *(["content"] if sink.content else []))))
 
 
 def _address(name: str, provider: Provider) -> Wish:

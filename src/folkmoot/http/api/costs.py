@@ -17,6 +17,7 @@ from folkmoot.views.spending import By, Cost
 
 class CostsQuery(Given):
     by: By = "agent"
+    """What there is a row for."""
     since: str = ""
     """Not before this day or moment in UTC, or so long ago: `7d`."""
     until: str = ""

@@ -24,6 +24,7 @@ _THEN = {name: OF_DECISION for name in ("showDecision", "voteDecision", "comment
 
 class DecisionsQuery(Page):
     status: DecisionStatus | None = None
+    """Those that are so."""
     work_session: str = ""
     """Only those of this one."""
 

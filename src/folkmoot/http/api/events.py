@@ -35,6 +35,7 @@ class EventsQuery(Back):
     step: str = ""
     """Of one step of a plan, with its runs."""
     role: Role | None = None
+    """What an event is to others: of this role alone."""
     type: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     """Of this type, or `task.*`; may be repeated."""
     since: str = ""

@@ -28,6 +28,7 @@ class ApprovalsQuery(Page):
 
 class InboxQuery(ApprovalsQuery):
     kind: Kind | None = None
+    """Those of this kind."""
 
 
 class Answer(Said):
@@ -158,8 +159,18 @@ OPERATIONS = (
         handle=show_item,
         answer=Document,
     ),
-    _word("/inbox/{id}/answer", "Answer a question of an agent", answer_question, Answer),
-    _word("/inbox/{id}/settle", "Say what became of a call in doubt", settle_call, Settle),
+    _word(
+        "/inbox/{id}/answer",
+        "Answer a question of an agent, or say what a tool of its caller gave",
+        answer_question,
+        Answer,
+    ),
+    _word(
+        "/inbox/{id}/settle",
+        "Say what became of a call in doubt, or that a tool of the caller failed",
+        settle_call,
+        Settle,
+    ),
     _word("/approvals/{id}/approve", "Let a call be made", approve_call, ApproveCall),
     _word("/approvals/{id}/deny", "Refuse a call", deny_call, Deny),
     _word("/approvals/{id}/revoke", "Take an approval back", revoke_approval, Deny),

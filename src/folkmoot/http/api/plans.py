@@ -24,6 +24,7 @@ OF_STEP = {**OF_PLAN, "step": "$response.body#/steps/0/id"}
 
 class PlansQuery(Page):
     status: PlanStatus | None = None
+    """Those that are so."""
     work_session: str = ""
     """Only those of this one."""
 

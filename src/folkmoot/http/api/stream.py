@@ -34,6 +34,7 @@ class RunStreamQuery(Given):
     session: str = ""
     """Of one agent session."""
     role: Role | None = None
+    """What an event is to others: of this role alone."""
     type: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     """Of this type, or `task.*`; may be repeated."""
 

@@ -31,6 +31,7 @@ class TasksQuery(Page):
     agent: str = ""
     """Only its tasks."""
     status: TaskStatus | None = None
+    """Those that are so."""
     all: bool = False
     """Also what has ended."""
 

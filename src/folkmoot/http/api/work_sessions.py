@@ -24,6 +24,7 @@ OF_FIRST = {"id": "$response.body#/0/id"}
 
 class WorkQuery(Page):
     status: Activity | None = None
+    """Those that are so."""
     role: Role | None = None
     """Those with events of this role."""
     type: str = ""

@@ -9,6 +9,7 @@ from folkmoot.http.pages import (
     conversations,
     costs,
     decisions,
+    docs,
     events,
     graph,
     inbox,
@@ -38,4 +39,5 @@ ROUTES: tuple[BaseRoute, ...] = (
     *costs.ROUTES,
     *events.ROUTES,
     *more.ROUTES,
+    *docs.ROUTES,
 )
