@@ -108,22 +108,17 @@ async def test_what_may_have_been_sent_before_is_looked_for_first(helper, stream
     """C3: the process died while the other side worked; it is asked for the outcome, not for the work."""
     async with serving(helper, streaming=streaming) as url:
         lost = RemoteAgent(Way("remote:helper.ai", url), no_pause)
-        lost._stop = no_word  # as if the process had been killed
         waiting = asyncio.create_task(lost.answer(asked("slowly")))
         await helper.began.wait()
+        await lost.aclose()  # as if the process had been killed: there is no way to say goodbye
         waiting.cancel()
         await asyncio.wait({waiting})
-        await lost.aclose()
         helper.may_end.set()
 
         assert await answered(url, asked("slowly", again=True)) == "The policy is thirty days."
         assert len(helper.heard) == 1
         await answered(url, asked("slowly", session="another", again=True))
         assert len(helper.heard) == 2
-
-
-async def no_word(*_):
-    pass
 
 
 async def test_what_was_cancelled_is_asked_anew_under_another_name(helper):
