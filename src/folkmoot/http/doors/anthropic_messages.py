@@ -37,7 +37,7 @@ async def create(request: Request) -> Response:
         work_session=reading.work_session(request, None),
     )
     running = Running.of(request)
-    going = await running.begin(asked)
+    going = await running.begin(asked, surely=bool(body.stream))
     wire = _Message(f"msg_{going.name}", body.model, thinks=body.thinks)
     if body.stream:
         return Stream(running, going, wire)
