@@ -101,6 +101,12 @@ def test_a_folder_without_agents_and_two_agents_of_one_name_are_refused(folkmoot
     assert not (folkmoot.folder / "moved").exists()
 
 
+def test_a_template_beside_it_is_refused(folkmoot):
+    done = folkmoot("init", "--from-claude", ".claude/agents", "--template", "research")
+
+    assert (done.code, "leave --template out" in done.err) == (2, True)
+
+
 def test_programs_get_the_notes_too(folkmoot, moved):
     moved(billing=BILLING)
 

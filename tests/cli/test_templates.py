@@ -81,7 +81,7 @@ def test_the_readme_of_a_template_shows_its_graph_and_how_to_use_a_real_model(ma
     readme = (folkmoot.folder / "project" / "README.md").read_text()
     settings = folkmoot.folder / "project" / "folkmoot.yaml"
 
-    shown, drawn = re.findall(r"```\n(\w+\.ai.*?)```", readme, re.DOTALL)[0], folkmoot("graph").out
+    shown, drawn = re.findall(r"```\w*\n(\w+\.ai.*?)```", readme, re.DOTALL)[0], folkmoot("graph").out
     if "planner" not in shown:  # who plans and who executes are one agent
         assert [line.partition(".ai")[0] for line in shown.splitlines()] == [
             line.partition(".ai")[0] for line in drawn.splitlines()

@@ -17,10 +17,16 @@ from folkmoot.errors import OperationFailed, WrongUse
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where; made if it does not exist.")] = Path(),
-    name: Annotated[
-        str,
-        typer.Option("--template", "-t", metavar="NAME", help="Which one.", autocompletion=template_names),
-    ] = DEFAULT,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--template",
+            "-t",
+            metavar="NAME",
+            help=f"Which one; otherwise {DEFAULT}.",
+            autocompletion=template_names,
+        ),
+    ] = None,
     claude: Annotated[
         Path | None,
         typer.Option(
@@ -57,15 +63,17 @@ def init(
     if listed:
         _list(as_json)
         return
-    project = _moved(claude) if claude else Project(files_of(name), template_named(name))
+    if claude and template:
+        raise WrongUse("--from-claude makes its agents from files, not from a template; leave --template out")
+    project = _moved(claude) if claude else _from_template(template or DEFAULT)
     files = _missing(folder, project.files)
     _write(folder, files)
     allowed = [] if claude else _allow(folder, project.first)
     if as_json:
-        made = {"folder": str(folder), "files": sorted(files), "allowed": allowed}
-        write_json(made | ({"notes": project.notes} if claude else {"template": name}))
-        return
-    say("\n".join([f"made {', '.join(sorted(files))}", *project.notes, *_next(folder, project)]))
+        made = {"folder": str(folder), "files": sorted(files), "allowed": allowed, "notes": project.notes}
+        write_json(made)
+    else:
+        say("\n".join([f"made {', '.join(sorted(files))}", *project.notes, *_next(folder, project)]))
 
 
 class Project(NamedTuple):
@@ -87,6 +95,11 @@ def _next(folder: Path, project: Project) -> Iterator[str]:
     yield "  folkmoot runs show last"
     if "README.md" in project.files:
         yield "README.md says what to change for a real model"
+
+
+def _from_template(name: str) -> Project:
+    first = template_named(name)
+    return Project(files_of(name), first)
 
 
 def _moved(source: Path) -> Project:

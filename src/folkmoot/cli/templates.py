@@ -57,7 +57,6 @@ def template_named(name: str) -> Template:
 
 def files_of(name: str) -> Mapping[str, str]:
     """The text of each file, by its path in the project; what a run has left beside them is left out."""
-    template_named(name)
     source = _SCAFFOLD / name
     paths = {
         path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()
