@@ -1,5 +1,7 @@
 """A fake chat-completions server that costs next to nothing; runs in its own process, until its stdin closes.
 
+`python -m bench.server [PORT]`; without one, any that is free.
+
 The model's name says what to answer: `final` reports at once, `route` picks a destination, `tool-N` asks for
 a tool until N tool results are in the request and then reports, `call-N:ID` calls an agent N times in one turn and
 then reports. `willing` looks at what it is offered: it routes to the first destination, or reports in the form that is
@@ -113,14 +115,14 @@ def framed(body: bytes) -> bytes:
     )
 
 
-async def serve() -> None:
+async def serve(port: int = 0) -> None:
     """Print the port, then answer until whoever started this process lets go of its stdin."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(ChatServer, "127.0.0.1", 0, backlog=1024)
+    server = await loop.create_server(ChatServer, "127.0.0.1", port, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve())
+    asyncio.run(serve(*map(int, sys.argv[1:])))

@@ -19,10 +19,22 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_command(tmp_path):
         entry_points = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
         commands = wheel.read(entry_points).decode()
 
-    package, docs = ROOT / "src" / "folkmoot", ROOT / "docs"
-    files = {path.relative_to(package) for path in project_files() if path.is_relative_to(package)}
-    pages = {path.relative_to(ROOT) for path in project_files() if path.is_relative_to(docs)}
-    assert held == {f"folkmoot/{path.as_posix()}" for path in files | pages}
+    package = ROOT / "src" / "folkmoot"
+    templates = [path for path in (package / "cli" / "scaffold").iterdir() if path.is_symlink()]
+    places = {path.resolve(): path for path in [package, *templates]}  # examples that `init` can make too
+    wanted = {
+        (place / path.relative_to(real)).relative_to(ROOT / "src").as_posix()
+        for path in project_files()
+        for real, place in places.items()
+        if path.is_relative_to(real)
+    }
+    pages = {
+        f"folkmoot/{name}"
+        for path in project_files()
+        if (name := path.relative_to(ROOT).as_posix()).startswith("docs/")
+    }
+    assert templates
+    assert held == wanted | pages
     assert "folkmoot = folkmoot.cli.main:main" in commands
     assert_reads_its_own_documentation(next(tmp_path.glob("*.whl")), tmp_path / "installed")
 

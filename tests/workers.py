@@ -108,7 +108,7 @@ class Shop:
                 f"{run} never came to {types}: {self.program('runs', 'show', run).out}"
             ) from None
 
-    def ended(self, runs: Sequence[str], seconds: float = 20.0) -> None:
+    def ended(self, runs: Sequence[str], seconds: float = 60.0) -> None:
         """Return when all of these have ended well; each has one end, and the journal keeps the contract."""
         ends = tuple(end.type for end in RUN_ENDS)
         for run in runs:
@@ -180,7 +180,7 @@ class Shop:
         return asyncio.run(worked())
 
 
-def _soon(happened: Callable[[], bool], seconds: float = 20.0) -> None:
+def _soon(happened: Callable[[], bool], seconds: float = 60.0) -> None:
     """For what happens in another process that tells nobody."""
     deadline = time.monotonic() + seconds
     while not happened():

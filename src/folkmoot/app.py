@@ -20,6 +20,7 @@ from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
+from folkmoot.engine.enclosing import Enclosure, enclosed
 from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.listing import run_list
@@ -121,7 +122,7 @@ class Folkmoot:
             pinned = Loaded(graph=await pinned_graph(journal, run_id), warnings=(), settings=())
             yield cls(pinned, journal, workshop)
 
-    async def run(
+    async def run(  # noqa: PLR0913  # because whoever asks says it all here
         self,
         agent: str,
         request: str,
@@ -130,14 +131,17 @@ class Folkmoot:
         answer: Answerer | None = None,
         wait: bool = False,
         errand: Errand = Errand(),
+        attachments: Sequence[Enclosure] = (),
     ) -> Result:
         """Run an agent to its end. A run that fails is a result too; cancelling this call cancels the run.
 
         `answer` is asked what agents want to know or need approved. Without it the run parks when all that is
         left of it waits for someone; with `wait` it waits for what others say to its inbox.
-        `errand` says what the run belongs to: a work session, a task, a step of a plan.
+        `errand` says what the run belongs to: a work session, a task, a step of a plan. `attachments` are images
+        and documents that go with the request: paths, or `File`s.
         """
         chosen = self._admit(agent, request)
+        errand = self.enclose(errand, attachments)
         await self._workshop.ready(self.graph, chosen)
         audience = _audience(hear, answer, wait=wait)
         return await self._engine.start(self._project, await self._asked(chosen, request, errand), audience)
@@ -177,6 +181,12 @@ class Folkmoot:
         """
         current, audience = self._project if with_current_files else None, _audience(hear, answer, wait=wait)
         return await self._engine.resume(run_id, self._pinned, audience, current)
+
+    def enclose(self, errand: Errand, attachments: Sequence[Enclosure]) -> Errand:
+        """The errand with what is attached to its request, which is kept in the journal from here on."""
+        return enclosed(
+            errand, attachments, lambda content: self._journal.keep(self.secrets.content(content))
+        )
 
     async def submit(self, agent: str, request: str, errand: Errand = Errand()) -> str:
         """Leave a run to the workers of a shared installation. Its id, when it is sure that one will take it."""

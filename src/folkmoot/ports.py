@@ -37,6 +37,12 @@ class Request(Value):
     attempt: int = 1
     part: str = ""
     """Which part of its work, for an agent that works by a plan: `planner`, `executor`, `step`, …"""
+    again: bool = False
+    """The same may have been sent before, without an answer that came back."""
+    hops: int = 0
+    """How often the matter was passed on from agent to agent before; a remote agent is told."""
+    contents: dict[str, bytes] = {}
+    """What the parts of the messages hold, by artifact."""
 
 
 class Model(Protocol):

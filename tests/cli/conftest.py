@@ -126,7 +126,7 @@ def wait_for(stream: io.TextIOBase, words: str) -> str:
 
 
 def ended(process: subprocess.Popen[str]) -> Done:
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     return Done(process.returncode, out, err)
 
 

@@ -97,7 +97,7 @@ def test_what_is_wrong_is_said_with_its_remedy(moot):
         (("vote", "last", "mysql", "--as", "ann"), "there is no option 'mysql'; vote sqlite"),
         (("list", "--status", "open"), "a decision is proposed, deliberating, .*, committed, not 'open'"),
         (("commit", "last", "--as", "folkmoot"), "--as takes the name of a person, not 'folkmoot'"),
-        (("vote", "decision_9", "sqlite"), "there is no decision 'decision_9'; `folkmoot decisions list`"),
+        (("vote", "decision_x", "sqlite"), "there is no decision 'decision_x'; `folkmoot decisions list`"),
         (
             ("commit", "last", "--option", "sqlite"),
             "the rule majority is not met; ann, coder may still vote until",

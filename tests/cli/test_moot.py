@@ -45,7 +45,7 @@ def test_a_collaboration_that_is_killed_goes_on_where_it_was(shop):
         )
         wait_for(process.stderr, words)
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
     again = shop("collaborate", "--resume", "last", "--json")
 
@@ -53,6 +53,41 @@ def test_a_collaboration_that_is_killed_goes_on_where_it_was(shop):
     assert shop("verify").code == 0
     assert len(shop("decisions", "list", "--json").json) == 1
     assert len(shop("plans", "list", "--json").json) == 1
+
+
+def test_ctrl_c_leaves_a_collaboration_for_whoever_goes_on(shop):
+    """D-27: what is under way ends, nothing is cancelled, and the command to go on is printed."""
+    script = shop.folder / "script.yaml"
+    script.write_text(script.read_text().replace("delay: 0ms", "delay: 30ms"))
+    process = shop.started("collaborate", GOAL)
+    wait_for(process.stderr, "step s1 is done")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert re.search(r"ws_\S+ was interrupted\ngo on with: folkmoot collaborate --resume ws_", said), said
+    assert "cancelled" not in {run["status"] for run in shop("runs", "list", "--json").json}
+    assert shop("collaborate", "--resume", "last", "--json").json["state"] == "Completed"
+    assert shop("verify").code == 0
+
+
+def test_who_comes_second_to_a_collaboration_is_told_that_another_process_carries_it_on(shop):
+    """C3: two processes at one work session do nothing twice."""
+    script = shop.folder / "script.yaml"
+    planner_waits = ("Submit a plan\n        delay: 0ms", "Submit a plan\n        delay: 1h")
+    script.write_text(script.read_text().replace(*planner_waits))
+    first = shop.started("collaborate", GOAL)
+    wait_for(first.stderr, "planner")
+    asking = (shop("events", "--type", "llm.request", "--json").json for _ in range(50))
+    assert any(asking), "the planner was named, but did not begin"
+    second = shop("collaborate", "--resume", "last")
+    first.send_signal(signal.SIGINT)
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=60)
+
+    assert second.code == 6
+    assert "waits: another process carries it on" in second.err
+    assert first.returncode == 130
 
 
 def test_each_role_shows_the_events_that_it_is_for(done):

@@ -212,7 +212,7 @@ def all_lines(folkmoot) -> list[str]:
     return [line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def soon(happened: Callable[[], bool], seconds: float = 30.0) -> None:
+def soon(happened: Callable[[], bool], seconds: float = 60.0) -> None:
     """For what happens in another process that tells nobody."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

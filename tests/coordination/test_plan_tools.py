@@ -11,6 +11,7 @@ from folkmoot.coordination.plans.errand import errand_for
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.identity import Identity
 from folkmoot.ports import NewRun, Query, Version
+from tests.desk import SETTINGS
 from tests.test_inbox_resume import by_span
 
 FILES = {
@@ -166,6 +167,35 @@ async def test_a_worker_writes_nothing_before_its_plan_is_approved_and_then_what
     assert "plan_submit" in before.offered("coder"), "it can still say how it goes"
     assert "tool.finished" in after.types
     assert (at.folder / "export.py").read_text() == "x"
+
+
+async def test_whoever_submits_a_plan_writes_nothing_in_that_session_before_it_is_approved(desk):
+    """E-68: neither beside the submission nor after it; once it reads of the approval, what it requested."""
+    write = call("files.write", path="export.py", content="x")
+    beside = {"calls": [*submit()["calls"], *write["calls"]]}
+    status = call("plan_status")
+    files = {**FILES, "coder": "tools: [plans, files.write, files.edit, messages]"}
+    asking = call("a2a_send", to="boss", message="May I?")
+    edit = call("files.edit", path="export.py", old="x", new="y")
+    script = {
+        "coder": [beside, write, asking, write, status, write, edit, "done"],
+        "boss": [call("plan_approve"), "yes"],
+    }
+    at = desk(
+        files,
+        script,
+        settings=f"{SETTINGS}rules: [{{tool: 'files.*', arguments: {{path: export.py}}, decision: allow}}]\n",
+    )
+    played = await at.run("coder.ai")
+
+    refused = [(event.tool, event.code) for event in played.events("tool.failed")]
+    assert refused == [("files__write", "policy")] * 3 + [("files__edit", "policy")]
+    said = [event.text for event in played.events("tool.failed")]
+    assert "your plan is not approved: end your work here, or learn with plan_status" in said[0]
+    assert "your plan was not granted files__edit; what it was granted: files.write" in said[3]
+    assert (at.folder / "export.py").read_text() == "x"
+    (plan,) = await plans_of(at)
+    assert (plan.status, plan.decided_by) == ("approved", "boss")
 
 
 async def test_a_step_that_passed_to_another_goes_on_under_the_same_plan(desk):

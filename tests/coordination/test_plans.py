@@ -62,7 +62,9 @@ async def test_a_plan_is_drafted_reviewed_submitted_approved_and_committed(desk,
     assert (plan.status, plan.author, plan.decided_by, plan.work_session) == (
         "committed", "coder", "boss", "ws_1",
     )  # fmt: skip
-    assert plan.reviews == (Review("critic", "change", "say which format", plan.created_at),)
+    assert plan.reviews == (
+        Review("critic", "change", "say which format", plan.created_at, "0/turn:1/call:1"),
+    )
     assert plan.decided_at
     assert await happened(journal, plan) == [
         "plan.created", "plan.reviewed", "plan.submitted", "plan.approved", "plan.committed", "plan.progress",

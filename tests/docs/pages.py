@@ -14,8 +14,10 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- played by tests/… -->  a test of its own plays it, and names the page
     <!-- not run: why -->       it is only shown, for one of the REASONS, but makes sense
 
-In what is shown, `...` stands for anything, and run ids, hashes and times may differ. An id in a command stands for the
-latest of its kind that was printed. A command ends with 0 unless `$ echo $?` comes after it.
+In what is shown, `...` stands for anything, and run ids, hashes and times may differ. A command ends with 0 unless
+`$ echo $?` comes after it. One that ends with `&` goes on behind the others as soon as it has printed the last line that
+is shown for it; `$ kill %1` ends the first of them, and the end of the page all. An id in a command is the one that was
+printed where the page shows it, or else the latest of its kind.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TypeVar
@@ -36,8 +38,9 @@ from typing import TypeVar
 from checks.files import ROOT
 from folkmoot.cli.main import main
 from folkmoot.site.page import read_page
+from tests.docs.jobs import Jobs
 from tests.docs.sense import nonsense
-from tests.docs.shown import Block, Lie, compare, first_message, result
+from tests.docs.shown import Block, Lie, compare, first_message, fits, result
 
 T = TypeVar("T")
 REASONS = frozenset(
@@ -45,7 +48,9 @@ REASONS = frozenset(
         "does not end",
         "for another program",
         "installs packages",
+        "not installed here",
         "needs a key",
+        "needs a model server",
         "needs a run that waits",
         "needs PostgreSQL",
         "an illustration",
@@ -62,13 +67,27 @@ def blocks(page: str) -> Iterator[Block]:
         yield Block(fence.meta["mark"], fence.info, fence.content, (fence.map or [0])[0] + 1)
 
 
-def play(page: str, name: str = "") -> int:
-    """Everything on the page, in the current folder, which may be another one afterwards; how much was done."""
+def play(page: str, instead: Mapping[str, str] | None = None, *, name: str = "") -> int:
+    """Everything on the page, in the current folder, which may be another one afterwards; how much was done.
+
+    `instead` says what stands here for something that the page shows, such as the address of a server.
+    """
+    for shown, here in (instead or {}).items():
+        page = page.replace(shown, here)
     player = _Player(Path.cwd(), name)
     try:
         return sum(player.take(block) for block in blocks(page))
     finally:
         player.stop()
+
+
+def enter(project: Path, home: Path) -> None:
+    """A copy of it, in which no scripted model takes its time."""
+    copy = home / project.name
+    shutil.copytree(project, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".folkmoot"))
+    for script in copy.glob("script.yaml"):
+        script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+    os.chdir(copy)
 
 
 class _Player:
@@ -80,7 +99,8 @@ class _Player:
         self._server: subprocess.Popen[str] | None = None
         self._address = _SERVER
         self._ids: dict[str, str] = {}
-        """By kind: the latest that was printed."""
+        """The one that was printed for each that is shown, and by kind the latest."""
+        self._jobs = Jobs()
         self._acts = {
             ("run", "console"): self._run_commands,
             ("run", "sh"): self._run_lines,
@@ -96,7 +116,7 @@ class _Player:
         if word in ("file", "append"):
             self._write(self._home / rest, "a" if word == "append" else "w", block.text)
         elif word == "run in":
-            self._enter(ROOT / rest)
+            enter(ROOT / rest, self._home)
             self._acts["run", block.language](block)
         elif act := self._acts.get((word, block.language)):
             act(block)
@@ -108,6 +128,7 @@ class _Player:
         if self._server:
             self._server.send_signal(signal.SIGINT)
             self._server.communicate(timeout=30)
+        self._jobs.end()
 
     def _told(self, block: Block) -> str:
         """What a block shows that is no command and no file."""
@@ -133,23 +154,17 @@ class _Player:
             raise Lie(f"line {block.line}: this is only shown, but {wrong}")
 
     def _write(self, path: Path, mode: str, text: str) -> None:
+        """As it is shown, but for the port of the server, which is another each time."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open(mode) as file:
-            file.write(text)
-
-    def _enter(self, project: Path) -> None:
-        """A copy of it, in which no scripted model takes its time."""
-        copy = self._home / project.name
-        shutil.copytree(project, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".folkmoot"))
-        for script in copy.glob("script.yaml"):
-            script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
-        os.chdir(copy)
+            file.write(text.replace(_SERVER, self._address))
 
     def _run_commands(self, block: Block) -> None:
         steps = _steps(block)
         for position, (command, shown) in enumerate(steps):
-            self._code, printed = self._run(command)
+            self._code, printed = self._run(command, shown)
             compare(block, f"`{command}`", shown, printed)
+            self._ids |= zip(ids(shown), ids(printed), strict=False)
             asked = [next_command for next_command, _ in steps[position + 1 : position + 2]] == ["echo $?"]
             if self._code and not asked:
                 raise Lie(f"line {block.line}: `{command}` ended with {self._code}:\n{printed}")
@@ -173,16 +188,21 @@ class _Player:
             self._address = address[0]
         compare(block, f"`{command}`", shown, said.replace(self._address, _SERVER))
 
-    def _run(self, command: str) -> tuple[int, str]:
+    def _run(self, command: str, shown: str = "") -> tuple[int, str]:
         """As it is typed, but for ids and the port, which are others each time."""
-        command = _ID.sub(lambda id: self._ids.get(id[1] or "", id[0]), command)
-        code, printed = self._done(command.replace(_SERVER, self._address))
+        command = _ID.sub(lambda id: self._ids.get(id[0]) or self._ids.get(id[1] or "", id[0]), command)
+        code, printed = self._done(command.replace(_SERVER, self._address), shown)
         self._ids |= {id[1] or "": id[0] for id in _ID.finditer(printed)}
         return code, printed.replace(self._address, _SERVER)
 
-    def _done(self, command: str) -> tuple[int, str]:
+    def _done(self, command: str, shown: str) -> tuple[int, str]:
         if command == "echo $?":
             return 0, f"{self._code}\n"
+        if command.endswith(" &"):
+            last = shown.splitlines()[-1]
+            return self._jobs.start(command, lambda line: fits(last, line))
+        if self._jobs.killed(command):
+            return 0, ""
         if command.startswith("cd "):
             os.chdir(command.removeprefix("cd "))
             return 0, ""
@@ -196,6 +216,10 @@ class _Player:
             text=True,
         )
         return done.returncode, done.stdout
+
+
+def ids(text: str) -> list[str]:
+    return [id[0] for id in _ID.finditer(text)]
 
 
 def _steps(block: Block) -> list[tuple[str, str]]:

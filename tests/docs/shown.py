@@ -43,12 +43,16 @@ def compare(block: Block, what: str, shown: str, real: str) -> None:
     """The line that leads from an error to its page may be left out."""
     if not _MORE.search(shown):
         real = _MORE.sub("", real)
+    if not fits(shown, real):
+        raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
+
+
+def fits(shown: str, real: str) -> bool:
     pattern = "".join(
         r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*?") + "\n"
         for line in _masked(shown).splitlines()
     )
-    if not re.fullmatch(pattern, _masked(real)):
-        raise Lie(f"line {block.line}: {what} is shown with\n\n{shown}\nbut gives\n\n{real}")
+    return bool(re.fullmatch(pattern, _masked(real)))
 
 
 def first_message(agent: str) -> str:

@@ -102,7 +102,7 @@ def served(folder: Path, *arguments: str, **env: str) -> Iterator[Server]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -225,7 +225,7 @@ SLOW = {"model": "slow", "max_tokens": 10, "messages": [user("take your time")]}
 
 def why_it_ended(server: Server, run: str) -> str:
     """When it has: its stream ends with it."""
-    httpx.get(f"{server.address}api/runs/{run}/stream", timeout=20)
+    httpx.get(f"{server.address}api/runs/{run}/stream", timeout=60)
     return server.events(run)[-1]["data"]["reason"]
 
 

@@ -163,7 +163,7 @@ def test_a_model_that_is_no_agent_is_refused_with_those_that_are(client: openai.
         ("messages", {"messages": [user("  ")]}),
         ("messages[0].role", {"messages": [{"role": 3, "content": "hi"}]}),
         ("messages[0].role", {"messages": [{"role": "function", "content": "hi"}]}),
-        ("messages[0].content[0].type", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
+        ("messages[0].content[0]", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
         ("messages[0].role", {"messages": [{"content": "hi"}]}),
         ("n", {"n": 2}),
         ("stop", {"stop": ["."]}),

@@ -63,7 +63,7 @@ def test_a_run_that_waits_for_an_approval_says_so_and_is_told_of_when_it_is_over
 def ends(server: Server, run: str) -> dict:
     """The last event of a run, when it has come."""
     lines = []
-    with httpx.stream("GET", f"{server.address}api/runs/{run}/stream", timeout=20) as events:
+    with httpx.stream("GET", f"{server.address}api/runs/{run}/stream", timeout=60) as events:
         for line in events.iter_lines():
             assert not line.startswith(":"), "nothing happens in it, and it does not end"
             lines.append(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections import Counter
@@ -212,6 +213,89 @@ async def test_a_plan_that_the_lead_rejects_is_revised_with_the_reason(workplace
     assert "Who watches at night?" in asked[1].blocks[0].text
     assert (stopped, scene.work.state) == (Stopped(), "Error")
     assert "no plan was agreed on in 3 rounds: Who watches at night?" in scene.work.history[-1].reason
+
+
+REVISION = """\
+      - when: Revise plan
+        calls:
+          - tool: plan_submit
+            arguments:
+              plan_id: {plan}
+              title: A health check for the shop
+              steps: [{{description: Write it down, owner: coder, acceptance: it is written down}}]
+"""
+
+
+async def test_what_is_said_on_a_revised_plan_is_recorded_beside_what_was_said_before(workplace):
+    """D-14: every round of reviews is heard, also of those who say the same again."""
+    approving = "calls: [{tool: plan_approve, arguments: {text: Short and checkable.}}]"
+    rejecting = "calls: [{tool: plan_reject, arguments: {reason: Who watches at night?}}]"
+    before = Workplace(workplace.folder / "to learn the name of the plan")
+    await before.gather()
+    _, earlier = await before.carry_on()
+    rule = "      - when: Submit a plan\n"
+    workplace.edit("script.yaml", approving, rejecting)
+    workplace.edit("script.yaml", rule, REVISION.format(plan=earlier.plan.id) + rule)
+    await workplace.gather()
+    _, scene = await workplace.carry_on()
+
+    said = [(review.place, review.verdict) for review in scene.plan.reviews]
+    assert sorted(said) == sorted(
+        (f"review/{number}/{by}", verdict)
+        for number in (1, 2, 3)
+        for by, verdict in (("coder", "accept"), ("operator", "change"), ("reviewer", "accept"))
+    )
+
+
+async def test_a_plan_that_gives_a_step_to_a_stranger_is_sent_back_with_the_names(workplace):
+    """D-4: nobody is asked to decide on what nobody could carry out."""
+    workplace.edit("script.yaml", "owner: coder", "owner: the-night-shift")
+    await workplace.gather()
+    stopped, scene = await workplace.carry_on()
+
+    asked = [move for move in workplace.made if isinstance(move, Ask)]
+    assert [move.purpose for move in asked] == ["plan/1", "plan/2", "plan/3"]
+    said = "step s1 is given to 'the-night-shift', who carries out no steps; give it to coder, lead, operator"
+    assert said in asked[1].blocks[0].text
+    assert (stopped, scene.work.state) == (Stopped(), "Error")
+
+
+async def test_members_with_long_names_can_take_a_step_over(workplace):
+    """D-18, D-41: the option names whoever is to take over, whole."""
+    name = "operator-of-the-night-shift-in-the-second-building"
+    (workplace.folder / "operator.ai").rename(workplace.folder / f"{name}.ai")
+    for file in workplace.folder.iterdir():
+        if file.suffix in (".ai", ".yaml"):
+            file.write_text(re.sub(r"\boperator\b", name, file.read_text()))
+    await workplace.gather()
+    _, scene = await workplace.carry_on()
+
+    assert scene.decisions[0].committed_option == f"reassign-{name}"
+    assert scene.plan.steps[1].owner == name
+
+
+async def test_a_run_that_somebody_cancelled_is_asked_anew_when_the_collaboration_goes_on(workplace):
+    """D-27: whoever cancels one part and goes on with the whole wants that part done."""
+    planner_waits = ("Submit a plan\n        delay: 0ms", "Submit a plan\n        delay: 1h")
+    workplace.edit("script.yaml", *planner_waits)
+    await workplace.gather()
+    async with workplace.open() as moot:
+
+        async def start(agent: str, request: str, errand: Errand):
+            return await moot.run(agent, request, errand=errand)
+
+        going = Collaboration(moot.moot, workplace.id, start, lambda move: None).carry_on()
+        carrying = asyncio.create_task(going)
+        async for entry in workplace.journal.follow():
+            if entry.event.type == "llm.request":
+                await moot.cancel(entry.stream)
+                break
+        stopped = await carrying
+    workplace.edit("script.yaml", *reversed(planner_waits))
+    _, scene = await workplace.carry_on()
+
+    assert stopped.why == ("planner (plan/1) was cancelled",)
+    assert scene.work.state == "Completed"
 
 
 async def test_a_member_without_the_tool_to_vote_is_recorded_as_abstaining(workplace):

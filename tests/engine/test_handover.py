@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from folkmoot import WrongUse, tool
+from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot.domain.errand import Errand
 from folkmoot.errors import HandedOver
 
 CALL = {"calls": [{"tool": "work"}]}
@@ -109,3 +110,15 @@ async def test_only_shared_journals_have_workers(desk):
     async with at.open() as moot:
         with pytest.raises(WrongUse, match=r"set `storage\.url`"):
             await moot.submit("a", "hello")
+
+
+class Shared(MemoryJournal):
+    shared = True
+
+
+async def test_a_run_that_has_its_name_before_is_left_to_workers_once(desk):
+    at = desk({"a": ""}, {"a": ["fine"]})
+    at.journal = Shared(at.clock.monotonic)
+    async with at.open() as moot:
+        runs = [await moot.submit("a", "hello", Errand(run="mine")) for _ in range(2)]
+        assert (runs, len(await moot.runs())) == (["mine", "mine"], 1)

@@ -1,9 +1,12 @@
 """Runs over HTTP: started, shown, stopped, continued, forked; and asked for twice."""
 
 import asyncio
+from base64 import b64encode
 
 import pytest
 
+from folkmoot.domain.trace import trace_id
+from tests.files import PNG
 from tests.http.api_client import served
 
 
@@ -25,6 +28,7 @@ async def test_a_run_is_started_with_its_name_at_once_and_goes_on_in_the_server(
     assert (after["status"], after["finalReport"]["content"]) == ("completed", "Done.")
     assert after["opTree"]["agentId"] == "slow"
     assert [row["name"] for row in after["accounting"] if row["type"] == "tool"] == ["work"]
+    assert (after["traceId"], after["traceUrl"]) == (trace_id(begun["runId"]), None)
 
 
 async def test_a_run_that_cannot_start_is_refused_and_leaves_nothing_behind(api):
@@ -39,6 +43,43 @@ async def test_a_run_that_cannot_start_is_refused_and_leaves_nothing_behind(api)
     refused = await api.post("/api/runs", 409, agent="desk", request="x", workSessionId=work)
 
     assert refused["detail"].startswith(f"work session {work} is paused (the budget)")
+    assert await api.get("/api/runs") == []
+
+
+async def test_files_go_with_a_request_and_are_part_of_what_a_key_stands_for(api):
+    """Issue 8: base64 parts with their media type."""
+    png = b64encode(PNG).decode()
+    photo = {"name": "photo.png", "mediaType": "image/png", "data": png}
+    run = (await api.post("/api/runs", 202, key="k", agent="desk", request="x", attachments=[photo]))["runId"]
+    await api.ended(run)
+    (first, *_) = await api.get(f"/api/runs/{run}/events")
+    (part,) = first["data"]["errand"]["attachments"]
+
+    assert (part["name"], part["media"], part["size"]) == ("photo.png", "image/png", len(PNG))
+    async with api.session.get(f"{api.base}/api/artifacts/{part['artifact']}") as kept:
+        assert (await kept.read(), kept.content_type) == (PNG, "image/png")
+        assert kept.headers["content-disposition"].startswith("attachment;")
+    again = await api.post("/api/runs", 202, key="k", agent="desk", request="x", attachments=[photo])
+    assert again["runId"] == run
+    await api.post("/api/runs", 422, key="k", agent="desk", request="x")
+
+
+@pytest.mark.parametrize(
+    ("attached", "why"),
+    [
+        ({"name": "a.png", "data": "%%"}, "attachments[0].data"),
+        ({"name": "a.png", "data": b64encode(b"PK\0").decode()}, "a.png is nothing that a model reads"),
+        (
+            {"name": "a.png", "mediaType": "image/jpeg", "data": b64encode(PNG).decode()},
+            "said to be image/jpeg",
+        ),
+        ({"name": "a.png", "url": "https://example.com/a.png"}, "attachments[0]"),
+    ],
+)
+async def test_a_file_that_is_none_is_refused(api, attached, why):
+    refused = await api.post("/api/runs", 400, agent="desk", request="x", attachments=[attached])
+
+    assert why in refused["detail"]
     assert await api.get("/api/runs") == []
 
 

@@ -17,6 +17,7 @@ from folkmoot.domain.events import HandoffRequested, RunStarted, SessionStarted,
 from folkmoot.domain.inbox_events import ApprovalRequested
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import PlanCreated, StepCompleted, StepStarted
+from folkmoot.domain.trace import trace_id
 from folkmoot.engine.local import encoded
 from folkmoot.http.pages.run import AT_ONCE, GROUP
 from folkmoot.ports import NewRun
@@ -150,6 +151,28 @@ async def test_a_run_shows_its_tree_and_each_step_its_exact_prompt(desk, visit):
     assert drawer.strip().startswith('<aside class="drawer')
     assert re.search(r'<b>original_user_request</b>__<span class="nonce">[0-9a-f]{12}</span>', drawer)
     assert "I want my money back" in drawer
+
+
+async def test_a_run_that_is_sent_to_opentelemetry_shows_its_trace_there(desk, visit):
+    """Issue 8: trace ids in the page; the link says nothing of this page to the other side."""
+    sink = "sinks: {t: {kind: otel, url: 'http://127.0.0.1:4318'%s}}\n"
+    linked = sink % ", traceUrl: 'https://traces.example/?a=1&id={traceId}'"
+    project = desk({"a": ""}, {"a": ["one", "two"]}, settings=SETTINGS + linked)
+    await project.run("a.ai", "hello")
+    async with visit(project) as visitor:
+        page = await visitor.get("/runs/run-1")
+    (project.folder / "folkmoot.yaml").write_text(SETTINGS + sink % "")
+    async with visit(project) as visitor:
+        unlinked = await visitor.get("/runs/run-1")
+    (project.folder / "folkmoot.yaml").write_text(SETTINGS)
+    async with visit(project) as visitor:
+        unsent = await visitor.get("/runs/run-1")
+
+    trace = trace_id("run-1")
+    address = f"https://traces.example/?a=1&id={trace}"
+    assert f'href="{address}" rel="noopener noreferrer nofollow">{trace}</a>' in page
+    assert f'<span class="mono">{trace}</span>' in unlinked
+    assert trace not in unsent
 
 
 async def test_replay_shows_the_run_as_it_was(desk, visit):

@@ -55,6 +55,32 @@ def test_a_sink_has_the_promised_window_batch_and_refresh(tmp_path):
         ("kind: ndjson, path: coder.ai", "`path` must be a file of the project whose name ends in .ndjson"),
         ("kind: ndjson, events: [stp.started]", "no event fits 'stp.started'; did you mean 'step.started'?"),
         ("kind: ndjson, agents: [codr]", "there is no agent 'codr'; did you mean 'coder'?"),
+        ("kind: otel, events: ['llm.*']", "`events` does not go with `kind: otel`"),
+        (
+            "kind: webhook, url: 'https://x.example', content: true",
+            "`content` does not go with `kind: webhook`",
+        ),
+        (
+            "kind: otel, url: 'https://x.example', urlEnv: X",
+            "the address stands in `url` or in the variable that `urlEnv` names, not in both",
+        ),
+        (
+            "kind: otel, url: 'http://collector:4318'",
+            "`url` must begin with https:// to leave this machine",
+        ),
+        (
+            "kind: otel, headersEnv: {Authorization: 'Bearer abc'}",
+            "`headersEnv` must hold names of environment variables; the value of 'Authorization' never stands in a"
+            " file",
+        ),
+        (
+            "kind: otel, traceUrl: 'https://traces.example/'",
+            "`traceUrl` must have {traceId} where the id of a trace stands",
+        ),
+        (
+            "kind: otel, traceUrl: 'javascript:alert({traceId})'",
+            "`traceUrl` must begin with http:// or https:// and name a host",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_sink_is_said_with_its_remedy(tmp_path, sink, message):

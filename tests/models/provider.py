@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -47,8 +48,11 @@ class FakeProvider:
 
     plays: list[Play] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    arrivals: asyncio.Queue[Asked] = field(default_factory=asyncio.Queue)
+    """The same, for who waits for them."""
     connections: int = 0
     port: int = 0
+    hanging: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> FakeProvider:
@@ -82,9 +86,11 @@ class FakeProvider:
         raw = await reader.readexactly(int(headers["content-length"]))
         play = self.plays[min(len(self.asked), len(self.plays) - 1)]
         self.asked.append(Asked(first.split()[1], headers, raw))
+        self.arrivals.put_nowait(self.asked[-1])
         for step in play:
             match step:
                 case Do.HANG:
+                    self.hanging.set()
                     await reader.read()
                     return False
                 case Do.CLOSE:
@@ -128,7 +134,7 @@ def streamed(*events: object, end: bool = True) -> Play:
 
 DEFAULTS: dict[str, Any] = {
     "model": "gpt-x", "messages": TALK, "tools": (), "max_output": 500,
-    "agent": "a", "session": "s-1", "turn": 1, "attempt": 1,
+    "agent": "a", "session": "s-1", "turn": 1, "attempt": 1, "contents": {},
 }  # fmt: skip
 
 
@@ -149,3 +155,13 @@ def fake_models(port: int, kind: str = "openai", **more: Any) -> ProviderModels:
 
 def call(id: str, tool: str, /, **arguments: Any) -> ToolCall:
     return ToolCall(id, tool, arguments)
+
+
+def turns(calls: int = 2) -> Iterator[tuple[int, tuple[Message, ...]]]:
+    """A conversation as it grows over three turns, with so many calls in each."""
+    talk: tuple[Message, ...] = TALK
+    for turn in (1, 2, 3):
+        yield turn, talk
+        made = tuple(call(f"c{turn}-{number}", "look") for number in range(calls))
+        found = (Message("tool", f"found {one.id}", answers=one.id) for one in made)
+        talk = (*talk, Message("assistant", "", made), *found)

@@ -5,11 +5,12 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from folkmoot import ScriptedModel
+from folkmoot import ScriptedModel, tool
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.identity import Identity
 from folkmoot.engine.replay import replay
-from tests.desk import SETTINGS
+from folkmoot.views.conversations import conversations
+from tests.desk import SETTINGS, blocks
 from tests.orchestration.messages import calls, have, write
 from tests.orchestration.test_a2a import results
 from tests.test_resume import cut_and_continued, memory
@@ -61,6 +62,37 @@ async def test_both_directions_and_all_runs_of_a_project_count_together_until_th
     assert (await another(at, 4)).events("guard.loop_blocked")
     await at.clock.advance(1)
     assert (await another(at, 5)).events("guard.loop_blocked") == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_what_was_not_delivered_is_read_with_the_next_message_if_the_project_says_so(desk, kept):
+    """E-62: recorded to the history before it is dropped."""
+
+    @tool(effect="pure", access="read")
+    async def wait_a_minute() -> str:
+        """Wait."""
+        await at.clock.advance(60)
+        return "waited"
+
+    pause = {"tool": "wait_a_minute", "arguments": {}}
+    turns = [[write("bob")] * 10, [write("bob", "one too many")], [pause], [write("bob", "and now?")]]
+    turns += [[write("bob", "still there?")]]
+    script = {"ann": [*(calls(*turn) for turn in turns), "done"], "bob": ["ok"]}
+    settings = f"{SETTINGS}messages: {{keepDropped: {str(kept).lower()}}}\n"
+    files = {"ann": "tools: [messages, wait_a_minute]\nmaxToolCallsPerTurn: 20", "bob": ""}
+    at = desk(files, script, settings=settings, tools=[wait_a_minute])
+    played = await at.run("ann.ai")
+
+    [blocked] = played.events("guard.loop_blocked")
+    *_, before_last, last = (blocks(request.messages[-1].text) for request in played.model.heard_from("bob"))
+    assert blocked.message == ("one too many" if kept else "")
+    dropped = [("dropped", "ann", "one too many")] if kept else []
+    assert before_last == [*dropped, ("message", "ann", "and now?")]
+    assert last == [("message", "ann", "still there?")]
+    (thread,) = conversations(played.drafts).values()
+    said = [(turn.message, turn.error) for turn in thread.turns if turn.outcome == "blocked"]
+    assert said == ([("one too many", f"not delivered: {blocked.reason}")] if kept else [])
+    assert (await replay(at.journal, "run-1")).equal
 
 
 @pytest.mark.parametrize(("hops", "sent", "before"), [(5, 5, 0), (2, 2, 0), (5, 2, 3)])

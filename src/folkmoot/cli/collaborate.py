@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -10,11 +10,24 @@ from folkmoot.cli.call import AsJson, Call, Quiet, call_of, finished
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from folkmoot.app import Folkmoot
     from folkmoot.coordination.collaboration.scene import Scene
     from folkmoot.coordination.work_sessions.forming import Seat
+    from folkmoot.domain.agent import MemberRole
     from folkmoot.domain.errand import Errand
-    from folkmoot.engine.collaboration import Stopped
+    from folkmoot.engine.collaboration import Collaboration, Stopped
     from folkmoot.views.result import Result
+
+
+class Wanted(NamedTuple):
+    goal: str
+    constraints: tuple[str, ...]
+    members: tuple[str, ...]
+    """`AGENT` or `AGENT=ROLE`."""
+    resume: str
+    """A work session to go on with, instead of all that."""
 
 
 def collaborate(  # noqa: PLR0913  # because every option is a parameter
@@ -43,7 +56,8 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
 
     The agent with the role `lead` approves the plan and breaks ties; the `planner` plans; the `reviewer` holds what was
     done against what was agreed. Everything is recorded: after a crash, or when a person has answered, go on with
-    --resume. The summary stands alone on stdout. The exit code is 6 if it waits for a person.
+    --resume. The summary stands alone on stdout. The exit code is 6 if it waits for a person. Ctrl-C lets what is under
+    way end, a second one does not; nothing is lost either way.
 
     \b
     Examples:
@@ -51,43 +65,43 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
       folkmoot collaborate "Write the release notes" --member lead --member writer --member editor=reviewer
       folkmoot collaborate --resume last
     """
-    from folkmoot.cli.output import say, write, write_json
+    from folkmoot.cli.output import write, write_json
+    from folkmoot.engine.collaboration import INTERRUPTED
 
     if bool(goal.strip()) == bool(resume):
         raise WrongUse("name a goal, or a work session to go on with: folkmoot collaborate --resume ID")
-    wanted = _Wanted(goal, tuple(constraint or ()), tuple(members or ()), resume)
+    wanted = Wanted(goal, tuple(constraint or ()), tuple(members or ()), resume)
     stopped, scene = finished(_carried_on(call_of(context), wanted, quiet=quiet or as_json))
     work = scene.work
     if as_json:
         write_json({**_document(scene), "waiting": stopped.why})
     elif work.state == "Completed":
         write(work.summary)
-    for why in () if as_json else stopped.why:
-        say(f"{work.id} waits: {why}", "magenta")
-    if stopped.why and not as_json:
+    if not as_json:
+        _tell_how_it_stands(stopped, scene)
+    if stopped.why:
+        return 130 if INTERRUPTED in stopped.why else 6
+    return 0 if work.state == "Completed" else 1
+
+
+def _tell_how_it_stands(stopped: Stopped, scene: Scene) -> None:
+    from folkmoot.cli.output import say
+    from folkmoot.engine.collaboration import INTERRUPTED
+
+    work = scene.work
+    for why in dict.fromkeys(stopped.why):
+        say(f"{work.id} {'' if why == INTERRUPTED else 'waits: '}{why}", "magenta")
+    if stopped.why:
         say(f"go on with: folkmoot collaborate --resume {work.id}")
-    if not as_json and work.state == "Error":
+    if work.state == "Error":
         say(f"{work.id} failed: {work.history[-1].reason}", "bold red")
-    return 6 if stopped.why else 0 if work.state == "Completed" else 1
 
 
-class _Wanted:
-    def __init__(
-        self, goal: str, constraints: tuple[str, ...], members: tuple[str, ...], resume: str
-    ) -> None:
-        self.goal = goal
-        self.constraints = constraints
-        self.members = members
-        self.resume = resume
-
-
-async def _carried_on(call: Call, wanted: _Wanted, *, quiet: bool) -> tuple[Stopped, Scene]:
-    import os
-
+async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopped, Scene]:
     from folkmoot.app import Folkmoot
     from folkmoot.cli.output import say
     from folkmoot.coordination.collaboration.moves import Move
-    from folkmoot.engine.collaboration import Collaboration, gathered
+    from folkmoot.engine.collaboration import Collaboration
     from folkmoot.views.collaboration import line
 
     def tell(move: Move) -> None:
@@ -95,41 +109,67 @@ async def _carried_on(call: Call, wanted: _Wanted, *, quiet: bool) -> tuple[Stop
             say(said)
 
     async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
-        desk = moot.moot.work_sessions
-        if wanted.resume:
-            known = await desk.all()
-            id = next(reversed(known), "") if wanted.resume == "last" else wanted.resume
-        else:
-            seats = _seats(wanted.members, moot)
-            id = await gathered(moot.moot, wanted.goal, seats, wanted.constraints, os.urandom(8).hex())
-            if not quiet:
-                say(f"{id}: {wanted.goal}")
 
         async def start(agent: str, request: str, errand: Errand) -> Result:
             return await moot.run(agent, request, errand=errand)
 
+        id = await _meant(moot, wanted)
+        if not quiet and wanted.goal:
+            say(f"{id}: {wanted.goal}")
         collaboration = Collaboration(moot.moot, id, start, tell)
+        _leave_on_signals(collaboration, moot.hand_over)
         return await collaboration.carry_on(), await collaboration.scene()
 
 
-def _seats(members: tuple[str, ...], moot: object) -> list[Seat]:
-    from typing import get_args
+async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
+    """The work session that is named, or a new one."""
+    from folkmoot.engine.collaboration import gathered
+    from folkmoot.engine.identity import chance
 
-    from folkmoot.app import Folkmoot
+    if not wanted.resume:
+        seats = _seats(wanted.members, moot)
+        return await gathered(moot.moot, wanted.goal, seats, wanted.constraints, chance())
+    known = await moot.moot.work_sessions.all()
+    if wanted.resume == "last" and known:
+        return next(reversed(known))
+    return (await moot.moot.work_sessions.get(wanted.resume)).id
+
+
+def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:
+    """The first lets what is under way end, the second does not; the runs are left for whoever goes on."""
+    import asyncio
+    import signal
+
+    def leave() -> None:
+        hand_over(at_once=collaboration.leaving)
+        collaboration.leaving = True
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, leave)
+
+
+def _seats(members: tuple[str, ...], moot: Folkmoot) -> list[Seat]:
     from folkmoot.coordination.work_sessions.forming import Seat
-    from folkmoot.domain.agent import MemberRole
 
-    assert isinstance(moot, Folkmoot)
     if not members:
         return [Seat(agent.role, agent=agent.id) for agent in moot.graph.agents.values()]
-    seats = []
-    for each in members:
-        name, _, role = each.partition("=")
-        if role and role not in get_args(MemberRole):
-            raise WrongUse(f"there is no role {role!r}; there are {', '.join(get_args(MemberRole))}")
-        agent = moot.agent(name)
-        seats.append(Seat(role or agent.role, agent=agent.id))  # type: ignore[arg-type]
-    return seats
+    named = (each.partition("=") for each in members)
+    return [
+        Seat(_role(role) if role else moot.agent(name).role, agent=moot.agent(name).id)
+        for name, _, role in named
+    ]
+
+
+def _role(written: str) -> MemberRole:
+    from typing import get_args
+
+    from folkmoot.domain.agent import MemberRole
+
+    roles: tuple[MemberRole, ...] = get_args(MemberRole)
+    for role in roles:
+        if role == written:
+            return role
+    raise WrongUse(f"there is no role {written!r}; there are {', '.join(roles)}")
 
 
 def _document(scene: Scene) -> dict[str, object]:

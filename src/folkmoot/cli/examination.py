@@ -9,7 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from folkmoot import __version__
@@ -17,17 +18,19 @@ from folkmoot.cli.amounts import counted
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.check import checked
 from folkmoot.cli.finding import Finding
+from folkmoot.cli.local_models import findings
 from folkmoot.cli.output import console
 from folkmoot.cli.records import has_run, opened
+from folkmoot.cli.remotes import examine_remotes
 from folkmoot.cli.trust import missing_trust
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.providers import BUILT_IN
+from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, key_variable
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.listing import run_list
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
-from folkmoot.models.choose import key_variable
+from folkmoot.models.libraries import missing_library
 from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.trust import TrustStore
 
@@ -35,13 +38,14 @@ _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""
 
 
-def examine(call: Call) -> list[Finding]:
+def examine(call: Call, look_at: Sequence[str] = ()) -> list[Finding]:
     return [
         Finding("folkmoot", "ok", __version__),
         Finding("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         _sqlite(),
         _terminal(),
         *_project(call),
+        *findings(look_at, _used(call)),
     ]
 
 
@@ -74,8 +78,19 @@ def _project(call: Call) -> Iterator[Finding]:
         yield from _keys(loaded.graph)
         yield _trust(call)
         yield from _servers(folder, loaded.graph)
+        yield from examine_remotes(folder, loaded.graph)
     yield from _journal(folder)
     yield from _git(folder)
+
+
+def _used(call: Call) -> set[str | None]:
+    """The addresses of the providers that the project has; none if it is unsound, which is told elsewhere."""
+    with suppress(FolkmootError):
+        graph = call.load(Target(folder=call.folder, agent="")).graph
+        names = {choice.provider for agent in graph.agents.values() for choice in agent.models}
+        built_in = [BUILT_IN[name] for name in names if name in BUILT_IN]
+        return {provider.base_url for provider in (*graph.settings.providers.values(), *built_in)}
+    return set()
 
 
 def _keys(graph: Graph) -> Iterator[Finding]:
@@ -83,12 +98,16 @@ def _keys(graph: Graph) -> Iterator[Finding]:
     for name in sorted(used):
         provider = {**BUILT_IN, **graph.settings.providers}.get(name)
         variable = key_variable(provider) if provider else ""
-        if not variable:
+        if provider and provider.provider in OWN_CREDENTIALS and not variable:
+            yield Finding(f"key of {name}", "ok", "left to its own library")
+        elif not variable:
             yield Finding(f"key of {name}", "ok", "none needed")
         elif os.environ.get(variable, "").strip():
             yield Finding(f"key of {name}", "ok", f"{variable} is set")
         else:
             yield Finding(f"key of {name}", "warning", f"{variable} is not set: its models will not answer")
+        if provider and (command := missing_library(provider)):
+            yield Finding(f"library of {name}", "warning", f"not installed: {command}")
 
 
 def _trust(call: Call) -> Finding:

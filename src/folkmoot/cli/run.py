@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,10 +17,9 @@ from folkmoot.domain.errand import Errand
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from folkmoot.app import Folkmoot
     from folkmoot.cli.perform import Begin
+    from folkmoot.domain.part import File
     from folkmoot.orchestration.inbox import Answerer
     from folkmoot.orchestration.invocation import HearSpan
     from folkmoot.views.result import Result
@@ -49,6 +49,13 @@ def run(  # noqa: PLR0913  # because every option is a parameter
         str, typer.Option(metavar="WS", help="The work session that it belongs to; otherwise one of its own.")
     ] = "",
     label: Annotated[str, typer.Option(metavar="TEXT", help="What that work session is called.")] = "",
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="An image, a PDF or a text that goes with the request; may be given several times.",
+        ),
+    ] = None,
 ) -> int:
     """Run an agent and print its final report.
 
@@ -64,6 +71,7 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot run front-desk.ai "Where is my order?" --json --set maxTurns=3
       folkmoot run front-desk.ai "I was charged twice." --queue
       folkmoot run coder.ai "Write it." --work-session last --label "The new parser"
+      folkmoot run clerk.ai "Is this bill right?" --attach bill.pdf --attach parcel.jpg
     """
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
@@ -73,11 +81,12 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     request = _request(text, agent)
     began = time.monotonic()
     _refuse_early(call, target, request)
+    attached = _attached(attach)
     errand = Errand(_named(target.folder, work_session), label=label)
     if queue and not wait and not as_json:
-        return _leave_to_workers(call, target, request, errand)
+        return _leave_to_workers(call, target, request, errand, attached)
     start = _following if queue else _beginning
-    begin = start(target.agent, request, errand, quiet=quiet, wait=wait)
+    begin = start(target.agent, request, errand, attached, quiet=quiet, wait=wait)
     result = perform(call, target, begin, quiet=quiet)
     return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
@@ -106,7 +115,18 @@ def _named(folder: Path, work_session: str) -> str:
     return chosen(finished(all_rows(folder)), work_session).id
 
 
-def _beginning(agent: str, request: str, errand: Errand, *, quiet: bool, wait: bool) -> Begin:
+def _attached(paths: list[Path] | None) -> list[File]:
+    """Before a journal is made for nothing."""
+    if not paths:
+        return []
+    from folkmoot.engine.enclosing import read_files
+
+    return read_files(paths)
+
+
+def _beginning(
+    agent: str, request: str, errand: Errand, attached: list[File], *, quiet: bool, wait: bool
+) -> Begin:
     """Warnings about agents that this run cannot reach are left to `check`."""
     from folkmoot.cli.output import STYLES, say
     from folkmoot.engine.admission import reachable
@@ -118,19 +138,23 @@ def _beginning(agent: str, request: str, errand: Errand, *, quiet: bool, wait: b
         for warning in moot.warnings:
             if not quiet and warning.file not in beside:
                 say(str(warning), STYLES["warning"])
-        return moot.run(agent, request, hear=hear, answer=answer, wait=wait, errand=errand)
+        whole = moot.enclose(errand, attached)
+        return moot.run(agent, request, hear=hear, answer=answer, wait=wait, errand=whole)
 
     return begin
 
 
-def _following(agent: str, request: str, errand: Errand, *, quiet: bool, wait: bool) -> Begin:
+def _following(
+    agent: str, request: str, errand: Errand, attached: list[File], *, quiet: bool, wait: bool
+) -> Begin:
     async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
-        return await moot.followed(await moot.submit(agent, request, errand), wait=wait)
+        run_id = await moot.submit(agent, request, moot.enclose(errand, attached))
+        return await moot.followed(run_id, wait=wait)
 
     return begin
 
 
-def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand) -> int:
+def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand, attached: list[File]) -> int:
     from folkmoot.app import Folkmoot
     from folkmoot.cli.call import finished
     from folkmoot.cli.output import say, write
@@ -138,7 +162,7 @@ def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand) 
     async def submitted() -> str:
         only = target.agent if target.alone else None
         async with Folkmoot.open(target.folder, overrides=call.overrides, only=only) as moot:
-            return await moot.submit(target.agent, request, errand)
+            return await moot.submit(target.agent, request, moot.enclose(errand, attached))
 
     run_id = finished(submitted())
     write(run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from folkmoot.cli import prune
 from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished
 from folkmoot.cli.complete import run_names
-from folkmoot.errors import Held, OperationFailed
+from folkmoot.errors import FolkmootError, Held, OperationFailed
 
 app = typer.Typer(help="What ran, how it went, and how to stop it or go on with it.", no_args_is_help=True)
 
@@ -87,11 +88,12 @@ def show(
     from folkmoot.cli.records import read_record
     from folkmoot.cli.showing import as_document, write_record
 
-    record = finished(read_record(call_of(context).folder, run, bundle))
+    call = call_of(context)
+    record = finished(read_record(call.folder, run, bundle))
     if as_json:
         write_json(as_document(record))
     else:
-        write_record(record)
+        write_record(record, _trace(call, record.row.run_id))
     return 1 if record.damage else 0
 
 
@@ -203,6 +205,18 @@ def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, curre
         except Held as held:
             raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None
     return finish(result, as_json=as_json, quiet=quiet)
+
+
+def _trace(call: Call, run: str) -> str:
+    """What it is called in OpenTelemetry and where it is seen there, if the project sends its runs there."""
+    from folkmoot.domain.trace import trace_id, trace_url
+    from folkmoot.engine.loading import load_project
+
+    with suppress(FolkmootError):  # a run is shown whatever became of its files
+        sinks = load_project(call.folder, overrides=call.overrides).graph.settings.sinks.values()
+        if any(sink.kind == "otel" for sink in sinks):
+            return f"{trace_id(run)} {trace_url(sinks, run)}".strip()
+    return ""
 
 
 async def _cancel(folder: Path, name: str, reason: str) -> str:

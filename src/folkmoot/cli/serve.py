@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
     from starlette.applications import Starlette
+    from starlette.routing import BaseRoute
 
     from folkmoot.app import Folkmoot
     from folkmoot.http.house import Door, House
@@ -39,6 +40,9 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="Of a reverse proxy, which says for whom it asks."),
     ] = None,
+    max_body: Annotated[
+        int, typer.Option(min=1, max=100, metavar="MB", help="The most that one request may have.")
+    ] = 1,
     new_token: Annotated[bool, typer.Option("--new-token", help="Print a new token, and end.")] = False,
 ) -> None:
     """Serve the page and the API of a project, until Ctrl-C.
@@ -53,6 +57,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     Examples:
       folkmoot serve
       folkmoot serve --port 0
+      folkmoot serve --max-body 25
       folkmoot serve --new-token > token && chmod 600 token
       folkmoot serve --host 0.0.0.0 --name folkmoot.example.com --token-file token
     """
@@ -68,13 +73,15 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         return
     try:
         from folkmoot.http.house import Door
+        from folkmoot.http.limits import Limits
     except ImportError as error:
         raise OperationFailed(
             f"`folkmoot serve` needs a package that is not installed ({error});"
             " install it with: pip install 'folkmoot[serve]'"
         ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
-    door = Door(host=host, port=port, token=token, names=tuple(name or ()), proxies=tuple(proxy or ()))
+    names, proxies, limits = tuple(name or ()), tuple(proxy or ()), Limits(body=max_body * 1_000_000)
+    door = Door(host=host, port=port, token=token, names=names, proxies=proxies, limits=limits)
     finished(_serve(call_of(context), door, token_file))
 
 
@@ -96,7 +103,7 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
         clients = _mcp_door(moot)
-        app = application(house, clients.routes if clients else ())
+        app = application(house, [*(clients.routes if clients else ()), *_a2a_door(house)])
         address = await stack.enter_async_context(listening(house, app))
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
@@ -112,6 +119,16 @@ def _mcp_door(moot: Folkmoot) -> Starlette | None:
     except ImportError:
         return None
     return mcp_app(moot, guarded=True)
+
+
+def _a2a_door(house: House) -> list[BaseRoute]:
+    """Where the extra for it is installed."""
+    try:
+        from folkmoot.a2a_server.application import a2a_routes
+        from folkmoot.a2a_server.handling import Engine
+    except ImportError:
+        return []
+    return a2a_routes(house.moot, Engine(house.room.begin, house.go_on), secured=house.keys.needed)
 
 
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:

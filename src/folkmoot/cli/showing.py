@@ -12,6 +12,7 @@ from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
+from folkmoot.domain.trace import trace_id
 from folkmoot.engine.pins import bound_to
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.outline import outline
@@ -30,10 +31,12 @@ def as_document(record: Record) -> dict[str, Any]:
         "heldBy": record.owner or None,
         "boundTo": bound_to(record.drafts) or None,
         "journal": journal,
+        "traceId": trace_id(record.row.run_id),
     }
 
 
-def write_record(record: Record) -> None:
+def write_record(record: Record, trace: str = "") -> None:
+    """`trace` says what it is called in OpenTelemetry."""
     row, result, style = record.row, record.result, STYLES[record.row.status]
     write(f"run {row.run_id}", "bold")
     if row.status == "pruned":
@@ -49,6 +52,8 @@ def write_record(record: Record) -> None:
         if isinstance(draft.event, RunForked):
             write(f"  forked   from {draft.event.source}, entry {draft.event.at}")
     _write_holder(record)
+    if trace:
+        write(f"  trace    {trace}")
     count = counted(len(record.drafts), "event")
     write(f"  journal  {count}, {_chain(record)}", "bold red" if record.damage else "")
     write()

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from folkmoot.domain.settings import Settings
     from folkmoot.engine.sinking import Sinking
 
-app = typer.Typer(help="Where events are sent on to: files, Discord, webhooks.", no_args_is_help=True)
+app = typer.Typer(
+    help="Where events are sent on to: files, Discord, webhooks, OpenTelemetry.", no_args_is_help=True
+)
 _NONE = "this project has no sinks; name them under `sinks` in folkmoot.yaml"
 
 

@@ -98,3 +98,5 @@ class GuardLoopBlocked(Event):
     """Begins with the rule: `self_message`, `pair_window` or `hops`."""
     conversation_id: str = ""
     hop: int = 0
+    message: str = ""
+    """With `messages.keepDropped`: what its receiver reads with the next one that is delivered."""

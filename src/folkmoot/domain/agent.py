@@ -66,6 +66,13 @@ class Memory(Value, forbid_unknown_fields=True):
     """The ids of the agents that may read what this one notes; `*` for all. It always may itself."""
 
 
+class Remote(Value, forbid_unknown_fields=True):
+    url: str
+    """Its address; its card lies at `/.well-known/agent-card.json` below that."""
+    api_key_env: str | None = None
+    """The environment variable that holds the token for it; the token itself never stands in a file."""
+
+
 class Frontmatter(Options, forbid_unknown_fields=True):
     """Everything that may stand between the two `---` lines of an `.ai` file."""
 
@@ -93,6 +100,8 @@ class Frontmatter(Options, forbid_unknown_fields=True):
     """Who may read what it notes."""
     plugins: Names = ()
     """Reserved."""
+    remote: Remote | None = None
+    """Where this agent is asked, over the A2A protocol: then another program runs it, with its own models and tools."""
     advisors: References = ()
     """Agents consulted in parallel before this one starts."""
     router: Router | None = None
@@ -184,10 +193,14 @@ class Agent(Value):
     role: MemberRole = "worker"
     capabilities: tuple[str, ...] = ()
     memory: Memory = Memory()
+    remote: Remote | None = None
+    """Who is asked over A2A has one model, which is the way there."""
 
     @property
     def in_parts(self) -> bool:
         """Whether its work is done in several sessions, so that there is no one conversation to go on with."""
+        if self.remote:
+            return False
         planned = self.split != "never" or self.tuning.planning_strategy != "native_react"
         return self.team is not None or planned
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.event import Event
+from folkmoot.domain.part import Part
 
-_FIELDS = ("graph", "tools", "artifact", "artifact_ids")
+_FIELDS = ("graph", "tools", "artifact", "artifact_ids", "parts", "errand")
 """How events call what they name by its hash."""
 MENTIONED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 """Whatever may be the hash of an artifact in the text of an entry; more than `named_by` finds, never less."""
@@ -18,8 +20,13 @@ def named_by(event: Event) -> tuple[str, ...]:
         return ()
     named: list[str] = []
     for field in fields:
-        value = getattr(event, field)
-        named += (value,) if isinstance(value, str) else value
+        match getattr(event, field):
+            case str() as id:
+                named.append(id)
+            case Errand(attachments=parts):
+                named += (part.artifact for part in parts)
+            case several:
+                named += (each.artifact if isinstance(each, Part) else each for each in several)
     return tuple(id for id in named if id)
 
 

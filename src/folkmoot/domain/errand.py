@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.part import Part
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
@@ -36,10 +37,14 @@ class Errand(Value):
     """What that step may do; it holds for every agent of the run."""
     blocks: tuple[Block, ...] = ()
     """What others said, put into the first prompt behind the request."""
+    attachments: tuple[Part, ...] = ()
+    """Images and documents that go with the request."""
     hops: int = 0
     """How often the matter was passed on from agent to agent before."""
     run: str = ""
     """What the run is called; one of that name is gone on with. Empty: it gets a name of its own."""
+    message: str = ""
+    """What whoever asked calls the message that it came with."""
     tools: tuple[ToolSpec, ...] = ()
     """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
     thread: str = ""

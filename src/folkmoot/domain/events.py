@@ -13,6 +13,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.event import AgentRole, Cause, Event
 from folkmoot.domain.gate import Code
 from folkmoot.domain.message import Access, Effect, Message, Usage
+from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome, StopReason
 
 
@@ -101,6 +102,8 @@ class SessionStarted(Event):
     cause: Cause = ""
     title: str = ""
     agent_role: AgentRole = ""
+    parts: tuple[Part, ...] = ()
+    """The images and documents that go with the request."""
 
 
 class SessionCompleted(Event):
@@ -201,6 +204,8 @@ class ToolFinished(Event):
     artifact: str = ""
     """The whole text, when the model reads only a part of it."""
     latency_ms: int = 0
+    parts: tuple[Part, ...] = ()
+    """Images that the model sees beside the text, if it can."""
 
 
 class ToolFailed(Event):

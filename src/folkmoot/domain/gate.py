@@ -100,3 +100,5 @@ class Standing(Value):
     spent: Spent = Spent()
     has_task: bool = False
     """Whether its agent works on a task."""
+    plan: StepPolicy = StepPolicy()
+    """What it may do by a plan that it has submitted itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from folkmoot.domain.part import Part
 from folkmoot.domain.value import Value
 
 Effect = Literal["pure", "keyed", "once"]
@@ -26,12 +27,30 @@ class ToolCall(Value):
     """The raw arguments when they were no JSON object; the call is then refused with the reason."""
 
 
+class Thought(Value):
+    """What a model thought before it spoke. It is no part of an answer; some providers demand it back as it was."""
+
+    kind: Literal["thinking", "redacted_thinking", "reasoning", "reasoning_content", "reasoning_details"]
+    """The provider's own word for it."""
+    text: str = ""
+    """What can be read of it."""
+    sealed: str = ""
+    """What only the provider can read: a signature, what it hides, or the whole as JSON."""
+    at: int = 0
+    """How many pieces of its message, the text and each call, stand before it."""
+
+
 class Message(Value):
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     """The id of the tool call that this message answers."""
+    parts: tuple[Part, ...] = ()
+    """Images and documents that go with the text."""
+    thoughts: tuple[Thought, ...] = ()
+    thinker: str = ""
+    """The `provider/model` that had the thoughts: no other can use what is sealed."""
 
 
 class ToolSpec(Value):
@@ -47,6 +66,8 @@ class ToolSpec(Value):
     asks: Risk = ""
     patient: bool = False
     """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
+    strict: bool = False
+    """Its arguments must fit their schema: providers that can hold a model to it are asked to."""
 
 
 class Attachment(Value):
@@ -67,6 +88,8 @@ class ToolResult(Value):
     plain: bool = False
     """The model reads the text as it is, also when the call failed: it says so itself."""
     attachments: tuple[Attachment, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """Those of them, kept, that a model may see."""
 
 
 class Usage(Value):

@@ -33,6 +33,8 @@ class Review(Value):
     verdict: Verdict
     text: str = ""
     at: str = ""
+    place: str = ""
+    """Where it was said: the part of a collaboration. Empty if a person said it."""
 
 
 class PlanStep(Value, rename=None):

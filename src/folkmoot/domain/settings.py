@@ -24,8 +24,9 @@ _SECRET = re.compile(r"([?&][a-z]*password=)[^&]*")
 class Provider(Value, forbid_unknown_fields=True):
     """Where models are asked."""
 
-    kind: Literal["scripted", "openai", "anthropic"]
-    """What it speaks; `openai` fits every server that is compatible with it."""
+    kind: Literal["scripted", "openai", "anthropic", "pydantic-ai", "a2a"]
+    """What it speaks; `openai` fits every server that is compatible with it. `a2a` is the way to a remote agent, which
+    an agent file declares, with `remote`."""
     base_url: str | None = None
     """Absent: the provider's own address."""
     api_key_env: str | None = None
@@ -34,10 +35,14 @@ class Provider(Value, forbid_unknown_fields=True):
     """For all its models that have none of their own."""
     context_window: Annotated[int, Meta(ge=1)] | None = None
     """For all its models that have none of their own."""
+    images: bool | None = None
+    """Whether its models see images; absent: those that a user attaches, and at its own address those of tools too."""
     script: str | None = None
     """With `kind: scripted`: the YAML file with the answers, relative to the project."""
     headers: dict[str, str] = {}
     """Sent with every request."""
+    provider: str | None = None
+    """With `kind: pydantic-ai`: its name there, such as `google` or `mistral`."""
 
 
 class ModelAlias(Value, forbid_unknown_fields=True):
@@ -93,6 +98,13 @@ class TaskSettings(Value, forbid_unknown_fields=True):
     enforce: bool = False
     """Refuse calls that do more than read until the agent has a task in progress. Holds for agents that have the tools
     to start one."""
+
+
+class Messages(Value, forbid_unknown_fields=True):
+    """What agents write to each other."""
+
+    keep_dropped: bool = False
+    """Record what the loop guard does not deliver; its receiver reads it with the next message that is delivered."""
 
 
 class Orchestration(Value, forbid_unknown_fields=True, rename=None):
@@ -167,7 +179,7 @@ class AgentSettings(Value, forbid_unknown_fields=True):
 
 class Settings(Value, forbid_unknown_fields=True):
     providers: dict[str, Provider] = {}
-    """Where models are asked, by name. `openai` and `anthropic` need no entry."""
+    """Where models are asked, by name. `openai`, `anthropic`, `google` and others need no entry."""
     models: dict[str, Annotated[ModelAlias, Meta(extra={"short": "ref"})]] = {}
     """Aliases; an agent without `models` uses `default`."""
     budget: Budget = Budget()
@@ -180,6 +192,8 @@ class Settings(Value, forbid_unknown_fields=True):
     """Limits of the tools that come with the package."""
     orchestration: Orchestration = Orchestration()
     """How agents call agents that no file names."""
+    messages: Messages = Messages()
+    """What agents write to each other."""
     tasks: TaskSettings = TaskSettings()
     """What tasks are for agents."""
     agents: AgentSettings = AgentSettings()

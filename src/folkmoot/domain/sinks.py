@@ -12,11 +12,19 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.role import DELEGATION_EVENTS, TASK_EVENTS, Role, role
 from folkmoot.domain.value import Value
 
-SinkKind = Literal["ndjson", "discord", "dashboard", "webhook"]
+SinkKind = Literal["ndjson", "discord", "dashboard", "webhook", "otel"]
 COORDINATION = tuple(f"{prefix}*" for prefix in (*TASK_EVENTS, *DELEGATION_EVENTS))
 """How agents work together: what a sink gets that does not say what it wants."""
-_BATCH: dict[SinkKind, int] = {"ndjson": 1_000, "discord": 10, "dashboard": 1_000, "webhook": 100}
+_USUAL: dict[SinkKind, tuple[str, ...]] = {
+    "dashboard": ("*",),
+    "otel": ("run.*", "session.*", "team.*", "llm.*", "tool.*"),
+}
+"""What a kind gets that is not for coordination."""
+_BATCH: dict[SinkKind, int] = {"discord": 10, "webhook": 100}
 """Discord takes no more than 10 embeds at once."""
+OTLP_ENDPOINT, OTLP_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
+"""The variables of OpenTelemetry itself that hold the address of a collector, and what is sent along."""
+TRACE_ID = "{traceId}"
 
 
 class SinkSettings(Value, forbid_unknown_fields=True):
@@ -24,10 +32,10 @@ class SinkSettings(Value, forbid_unknown_fields=True):
 
     kind: SinkKind
     """`ndjson`: a file; `discord`: embeds in a channel; `dashboard`: one message there that is edited; `webhook`:
-    signed JSON."""
+    signed JSON; `otel`: traces and metrics for OpenTelemetry."""
     events: tuple[str, ...] = ()
-    """Patterns of event types, such as `task.*`; `*` means all. Absent: how agents work together, and
-    all with `dashboard`."""
+    """Patterns of event types, such as `task.*`; `*` means all. Absent: how agents work together,
+    and all with `dashboard`."""
     agents: tuple[str, ...] = ()
     """Only events of these agents, by their ids; absent: of all."""
     roles: tuple[Role, ...] = ()
@@ -41,18 +49,29 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     max_bytes: Annotated[int, Meta(ge=1)] = 10 * 1024 * 1024
     """With `ndjson`: a file that would grow larger is put aside, as it is at the end of each month."""
     url: str | None = None
-    """With `webhook`: its address."""
+    """With `webhook`: its address. With `otel`: the collector's, to which `/v1/traces` and `/v1/metrics` are added."""
     url_env: str | None = None
-    """The environment variable that holds the address: with `discord` and `dashboard`, whose addresses are secrets."""
+    """The environment variable that holds the address: with `discord` and `dashboard`, whose addresses are secrets;
+    with `otel`, if there is no `url` either, `OTEL_EXPORTER_OTLP_ENDPOINT`."""
     secret_env: str | None = None
     """With `webhook`: the environment variable that holds the key of its signatures."""
     refresh: Duration = 30.0
     """With `dashboard`: how often its message is edited at most."""
+    headers_env: dict[str, str] = {}
+    """With `otel`: headers, such as a key's, each with the environment variable that holds its value."""
+    resource: dict[str, str] = {}
+    """With `otel`: attributes of all that is sent, such as `deployment.environment.name`."""
+    content: bool = False
+    """With `otel`: whether what people, agents and tools wrote is sent too."""
+    metrics: bool = True
+    """With `otel`: whether metrics are sent beside the traces; some backends take none."""
+    trace_url: str | None = None
+    """With `otel`: where people look at a trace, with `{traceId}` in it; the page of a run links there."""
 
     @property
     def most(self) -> int:
         """Events at once."""
-        return self.batch or _BATCH[self.kind]
+        return self.batch or _BATCH.get(self.kind, 1_000)
 
     @property
     def pause(self) -> float:
@@ -60,12 +79,18 @@ class SinkSettings(Value, forbid_unknown_fields=True):
         return self.refresh if self.kind == "dashboard" else self.window
 
     @property
+    def address_env(self) -> str:
+        """The variable that holds the address; empty if it stands in the file, or there is none."""
+        usual = OTLP_ENDPOINT if self.kind == "otel" else ""
+        return "" if self.url else self.url_env or usual
+
+    @property
     def file(self) -> str:
         return self.path or ".folkmoot/coordination-events.ndjson"
 
     def wants(self, type: str) -> bool:
         """Whether it may want events of this type; whose they are is not known yet."""
-        usual = ("*",) if self.kind == "dashboard" else COORDINATION
+        usual = _USUAL.get(self.kind, COORDINATION)
         return any(fnmatchcase(type, pattern) for pattern in self.events or usual)
 
     def fits(self, draft: Draft) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from folkmoot.domain.value import Value
 
+HOPS = "folkmoot/hops"
+"""What they are called in a message to another program: so those who ask each other in a circle come to an end."""
+
 
 class Thread(Value):
     conversation: str = ""

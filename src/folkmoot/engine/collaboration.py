@@ -30,7 +30,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query
 from folkmoot.views import adr
 from folkmoot.views.result import Result
@@ -38,6 +38,8 @@ from folkmoot.views.result import Result
 Start = Callable[[str, str, Errand], Awaitable[Result]]
 """Run an agent with a request; a run whose name exists is gone on with."""
 _RUNTIME = Author(RUNTIME)
+INTERRUPTED = "was interrupted"
+_PAUSES = {"waiting": "waits for a person: folkmoot inbox list", "cancelled": "was cancelled"}
 
 
 class Stopped(Value):
@@ -53,11 +55,13 @@ class Collaboration:
         self._id = id
         self._start = start
         self._told = told
+        self.leaving = False
+        """Set it, and nothing new is begun; what is under way is left to whoever hands its run over."""
 
     async def carry_on(self) -> Stopped:
         while True:
             scene = await self.scene()
-            coming = next_moves(scene)
+            coming = [Wait(INTERRUPTED)] if self.leaving else next_moves(scene)
             waits = tuple(move.why for move in coming if isinstance(move, Wait))
             if waits or not coming:
                 return Stopped(waits)
@@ -89,20 +93,42 @@ class Collaboration:
         return ""
 
     async def _ask(self, scene: Scene, ask: Ask) -> str:
+        """Why it does not go on; empty if the member has answered."""
         asking = scene.askings.get(ask.purpose)
-        run = asking.run if asking else _RUNTIME.new_id("", f"{self._id}/{ask.purpose}")
-        if asking is None:
-            asked = WorkSessionAsked(ask.purpose, ask.agent, run)
-            await self._moot.work_sessions.change(self._id, lambda _: [asked], _RUNTIME)
-        errand = replace(ask.errand, work_session=self._id, blocks=ask.blocks, run=run)
+        run = asking.run if asking else await self._named(ask, "")
         try:
-            result = await self._start(ask.agent, scene.work.goal, errand)
-        except FolkmootError as error:  # nothing has begun: an agent that cannot run at all
-            return await self._answer(ask.purpose, run, success=False, text=str(error))
-        if result.status == "waiting":
-            return f"{ask.agent} ({ask.purpose}) waits for a person: folkmoot inbox list"
+            result = await self._started(scene, ask, run)
+            if asking and result.status == "cancelled":  # before: whoever goes on wants it done
+                run = await self._named(ask, run)
+                result = await self._started(scene, ask, run)
+        except HandedOver:
+            return INTERRUPTED
+        except Held as error:
+            return f"another process carries it on: {error}"
+        except (DeclarationError, Untrusted, WrongUse) as error:
+            return await self._refused(ask.purpose, run, str(error))
+        if result.status in ("waiting", "cancelled"):
+            return f"{ask.agent} ({ask.purpose}) {_PAUSES[result.status]}"
         report = result.final_report.content if result.final_report else ""
         return await self._answer(ask.purpose, run, success=result.success, text=report or result.error or "")
+
+    async def _named(self, ask: Ask, before: str) -> str:
+        """Its run has a name that is durable before it begins; `before` is one that was given up."""
+        run = _RUNTIME.new_id("", f"{self._id}/{ask.purpose}/{before}".rstrip("/"))
+        asked = WorkSessionAsked(ask.purpose, ask.agent, run)
+        await self._moot.work_sessions.change(self._id, lambda _: [asked], _RUNTIME)
+        return run
+
+    async def _started(self, scene: Scene, ask: Ask, run: str) -> Result:
+        errand = replace(ask.errand, work_session=self._id, blocks=ask.blocks, run=run)
+        return await self._start(ask.agent, scene.work.goal, errand)
+
+    async def _refused(self, purpose: str, run: str, why: str) -> str:
+        """By an agent that cannot run at all, which is its answer; or because somebody paused or ended the work."""
+        work = await self._moot.work_sessions.get(self._id)
+        if work.paused or work.ended:
+            return why
+        return await self._answer(purpose, run, success=False, text=why)
 
     async def _answer(self, purpose: str, run: str, *, success: bool, text: str) -> str:
         answered = WorkSessionAnswered(purpose, run, success, text)
@@ -197,7 +223,7 @@ def _proposal(scene: Scene, plan: Plan, wanted: moves.Propose) -> Proposal:
     options = (
         *([Option(SUGGESTED, wanted.suggestion)] if wanted.suggestion else ()),
         Option(RETRY, f"{step.owner} tries again"),
-        *(Option(f"{REASSIGN}{each}"[:40], f"{each} takes the step over") for each in others),
+        *(Option(f"{REASSIGN}{each}", f"{each} takes the step over") for each in others),
         Option(SKIP, "the step is left out"),
     )
     return Proposal(

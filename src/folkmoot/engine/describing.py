@@ -43,6 +43,7 @@ def document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any] = whole)
     return {
         **summary(graph, agent),
         "usage": agent.usage,
+        "remote": agent.remote and plain(agent.remote),
         "advisors": list(agent.advisors),
         "destinations": list(agent.destinations),
         "handoff": agent.handoff,

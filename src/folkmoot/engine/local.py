@@ -86,13 +86,16 @@ class LocalEngine:
     async def submit(self, project: Project, asked: Asked) -> str:
         """Leave a new run to the workers. Its name, when it is durable."""
         while True:
-            identity = self._identify(self._clock)
+            identity = self._named(asked)
             log = self._fresh_log(identity, asked, NewRun(owner="", lease=0.0))
             agent = project.graph.agents[asked.file]
             log.note(Place(ROOT, identity.run, agent.id), project.started(asked, identity.seed))
-            with suppress(Conflict):  # the name was taken
+            try:
                 await log.settle()
-                return identity.run
+            except Conflict:
+                if not asked.errand.run:
+                    continue  # the name was taken
+            return identity.run
 
     async def resume(
         self,

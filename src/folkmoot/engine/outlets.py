@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.feeding import Outlet
-from folkmoot.errors import WrongUse
+from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Sink
 from folkmoot.tools.trust import LOOPBACK
@@ -51,6 +52,25 @@ class _Maker:
 
                 key = self._variable(name, said.secret_env) if said.secret_env else ""
                 return WebhookSink(self._address(name, said), key, self._clock, to_line)
+            case "otel":
+                return self._otel(name, said)
+
+    def _otel(self, name: str, said: SinkSettings) -> Sink:
+        from folkmoot.engine.prompting import prompt
+        from folkmoot.sinks.otel import OtelSink
+
+        try:
+            from folkmoot.sinks.otlp import Otlp
+        except ImportError as error:
+            raise OperationFailed(
+                f"the sink {name!r} needs a package that is not installed ({error});"
+                " install it with: pip install 'folkmoot[otel]'"
+            ) from error
+        url = self._address(name, said) if said.url or said.url_env else ""
+        headers = {header: self._variable(name, value) for header, value in said.headers_env.items()}
+        prompts = partial(prompt, self._moot.journal) if said.content else None
+        wire = Otlp(url, headers, said.resource)
+        return OtelSink(wire, self._moot.journal, prompt=prompts, metrics=said.metrics)
 
     def _file(self, name: str, path: str) -> Path:
         file = (self._folder / path).resolve()

@@ -34,7 +34,7 @@ async def prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
     graph = msgspec.json.decode(await journal.artifact(pin_of(drafts).graph), type=Graph)
     own = [draft.event for draft in drafts if draft.session_id == drafts[-1].session_id]
     if agent := _plain(graph, drafts[-1], own[0] if at > 1 else asked):
-        return sent(agent, own)
+        return sent(agent, own, asked.model)
     script = await script_of(journal, drafts)
     return await asyncio.to_thread(lambda: asyncio.run(_overheard(run_id, drafts, script, asked)))
 

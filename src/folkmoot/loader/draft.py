@@ -71,7 +71,7 @@ def read_draft(root: Path, file: str, neighbours: Collection[str], findings: Fin
     if parts is None or node is None:
         return None
     draft = Draft(file, id, node, declared(node, Frontmatter, findings), parts.prompt, ())
-    if not parts.prompt:
+    if not parts.prompt and draft.declared.remote is None:
         nothing = isinstance(node, Scalar) and node.value is None
         report = findings.error if nothing else findings.warning
         report(Place(file), "the agent has no prompt; write below the second `---` what it shall do")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Graph, KnownModel
+from folkmoot.domain.agent import Agent, Graph, KnownModel, ModelChoice
 from folkmoot.domain.naming import writes
 from folkmoot.domain.settings import Settings, Storage
 from folkmoot.domain.value import Value
@@ -22,6 +22,7 @@ from folkmoot.loader.models import Shelf, choices, shelf
 from folkmoot.loader.nodes import Node, Scalar
 from folkmoot.loader.options import Project, Setting
 from folkmoot.loader.orchestration import check_orchestration
+from folkmoot.loader.remote import check_remote, in_one_turn, way_to, ways
 from folkmoot.loader.rules import check_rules
 from folkmoot.loader.schemas import settled
 from folkmoot.loader.sinks import check_sinks
@@ -71,6 +72,7 @@ def load(
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)
+        check_remote(draft, drafts, findings)
         warn_of_unfinished(draft.declared, draft.root, findings)
         agents[file] = _agent(root, draft, project, models, findings)
     warnings = findings.settle()
@@ -78,7 +80,7 @@ def load(
     for draft in drafts.values():
         settings += options.report(project, draft)
     # Where the journal lies is no part of what a run is, and its address may hold a password.
-    pinned = replace(project.settings, storage=Storage())
+    pinned = replace(project.settings, storage=Storage(), providers=ways(project.settings.providers, agents))
     graph = Graph(agents, pinned, fast=models.aliases.get("fast"))
     return Loaded(graph, warnings, tuple(settings))
 
@@ -144,8 +146,8 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
     leads = draft.files("lead")
     lead = leads[0] if leads else None
     team = said.team and replace(said.team, members=draft.files("member"), supervisor=lead)
-    named = options.ask("models", project, draft)
     handoff = draft.files("handoff")
+    tuning = options.tuning(project, draft)
     return Agent(
         id=draft.id,
         file=draft.file,
@@ -155,8 +157,8 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         tool_name=said.tool_name or draft.id,
         input=settled(said.input, "input", root, draft, findings),
         output=settled(said.output, "output", root, draft, findings),
-        tuning=options.tuning(project, draft),
-        models=choices(named, draft, models, findings) if project.readable else (),
+        tuning=in_one_turn(tuning) if said.remote else tuning,
+        models=_models(draft, project, models, findings),
         tools=said.tools,
         work_dir=said.work_dir,
         agents=draft.files("agent"),
@@ -171,4 +173,12 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         role=said.role,
         capabilities=said.capabilities,
         memory=said.memory,
+        remote=said.remote,
     )
+
+
+def _models(draft: Draft, project: Project, models: Shelf, findings: Findings) -> tuple[ModelChoice, ...]:
+    if draft.declared.remote:
+        return (way_to(draft.file),)
+    named = options.ask("models", project, draft)
+    return choices(named, draft, models, findings) if project.readable else ()

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.sinks import SinkSettings
+from folkmoot.domain.sinks import TRACE_ID, SinkSettings
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.hints import near, short
 from folkmoot.loader.nodes import keys, place_of
@@ -21,11 +21,17 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ONLY = {
     "path": ("ndjson",),
     "maxBytes": ("ndjson",),
-    "url": ("webhook",),
-    "urlEnv": ("discord", "dashboard", "webhook"),
+    "url": ("webhook", "otel"),
+    "urlEnv": ("discord", "dashboard", "webhook", "otel"),
     "secretEnv": ("webhook",),
     "refresh": ("dashboard",),
-    "window": ("ndjson", "discord", "webhook"),
+    "window": ("ndjson", "discord", "webhook", "otel"),
+    "headersEnv": ("otel",),
+    "resource": ("otel",),
+    "content": ("otel",),
+    "metrics": ("otel",),
+    "traceUrl": ("otel",),
+    **dict.fromkeys(("events", "agents", "roles"), ("ndjson", "discord", "dashboard", "webhook")),
 }
 """The kinds that a key goes with."""
 _MOST_EMBEDS = 10
@@ -67,6 +73,8 @@ def _check_place(name: str, sink: SinkSettings, wrong: Wrong) -> None:
         path = PurePosixPath(sink.file)
         if path.is_absolute() or ".." in path.parts or path.suffix != ".ndjson":
             wrong("`path` must be a file of the project whose name ends in .ndjson", "path")
+    elif sink.kind == "otel":
+        _check_otel(sink, wrong)
     elif sink.kind == "webhook" and (sink.url is None) == (sink.url_env is None):
         wrong(f"{short(name)} needs either `url`, or `urlEnv` with the variable that holds it")
     elif sink.kind != "webhook" and sink.url_env is None:
@@ -75,6 +83,23 @@ def _check_place(name: str, sink: SinkSettings, wrong: Wrong) -> None:
         wrong(f"`url` {fault}", "url")
     if sink.kind == "discord" and sink.most > _MOST_EMBEDS:
         wrong(f"Discord takes at most {_MOST_EMBEDS} at once", "batch")
+
+
+def _check_otel(sink: SinkSettings, wrong: Wrong) -> None:
+    if sink.url and sink.url_env:
+        wrong("the address stands in `url` or in the variable that `urlEnv` names, not in both", "urlEnv")
+    for header, variable in sink.headers_env.items():
+        if not _VARIABLE.fullmatch(variable):
+            wrong(
+                f"`headersEnv` must hold names of environment variables; the value of {short(header)} never"
+                " stands in a file",
+                "headersEnv",
+                header,
+            )
+    if sink.trace_url and TRACE_ID not in sink.trace_url:
+        wrong(f"`traceUrl` must have {TRACE_ID} where the id of a trace stands", "traceUrl")
+    elif fault := fault_of_url(sink.trace_url, ("http", "https")):
+        wrong(f"`traceUrl` {fault}", "traceUrl")
 
 
 def _fault_of_scheme(url: str | None) -> str:

@@ -89,17 +89,23 @@ def _check_provider(name: str, provider: Provider, root: Path, node: Node, findi
         findings.error(place, f"a provider cannot be called {short(name)}; use A-Z a-z 0-9 . _ -")
     if fault := fault_of_url(provider.base_url, ("http", "https")):
         findings.error(place_of(node, ("providers", name, "baseUrl")), f"`baseUrl` {fault}")
-    if provider.api_key_env is not None and not _VARIABLE.fullmatch(provider.api_key_env):
-        findings.error(
-            place_of(node, ("providers", name, "apiKeyEnv")),
-            "`apiKeyEnv` must be the name of an environment variable; a key itself never stands in a file",
-        )
+    if fault := fault_of_key(provider.api_key_env):
+        findings.error(place_of(node, ("providers", name, "apiKeyEnv")), f"`apiKeyEnv` {fault}")
     for header in provider.headers:
         if header.lower() in _SECRET_HEADERS:
             message = (
                 f"the header {short(header)} would hold a secret; name its variable with `apiKeyEnv` instead"
             )
             findings.error(place_of(node, ("providers", name, "headers", header)), message)
+    if provider.kind == "a2a":
+        message = "a remote agent is an agent file with `remote: {url: …}`, and no provider"
+        findings.error(place_of(node, ("providers", name, "kind")), message)
+    if (provider.kind == "pydantic-ai") != bool(provider.provider):
+        findings.error(
+            place_of(node, ("providers", name, "provider")) if provider.provider else place,
+            "`kind: pydantic-ai` needs `provider`, its name there, such as `google` or `mistral`;"
+            " no other kind has one",
+        )
     if provider.kind == "scripted":
         _check_file(provider.script, "script", ("providers", name), root, node, findings)
     elif provider.script is not None:
@@ -159,6 +165,12 @@ def _check_file(
         inside(root, "", path)
     except Misplaced as error:
         findings.error(place_of(node, (*above, key)), f"the {key} {short(path)} {error}")
+
+
+def fault_of_key(variable: str | None) -> str:
+    if variable is None or _VARIABLE.fullmatch(variable):
+        return ""
+    return "must be the name of an environment variable; a key itself never stands in a file"
 
 
 def fault_of_url(url: str | None, schemes: tuple[str, ...]) -> str:

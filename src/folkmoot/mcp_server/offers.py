@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from mcp_types import Tool
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.naming import wire_name
+from folkmoot.engine.offering import offered as by_name
 from folkmoot.errors import WrongUse
 
 RESUME = "folkmoot__resume"
@@ -19,24 +18,11 @@ RESUME = "folkmoot__resume"
 
 
 def offered(moot: Folkmoot, only: Sequence[str] = ()) -> dict[str, Agent]:
-    """The agents that clients may call, by the names of their tools; `only` some, by file or id. Raises `WrongUse`.
-
-    An id that several files share is not enough to tell them apart: those are called by their paths.
-    """
+    """The agents that clients may call, by the names of their tools; `only` some, by file or id. Raises `WrongUse`."""
     agents = [moot.agent(name) for name in only] or list(moot.graph.agents.values())
     if not agents:
         raise WrongUse(f"there are no agents in {moot.folder}; name the folder of a project with --project")
-    shared = Counter(wire_name(agent.id) for agent in agents)
-    offers: dict[str, Agent] = {}
-    for agent in agents:
-        name = wire_name(agent.id)
-        name = name if shared[name] == 1 else wire_name(agent.file.removesuffix(".ai"))
-        other = RESUME if name == RESUME else offers.setdefault(name, agent).file
-        if other != agent.file:
-            raise WrongUse(
-                f"{agent.file} would be called {name!r}, as {other} is; rename it, or offer others with --agent"
-            )
-    return offers
+    return by_name(agents, (RESUME,))
 
 
 def tool_of(name: str, agent: Agent) -> Tool:

@@ -1,14 +1,15 @@
 """The messages API: Anthropic's wire format.
 
-Thinking: models since 4.6 think adaptively, and take a conversation back without the blocks in which they
-thought, so `reasoning` turns that on with its effort. Older models think by a budget and demand those blocks
-back as soon as tools are used; our messages have no place for them, so there `reasoningTokens` counts only in
-a request without tools, and `reasoning` alone sends nothing.
+Thinking: models since 4.6 think adaptively, and `reasoning` turns that on with its effort. Older models think by a
+budget, which is `reasoningTokens`; `reasoning` alone sends them nothing. What a model thought goes back to it
+unchanged, each block where it stood: an older model refuses the results of calls without the thoughts that led to
+them. So in a turn that began without any (another model began it, or a budget left no room) it is not asked to think.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +17,11 @@ from msgspec import Raw
 
 from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models import anthropic_reply
+from folkmoot.models.anthropic_blocks import began_without_a_thought, file_block, with_thoughts
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
+from folkmoot.models.sight import visible
+from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
@@ -53,17 +57,24 @@ def headers(key: str) -> dict[str, str]:
 class Anthropic:
     """One provider that speaks the messages API."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, sees: bool | None = True) -> None:
+        """`sees` is what is known of it: see `sight`."""
         self._endpoint = endpoint
+        self._sees = sees
         self._transcripts = Transcripts(_add)
-        self._tools = ToolLists(_tool)
+        self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
+        self._strictness = Strictness()
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        body = self.body(request, stream=hear is not None)
-        return await attempt(self._endpoint, anthropic_reply, body, hear)
+        def ask(strict: bool) -> Awaitable[Answer]:
+            body = self.body(request, stream=hear is not None, strict=strict)
+            return attempt(self._endpoint, anthropic_reply, body, hear)
 
-    def body(self, request: Request, *, stream: bool) -> bytes:
-        transcript = self._transcripts.of(request.session, request.messages)
+        return await self._strictness.attempt(request, ask)
+
+    def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
+        messages = visible(request.messages, self._sees, self._endpoint.provider)
+        transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
@@ -73,7 +84,7 @@ class Anthropic:
                 max_tokens=request.max_output,
                 system=_system(transcript, mark) if transcript.system else None,
                 messages=_closed(transcript, mark),
-                tools=self._tools.of(request.tools) if request.tools else None,
+                tools=_marked(self._tools[strict].of(request.tools), mark) if request.tools else None,
                 temperature=None if thinking else tuning.temperature,
                 top_p=None if thinking else tuning.top_p,
                 top_k=None if thinking else tuning.top_k,
@@ -90,26 +101,33 @@ def _add(transcript: Transcript, message: Message) -> None:
         transcript.system.append(encode(message.text or _EMPTY))
         return
     if message.role == "tool":
-        _block(transcript, "user", _result(transcript.answered(message.answers), message.text))
+        images = [file_block(part, transcript.contents) for part in message.parts]
+        _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
         return
     while transcript.awaited:
         _, id = transcript.awaited.pop(0)
         _block(transcript, "user", _result(id, NO_RESULT))
     if message.role != "assistant":
+        for part in message.parts:
+            if part.is_image:
+                _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
+            _block(transcript, "user", file_block(part, transcript.contents))
         _block(transcript, "user", {"type": "text", "text": _said(message.text)})
         return
-    if message.text.strip():
-        _block(transcript, "assistant", {"type": "text", "text": message.text})
+    said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     for call in message.calls:
         id = transcript.id_for(call, _IDS)
-        use = {"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)}
-        _block(transcript, "assistant", use)
+        said.append({"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)})
+    for block in with_thoughts(said, message.thoughts):
+        _block(transcript, "assistant", block)
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
     if speaker == transcript.speaker:
         transcript.write(encode(block))
         return
+    if speaker == "assistant":
+        transcript.turn_end = len(transcript.wire)
     if transcript.speaker:
         transcript.wire += b"]}"
     elif speaker != "user":
@@ -119,8 +137,16 @@ def _block(transcript: Transcript, speaker: str, block: object) -> None:
 
 
 def _closed(transcript: Transcript, mark: bytes) -> Raw:
-    """The messages with their brackets; the mark says up to where a cache may keep them."""
-    parts: list[bytes | bytearray] = [b"[", transcript.wire]
+    """The messages with their brackets; a mark says up to where a cache may keep them.
+
+    One is at the end, for the next turn, and one where the turn before had it: a cache is looked for only in the
+    last twenty blocks before a mark, and many calls at once are more.
+    """
+    wire, turn = transcript.wire, transcript.turn_end - 1
+    parts: list[bytes | bytearray] = [
+        b"[",
+        *([wire[:turn], mark, wire[turn:]] if mark and turn > 0 else [wire]),
+    ]
     if transcript.awaited:
         parts += (_TURN, b",".join(encode(_result(id, NO_RESULT)) for _, id in transcript.awaited))
     elif transcript.speaker != "user":
@@ -131,14 +157,20 @@ def _closed(transcript: Transcript, mark: bytes) -> Raw:
 
 def _system(transcript: Transcript, mark: bytes) -> Raw:
     blocks = [b'{"type":"text","text":%b}' % text for text in transcript.system]
-    return Raw(b"[%b%b}]" % (b",".join(blocks)[:-1], mark))
+    return _marked(Raw(b"[%b]" % b",".join(blocks)), mark)
 
 
-def _result(id: str, text: str) -> object:
+def _marked(blocks: Raw, mark: bytes) -> Raw:
+    """A list of objects with the mark on its last."""
+    return Raw(b"%b%b}]" % (bytes(blocks)[:-2], mark)) if mark else blocks
+
+
+def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
     """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
         return {"type": "text", "text": f"Result of a tool call: {text}"}
-    return {"type": "tool_result", "tool_use_id": id, "content": _said(text)}
+    said = [{"type": "text", "text": _said(text)}, *images] if images else _said(text)
+    return {"type": "tool_result", "tool_use_id": id, "content": said}
 
 
 def _said(text: str) -> str:
@@ -149,6 +181,13 @@ def _tool(tool: ToolSpec) -> object:
     return {"name": tool.name, "description": tool.description, "input_schema": wire_schema(tool)}
 
 
+def _strict_tool(tool: ToolSpec) -> object:
+    closed = closed_arguments(tool, optional=True)
+    if closed is None:
+        return _tool(tool)
+    return {"name": tool.name, "description": tool.description, "input_schema": closed, "strict": True}
+
+
 def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
     """The two settings that turn thinking on, or nothing."""
     tuning = request.tuning
@@ -156,7 +195,7 @@ def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] |
         effort = _EFFORT.get(tuning.reasoning or "")
         return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
     budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
-    if request.tools or budget < _LEAST_THINKING:
+    if budget < _LEAST_THINKING or began_without_a_thought(request.messages):
         return None, None
     return {"type": "enabled", "budget_tokens": budget}, None
 

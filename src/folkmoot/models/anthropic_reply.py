@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.message import Answer, Message, Usage
+from folkmoot.domain.message import Answer, Message, Thought, Usage
 from folkmoot.domain.text import storable
 from folkmoot.models.http import Endpoint
 from folkmoot.models.incoming import Unreadable, count, joined, read, read_piece, text_of, tool_call
@@ -23,9 +23,7 @@ def whole(endpoint: Endpoint, body: bytes) -> Answer:
         raise endpoint.error(message.error)
     if message.content is None:
         raise endpoint.unreadable(body, "it has no content")
-    calls = [(block.id, block.name, block.input) for block in message.content if block.type == "tool_use"]
-    text = "".join(text_of(block.text) for block in message.content if block.type == "text")
-    return _answer(text, calls, message.stop_reason, message.usage)
+    return _answer(message.content, message.stop_reason, message.usage)
 
 
 class Heard:
@@ -62,12 +60,19 @@ class Heard:
         self._blocks[index] = (block, [])
         if block.type == "text":
             self._piece(index, text_of(block.text), aloud=True)
+        elif block.type == "thinking":
+            self._piece(index, text_of(block.thinking), aloud=False)
 
     def _add(self, index: str, delta: _Delta) -> None:
         if delta.type == "text_delta":
             self._piece(index, text_of(delta.text), aloud=True)
         elif delta.type == "input_json_delta":
             self._piece(index, text_of(delta.partial_json), aloud=False)
+        elif delta.type == "thinking_delta":
+            self._piece(index, text_of(delta.thinking), aloud=False)
+        elif delta.type == "signature_delta" and index in self._blocks:
+            block, _ = self._blocks[index]
+            block.signature = text_of(block.signature) + text_of(delta.signature)
 
     def _piece(self, index: str, piece: str, *, aloud: bool) -> None:
         if piece:
@@ -79,22 +84,42 @@ class Heard:
     def answer(self) -> Answer:
         if not (self._done or self._stop):
             raise self._endpoint.broken_off()
-        blocks = self._blocks.values()
-        text = joined([piece for block, pieces in blocks if block.type == "text" for piece in pieces])
-        calls = [
-            (block.id, block.name, joined(pieces) if pieces else block.input)
-            for block, pieces in blocks
-            if block.type == "tool_use"
-        ]
-        return _answer(text, calls, self._stop, self._usage)
+        blocks = [_filled(block, pieces) for block, pieces in self._blocks.values()]
+        return _answer(blocks, self._stop, self._usage)
 
 
-def _answer(text: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _Usage | None) -> Answer:
+def _filled(block: _Block, pieces: list[str]) -> _Block:
+    """As if it had come in one piece."""
+    match block.type:
+        case "text":
+            block.text = "".join(pieces)  # half a character may go on in the next block
+        case "thinking":
+            block.thinking = joined(pieces)
+        case "tool_use" if pieces:
+            block.input = joined(pieces)
+    return block
+
+
+def _answer(blocks: list[_Block], stop: Any, usage: _Usage | None) -> Answer:
+    text, calls, thoughts = "", [], []
+    for block in blocks:
+        match block.type:
+            case "text":
+                text += text_of(block.text)
+            case "tool_use":
+                calls.append(tool_call(block.id, block.name, block.input))
+            case "thinking" | "redacted_thinking":
+                thoughts.append(_thought(block, at=len(calls) + bool(text.strip())))
     return Answer(
-        message=Message("assistant", text, tuple([tool_call(*call) for call in calls])),
+        message=Message("assistant", joined([text]), tuple(calls), thoughts=tuple(thoughts)),
         usage=_counted(usage) if usage else Usage(),
         stop=storable(text_of(stop)),
     )
+
+
+def _thought(block: _Block, at: int) -> Thought:
+    sealed = block.data if block.type == "redacted_thinking" else block.signature
+    return Thought(block.type, storable(text_of(block.thinking)), storable(text_of(sealed)), at)
 
 
 def _counted(usage: _Usage) -> Usage:
@@ -125,6 +150,9 @@ class _Block(msgspec.Struct):
     id: Any = None
     name: Any = None
     input: Any = None
+    thinking: Any = None
+    signature: Any = None
+    data: Any = None
 
 
 class _Message(msgspec.Struct):
@@ -138,6 +166,8 @@ class _Delta(msgspec.Struct):
     type: Any = ""
     text: Any = None
     partial_json: Any = None
+    thinking: Any = None
+    signature: Any = None
     stop_reason: Any = None
 
 

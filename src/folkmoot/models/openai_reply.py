@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
 from folkmoot.models.http import Endpoint
 from folkmoot.models.incoming import Unreadable, count, joined, money, read, read_piece, text_of, tool_call
+from folkmoot.models.openai_thoughts import Thoughts
 from folkmoot.ports import Hear
 
 
@@ -31,9 +33,12 @@ def whole(endpoint: Endpoint, body: bytes) -> Answer:
     said = choice.message
     assert said is not None
     calls = [(call.id, call.function.name, call.function.arguments) for call in said.tool_calls or ()]
-    return _answer(
+    thoughts = Thoughts()
+    thoughts.take(said.reasoning_content, said.reasoning, said.reasoning_details)
+    answer = _answer(
         text_of(said.content), text_of(said.refusal), calls, choice.finish_reason, completion.usage
     )
+    return _with(thoughts, answer)
 
 
 class Heard:
@@ -44,6 +49,7 @@ class Heard:
         self._hear = hear
         self._text: list[str] = []
         self._refusal: list[str] = []
+        self._thoughts = Thoughts()
         self._calls: list[_PartialCall] = []
         self._latest: dict[str, _PartialCall] = {}
         self._stop: Any = None
@@ -75,6 +81,7 @@ class Heard:
             self._hear(joined([text]))
         if refusal := text_of(said.refusal):
             self._refusal.append(refusal)
+        self._thoughts.take(said.reasoning_content, said.reasoning, said.reasoning_details)
         for call in said.tool_calls or ():
             self._add_call(call)
 
@@ -90,7 +97,8 @@ class Heard:
         if not (self._done or self._stop):
             raise self._endpoint.broken_off()
         calls = [(call.id, call.tool, call.arguments) for call in self._calls]
-        return _answer(joined(self._text), joined(self._refusal), calls, self._stop, self._usage)
+        answer = _answer(joined(self._text), joined(self._refusal), calls, self._stop, self._usage)
+        return _with(self._thoughts, answer)
 
 
 class _PartialCall:
@@ -124,6 +132,10 @@ def _answer(
     )
 
 
+def _with(thoughts: Thoughts, answer: Answer) -> Answer:
+    return replace(answer, message=replace(answer.message, thoughts=thoughts.all()))
+
+
 def _counted(usage: _Usage) -> Usage:
     """Some servers leave thinking out of `completion_tokens` but not out of the total."""
     into, out = count(usage.prompt_tokens), count(usage.completion_tokens)
@@ -150,6 +162,9 @@ class _Said(msgspec.Struct):
     content: Any = None
     refusal: Any = None
     tool_calls: list[_Call] | None = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+    reasoning_details: Any = None
 
 
 class _Choice(msgspec.Struct):

@@ -85,6 +85,8 @@ class Reply(Value, forbid_unknown_fields=True):
     """One answer. Written as a string: its text."""
 
     text: str = ""
+    thought: str = ""
+    """What it thought before: recorded and shown, never part of a report."""
     calls: tuple[Call, ...] = ()
     report: str | dict[str, Any] | list[Any] | None = None
     """Ends the session with this report: text, or a mapping or list as JSON."""
@@ -110,7 +112,8 @@ Turn = tuple[Reply, ...]
 
 class Rule(Value):
     when: str
-    """What the last message of the user or a tool holds: these words in any case, or `/a pattern/`."""
+    """What the last message of the user or a tool holds: these words in any case, or `/a pattern/`. A file that goes
+    with it reads as `[attached: photo.png (image/png, 1,024 bytes)]`."""
     then: Turn
 
     def fits(self, text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from folkmoot.domain.message import Answer, Message, ToolCall, Usage
+from folkmoot.domain.message import Answer, Message, Thought, ToolCall, Usage
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
@@ -75,7 +75,7 @@ def _turn(script: Script, request: Request) -> Turn:
     part = next((script.agents[name] for name in names if name in script.agents), None)
     if part is None:
         return script.default or _nothing_to_say(script, request)
-    said = next((one.text for one in reversed(request.messages) if one.role in ("user", "tool")), "")
+    said = next((_shown(one) for one in reversed(request.messages) if one.role in ("user", "tool")), "")
     for rule in part.rules:
         if rule.fits(said):
             return rule.then
@@ -83,6 +83,11 @@ def _turn(script: Script, request: Request) -> Turn:
     if part.turns and (part.repeat or position < len(part.turns)):
         return part.turns[position % len(part.turns)]
     return part.default or script.default or _nothing_to_say(script, request)
+
+
+def _shown(message: Message) -> str:
+    """A script sees of what is attached its name, what it is, and how large."""
+    return "\n".join((message.text, *(f"[attached: {part}]" for part in message.parts)))
 
 
 def _nothing_to_say(script: Script, request: Request) -> Turn:
@@ -111,7 +116,8 @@ def _answer(reply: Reply, request: Request) -> Answer:
         left = {key: value for key, value in more.items() if value}
         calls.append(Call(tool=BROADCAST, arguments={"message": said.message, **left}))
     wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
-    message = Message("assistant", reply.text, wished)
+    thoughts = (Thought("reasoning", reply.thought),) if reply.thought else ()
+    message = Message("assistant", reply.text, wished, thoughts=thoughts)
     return Answer(
         message=message,
         usage=(reply.usage and Usage(*(getattr(reply.usage, field) for field in Usage.__struct_fields__)))
@@ -158,7 +164,8 @@ def _wished(call: Call, request: Request, position: int) -> ToolCall:
 def _estimated(request: Request, answer: Message) -> Usage:
     """By length alone, so that the same conversation always costs the same."""
     asked = sum(_length(message) for message in request.messages)
-    return Usage(tokens_in=asked // 4 + 1, tokens_out=_length(answer) // 4 + 1)
+    carried = sum(part.tokens for message in request.messages for part in message.parts)
+    return Usage(tokens_in=asked // 4 + 1 + carried, tokens_out=_length(answer) // 4 + 1)
 
 
 def _length(message: Message) -> int:

@@ -7,14 +7,16 @@ what is new; a conversation that is another one than before is simply encoded an
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 import msgspec
 
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.domain.naming import wire_name
+from folkmoot.domain.part import Part
 
 MOST_CONVERSATIONS = 1024
 MOST_BYTES = 32 * 1024 * 1024
@@ -42,6 +44,12 @@ class Transcript:
         """The opening system messages as JSON strings, where a provider wants them apart."""
         self.awaited: list[tuple[str, str]] = []
         """Calls without a result yet: our id, and the one on the wire."""
+        self.turn_end = 0
+        """Where the wire ended when the model was last asked, where a provider wants a mark there."""
+        self.images: list[dict[str, object]] = []
+        """What tools gave beside text, where a provider takes it only behind all results."""
+        self.contents: Mapping[str, bytes] = {}
+        """What the parts of messages hold, by artifact; only while something is added."""
         self._ids: set[str] = set()
 
     def write(self, piece: bytes) -> None:
@@ -86,15 +94,18 @@ class Transcripts:
         self._kept: OrderedDict[str, Transcript] = OrderedDict()
         self._bytes = 0
 
-    def of(self, session: str, messages: tuple[Message, ...]) -> Transcript:
+    def of(
+        self, session: str, messages: tuple[Message, ...], contents: Mapping[str, bytes] | None = None
+    ) -> Transcript:
         transcript = self._kept.pop(session, None)
         if transcript is not None:
             self._bytes -= len(transcript.wire)
         if transcript is None or messages[: len(transcript.messages)] != transcript.messages:
             transcript = Transcript()
+        transcript.contents = contents or {}
         for message in messages[len(transcript.messages) :]:
             self._add(transcript, message)
-        transcript.messages = messages
+        transcript.messages, transcript.contents = messages, {}
         self._keep(session, transcript)
         return transcript
 
@@ -122,6 +133,10 @@ class ToolLists:
             # The tools are kept too: as long as they live, nothing else can have their ids.
             kept = self._kept[key] = (tools, msgspec.Raw(encode([self._form(tool) for tool in tools])))
         return kept[1]
+
+
+def data_url(part: Part, content: bytes) -> str:
+    return f"data:{part.media};base64,{b64encode(content).decode()}"
 
 
 def wire_tool(call: ToolCall) -> str:

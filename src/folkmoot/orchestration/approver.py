@@ -60,7 +60,8 @@ def _bar(asked: State, item: Item) -> str:
         return "it does not have this tool itself"
     if taint := brief.policy.outside is not None and (brief.policy.taint or asked.taint):
         return f"it has read {taint}"
-    standing = Standing(gated=asked.gated, has_task=bool(asked.task))
+    plan = asked.submitted.policy(asked.calls)
+    standing = Standing(gated=asked.gated, has_task=bool(asked.task), plan=plan)
     judged = judge(brief.policy, standing, ToolCall("", item.tool, item.arguments), spec)
     return f"it may not make this call itself: {judged.reason}" if isinstance(judged, Refuse) else ""
 

@@ -87,6 +87,7 @@ def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site
         answering,
         original=f"## QUESTION FROM {inv.span}\n\n{asked}",
         blocks=(),
+        parts=(),
         before=interrupted(parent),
         turns_before=parent.turn + _asked_before(run, inv, site),
         reach=Reach(only=()),

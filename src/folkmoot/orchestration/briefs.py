@@ -43,6 +43,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
         policy=_policy(run, inv, kit),
+        hops=inv.thread.hops,
     )
 
 
@@ -82,4 +83,5 @@ def opening(run: Run, inv: Invocation) -> SessionStarted:
         cause=inv.cause,
         title=inv.title,
         agent_role=_ROLES.get(inv.cause, ""),
+        parts=inv.parts,
     )

@@ -95,6 +95,7 @@ def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) 
         inv.child(run, agent, "clarify", span),
         original=f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}",
         blocks=(),
+        parts=(),
         before=conversation(agent, map(run.log.of, earlier)),
         turns_before=turns_taken(run.log, earlier),
     )

@@ -58,7 +58,8 @@ async def _hand_over(
     run: Run, inv: Invocation, plan: Plan, planning: Planning, converse: Converse
 ) -> Outcome:
     """What passes over is the plan, word for word as it is kept, and what is kept of it is named in the journal."""
-    executor = replace(inv.part(run, "executor", "executor"), original=rendered(run, plan), blocks=())
+    executor = inv.part(run, "executor", "executor")
+    executor = replace(executor, original=rendered(run, plan), blocks=(), parts=())
     kept = keep(run, inv, "plan", executor.original)
     shown = manifest(run, inv, "EXECUTOR", planning, plan_id=plan.id, plan=kept)
     run.log.once(inv.place, PlanCommitted(plan=plan.id))

@@ -31,7 +31,7 @@ def child_for(run: Run, inv: Invocation, asked: Mission, span: str) -> Invocatio
     if agent.id == CUSTOM and agent.file not in run.graph.agents:
         reach = replace(reach, only=_only(run, inv, asked.agent_definition))
     title = asked.mission.strip().partition("\n")[0][:80]
-    return replace(child, original=asked.mission, blocks=(), title=title, reach=reach)
+    return replace(child, original=asked.mission, blocks=(), parts=(), title=title, reach=reach)
 
 
 def reach_of_called(run: Run, child: Invocation) -> Reach:

@@ -11,6 +11,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION
+from folkmoot.domain.part import File, objection, recorded
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a import Messages
 from folkmoot.orchestration.answer import returned
@@ -79,9 +80,17 @@ class SessionTools:
             work_session=self._run.log.work_session,
         )
         result = await self._run.tools.call(replace(call, arguments=arguments), at)
-        kept = (f"[{each.what} is artifact {self._run.keep(each.content)}]" for each in result.attachments)
-        text = "\n".join((self._run.secrets.text(result.text), *kept))  # before it is cut
-        return replace(result, text=text, attachments=())
+        return self._kept(result)
+
+    def _kept(self, result: ToolResult) -> ToolResult:
+        """With everything in it that is no text as an artifact; images are shown to models that see."""
+        kept = [(each, self._run.keep(each.content)) for each in result.attachments]
+        said = (f"[{each.what} is artifact {id}]" for each, id in kept)
+        text = "\n".join((self._run.secrets.text(result.text), *said))  # before it is cut
+        files = ((File(id[:12], each.content), id) for each, id in kept)
+        parts = (recorded(file, id) for file, id in files if not objection(file))
+        seen = (*result.parts, *(part for part in parts if part.is_image))
+        return replace(result, text=text, attachments=(), parts=seen)
 
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
@@ -105,7 +114,7 @@ class SessionTools:
         child = self._inv.child(self._run, agent, "sub", site.below)
         if refusal := self._run.ledger.admit(site.below):
             return self._refused(child, f"not allowed: {refusal}")
-        child = replace(child, original=asked.prompt, blocks=(), title=asked.reason)
+        child = replace(child, original=asked.prompt, blocks=(), parts=(), title=asked.reason)
         outcome = await spawn(self._run, self._inv, child, self._start)
         return returned(self._run, child, outcome)
 

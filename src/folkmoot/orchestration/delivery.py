@@ -65,7 +65,7 @@ async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> To
     child = inv.child(run, letter.to, "sub", letter.span)
     exchange = _exchange(run, inv, letter, child.session, turn=len(held) + 1)
     child = _reading(run, inv, letter, exchange, held, child)
-    if objection := await _objection(run, inv, letter.span, exchange):
+    if objection := await _objection(run, inv, letter, exchange):
         return ToolResult(text=f"not delivered: {objection}", failed=True)
     said = A2aSpawn if letter.spawns else A2aSend
     sender = replace(inv.place, conversation=letter.conversation)
@@ -113,8 +113,9 @@ def _close(run: Run, sender: Place, child: Invocation, exchange: Exchange, resul
         run.log.once(sender, A2aSpawnResult(**common, status=status, error=_preview(error)))
 
 
-async def _objection(run: Run, inv: Invocation, span: str, exchange: Exchange) -> str:
+async def _objection(run: Run, inv: Invocation, letter: Letter, exchange: Exchange) -> str:
     """What the loop guard says to it; what it said before a crash holds."""
+    span, settings = letter.span, run.graph.settings
     for event in run.log.of(inv.span):
         match event:
             case A2aSend(target_session_key=key) | A2aSpawn(target_session_key=key):
@@ -122,7 +123,7 @@ async def _objection(run: Run, inv: Invocation, span: str, exchange: Exchange) -
                     return ""
             case GuardLoopBlocked(span=blocked, reason=reason) if blocked == span:
                 return reason
-    guard = LoopGuard(hops=run.graph.settings.limits.a2a_hops)
+    guard = LoopGuard(hops=settings.limits.a2a_hops)
     message = Sent(exchange.from_agent, exchange.to_agent, run.traffic.now(), exchange.hop)
     if exchange.hop:
         reason = await run.traffic.objection(guard, message, span, run.log)
@@ -132,6 +133,8 @@ async def _objection(run: Run, inv: Invocation, span: str, exchange: Exchange) -
         refused = GuardLoopBlocked(
             span, message.sender, message.receiver, reason, exchange.conversation_id, exchange.hop
         )
+        if settings.messages.keep_dropped:
+            refused = replace(refused, message=letter.text)
         run.log.once(inv.place, refused)
     return reason
 
@@ -170,8 +173,9 @@ def _reading(
     on = bool(held) and not letter.to.in_parts
     return replace(
         child,
-        original=_worded(run, inv, letter, exchange),
+        original=_worded(run, inv, letter, exchange, _dropped(run, letter, held)),
         blocks=(),
+        parts=(),
         title=letter.label or letter.text.strip().partition("\n")[0][:80],
         before=conversation(letter.to, map(run.log.of, held)) if on else (),
         reach=replace(reach, taint=taint),
@@ -181,7 +185,21 @@ def _reading(
     )
 
 
-def _worded(run: Run, inv: Invocation, letter: Letter, exchange: Exchange) -> str:
+def _dropped(run: Run, letter: Letter, held: list[str]) -> list[Block]:
+    """What others wrote to the receiver in this conversation since it last answered there, and was not delivered."""
+    return [
+        Block("dropped", event.message, event.from_agent)
+        for draft in run.log.drafts
+        if isinstance(event := draft.event, GuardLoopBlocked)
+        and (event.to_agent, event.conversation_id) == (letter.name, letter.conversation)
+        and event.message
+        and event.from_agent != event.to_agent
+        and precedes(event.span, letter.span)
+        and not any(precedes(event.span, answered) for answered in held)
+    ]
+
+
+def _worded(run: Run, inv: Invocation, letter: Letter, exchange: Exchange, dropped: list[Block]) -> str:
     """Who writes to whom stands outside the fence of the text, so that no text can pass for another's."""
     headers = {
         "From": exchange.from_agent,
@@ -190,8 +208,8 @@ def _worded(run: Run, inv: Invocation, letter: Letter, exchange: Exchange) -> st
         "Conversation": f"{exchange.conversation_id}, turn {exchange.turn}",
     }
     lines = "\n".join(f"{name}: {value}" for name, value in headers.items() if value)
-    block = Block("message", letter.text, inv.agent.id)
-    return f"{lines}\n\n{enveloped('', (block,), seed=run.seed, span=letter.span)}"
+    blocks = (*dropped, Block("message", letter.text, inv.agent.id))
+    return f"{lines}\n\n{enveloped('', blocks, seed=run.seed, span=letter.span)}"
 
 
 def _held_before(run: Run, inv: Invocation, letter: Letter) -> list[str]:

@@ -15,10 +15,12 @@ from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound, RunStarted
 from folkmoot.domain.message import Message
+from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
+from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.brought import FACING, beside
 from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
@@ -68,6 +70,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Of a plan, if the run carries one out."""
     under_way: dict[str, Session] = {}
     """The sessions that run now, by their ids: those that wait for a child can be asked by it."""
+    contents: dict[str, bytes] = {}
+    """What was read of the artifacts that its requests carry."""
     leads: dict[str, Callable[[], State]] = {}
     """Where the conversations of leads stand, by the sessions of their teams: members may need their word."""
 
@@ -80,6 +84,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Why it was started."""
         started = self.log.drafts[0].event
         return started.errand if isinstance(started, RunStarted) else Errand()
+
+    async def content(self, part: Part) -> bytes:
+        """Read once for all agents of the run."""
+        if part.artifact not in self.contents:
+            try:
+                self.contents[part.artifact] = await self.artifact(part.artifact)
+            except KeyError:
+                gone = f"the content of {part} is not in the journal any more"
+                raise ModelFailed(gone, retryable=False) from None
+        return self.contents[part.artifact]
 
     def bind(self) -> None:
         """Have the run go on only here: it begins to use a working folder."""
@@ -110,6 +124,8 @@ class Invocation(Value):
     """The user's own text: it stays the same along a chain."""
     blocks: tuple[Block, ...] = ()
     """What others added to it."""
+    parts: tuple[Part, ...] = ()
+    """What the user attached to it: whoever reads the user's own text sees this too, and nobody else does."""
     parent: str = ""
     cause: Cause = ""
     title: str = ""
@@ -155,6 +171,7 @@ class Invocation(Value):
             session=f"{self.session}:{cause}_{agent.id}_{suffix}",
             original=self.original,
             blocks=self.blocks,
+            parts=self.parts,
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",

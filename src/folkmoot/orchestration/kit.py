@@ -196,6 +196,6 @@ def _as_tool(agent: Agent) -> ToolSpec:
             "additionalProperties": False,
         },
         effect="pure",
-        access="read",
+        access="egress" if agent.remote else "read",
         patient=True,
     )

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
 from folkmoot.domain.event import Event
-from folkmoot.domain.events import AdvisorCompleted, AdvisorStarted, ToolFailed, ToolStarted
+from folkmoot.domain.events import AdvisorCompleted, AdvisorStarted, LlmRequest, ToolFailed, ToolStarted
 from folkmoot.domain.naming import ASK_PARENT, MESSAGES, agent_tool
+from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.report import Claim
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamMemberFailed, TeamStarted
@@ -27,6 +28,7 @@ from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 _IMITATION = re.compile(r"\[(?=\s*runtime\b)", re.IGNORECASE)
 _TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name, *MESSAGES)
 _COUNTED = {
+    LlmRequest,
     ToolStarted,
     ToolFailed,
     SubAgentSpawned,
@@ -49,10 +51,13 @@ class Stamp(Value):
     """Agents that were called, consulted, or members of a team."""
     not_returned: tuple[str, ...] = ()
     """Those among them that gave no result: they failed, or never began."""
+    remote: bool = False
+    """Whether one of them is run by another program, whose calls nobody here can count."""
 
     def __str__(self) -> str:
         calls = f"{self.tool_calls} tool call" + ("" if self.tool_calls == 1 else "s")
         failed = f", {self.failed} failed" if self.failed else ""
+        failed += "; what a remote agent did is not seen here" if self.remote else ""
         if not self.not_returned:
             return calls + failed
         names = Counter(self.not_returned)
@@ -67,7 +72,7 @@ def stamp_of(log: RunLog, span: str) -> Stamp:
         if type(event) in _COUNTED and not at.startswith(f"{span}/clarify:"):
             seen.take(at, event)
     lost = sorted(seen.agents[key] for key in seen.agents.keys() - seen.returned)
-    return Stamp(len(seen.calls), len(seen.calls & seen.failed), len(seen.agents), tuple(lost))
+    return Stamp(len(seen.calls), len(seen.calls & seen.failed), len(seen.agents), tuple(lost), seen.remote)
 
 
 def stamped(stamp: Stamp, claims: Sequence[Claim]) -> str:
@@ -112,6 +117,7 @@ class _Seen:
         self.agents: dict[str, str] = {}
         """Ids of agents by their sessions, or by their places where they have none of their own."""
         self.returned: set[str] = set()
+        self.remote = False
 
     def take(self, span: str, event: Event) -> None:
         """The child's own beginning and end are noted in its span too, and are no part of what it did."""
@@ -120,6 +126,8 @@ class _Seen:
                 self.calls.add((span, event.turn, event.call))
             case ToolFailed():
                 self.failed.add((span, event.turn, event.call))
+            case LlmRequest(model=model):
+                self.remote |= model.startswith(REMOTE)
             case SubAgentSpawned() if span == self._span:
                 self._session = event.session
             case SubAgentSpawned(session=session, specialist=agent):

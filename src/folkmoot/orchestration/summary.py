@@ -27,6 +27,7 @@ async def summarized(run: Run, child: Invocation, text: str, start: Start) -> tu
         child.child(run, agent, "sub", f"{child.span}/summary"),
         original=f"Summarise the report in at most {settings.summary_max_length} characters.",
         blocks=(Block("report", text, child.agent.id),),
+        parts=(),
         title=f"summary of {child.agent.id}",
         reach=Reach(only=()),
     )

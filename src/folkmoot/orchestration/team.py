@@ -156,10 +156,11 @@ class _Team:
             asked,
             original=inv.original if cycle == 1 else "",
             blocks=self._openings.get(seat.name, ()) if cycle == 1 else (),
+            parts=inv.parts if cycle == 1 else (),
             title=f"cycle {cycle} of {inv.agent.id}",
         )
         brief = brief_of(run, seat, asked, self._states.get(seat.name))
-        opened = folded(brief, [SessionStarted(seat.agent.file, asked.prompt(run))])
+        opened = folded(brief, [SessionStarted(seat.agent.file, asked.prompt(run), parts=asked.parts)])
         unread = self._broker.consume(
             asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
         )
@@ -194,7 +195,8 @@ class _Team:
         ended = "failed" if outcome.failed else "has reported"
         self._let_go(cycle, f"the lead {self._lead.agent.id} {ended}")
         if self._lead.agent.file != self._inv.agent.file:
-            first = replace(asked, original=self._inv.original, blocks=self._inv.blocks)
+            own = self._inv
+            first = replace(asked, original=own.original, blocks=own.blocks, parts=own.parts)
             outcome = await carry_on(self._run, first, outcome, self._start)
         self._run.log.once(self._inv.place, TeamCompleted(outcome=outcome))
         return outcome

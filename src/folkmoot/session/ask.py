@@ -64,6 +64,7 @@ def ask_again(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = 
         reserved_tokens=asked.reserved_tokens,
         reserved_usd=asked.reserved_usd,
         final=asked.final,
+        again=True,
     )
 
 

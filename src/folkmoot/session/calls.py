@@ -174,7 +174,8 @@ def _standing(state: State, found: Sorted, around: Around) -> Standing:
     if found.files:
         spent = replace(spent, files=spent.files | found.files)
     has_task = around.has_task or bool(state.task)
-    return Standing(state.gated, state.taint, around.granted, pace, spent=spent, has_task=has_task)
+    plan = state.submitted.policy(state.calls)
+    return Standing(state.gated, state.taint, around.granted, pace, spent=spent, has_task=has_task, plan=plan)
 
 
 def _refusal(refused: Refuse) -> Refusal:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.event import Event
 from folkmoot.domain.message import Message
@@ -26,9 +28,18 @@ def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Messag
     return said
 
 
-def sent(agent: Agent, events: Iterable[Event]) -> tuple[Message, ...]:
+def sent(agent: Agent, events: Iterable[Event], model: str) -> tuple[Message, ...]:
     """What a model was sent last in a session that began its own conversation, when these events had happened."""
-    return folded(_brief(agent, ()), events).messages
+    return with_own_thoughts(folded(_brief(agent, ()), events).messages, model)
+
+
+def with_own_thoughts(messages: tuple[Message, ...], model: str) -> tuple[Message, ...]:
+    """What another model thought is no use to this one, and no provider takes the seals of another."""
+    if all(message.thinker in ("", model) for message in messages):
+        return messages
+    return tuple(
+        message if message.thinker in ("", model) else replace(message, thoughts=()) for message in messages
+    )
 
 
 def interrupted(state: State) -> tuple[Message, ...]:

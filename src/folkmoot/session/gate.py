@@ -1,4 +1,4 @@
-"""The gate that every tool call passes: schema, session gate, task, step policy, loop guard, budget, approval. Pure.
+"""The gate that every tool call passes: schema, session gate, task, plan, step, loop guard, budget, approval. Pure.
 
 What is not offered never gets here: an agent's file, the allowlist of the run and the envelope of those above it
 narrow what a session has at all (`orchestration/kit.py`).
@@ -53,6 +53,18 @@ def _task(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) ->
     )
 
 
+def _plan(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
+    if standing.plan.names(call.tool, spec.access):
+        return None
+    if granted := ", ".join(standing.plan.acting or ()):
+        return Refuse("policy", f"your plan was not granted {call.tool}; what it was granted: {granted}")
+    return Refuse(
+        "policy",
+        f"{call.tool} is work, and your plan is not approved: end your work here, or learn with plan_status what was"
+        " decided",
+    )
+
+
 def _step(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
     step = policy.step
     if step.names(call.tool, spec.access):
@@ -77,7 +89,7 @@ def _budget(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) 
     return Refuse("budget", over) if over else None
 
 
-_STAGES: tuple[_Stage, ...] = (_schema, _session_gate, _task, _step, _loop, _budget)
+_STAGES: tuple[_Stage, ...] = (_schema, _session_gate, _task, _plan, _step, _loop, _budget)
 
 
 def _word(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Decision:

@@ -23,16 +23,17 @@ from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
 from folkmoot.session.calls import Released, approval_id, doubt_id, verdict
+from folkmoot.session.conversation import with_own_thoughts
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask
 
 
-def request(state: State, ask: Ask) -> Request:
+def request(state: State, ask: Ask, contents: dict[str, bytes]) -> Request:
     """What the model is sent."""
     brief = state.brief
     return Request(
         model=ask.choice.model,
-        messages=state.messages,
+        messages=with_own_thoughts(state.messages, ask.choice.ref),
         tools=ask.tools,
         tuning=brief.agent.tuning,
         max_output=ask.max_output,
@@ -41,6 +42,9 @@ def request(state: State, ask: Ask) -> Request:
         turn=ask.turn,
         attempt=ask.attempt,
         part=brief.part,
+        again=ask.again or ask.attempt > 1,
+        hops=brief.hops,
+        contents=contents,
     )
 
 
@@ -63,7 +67,7 @@ def answered(ask: Ask, answer: Answer, latency_ms: int) -> LlmResponse:
         turn=ask.turn,
         attempt=ask.attempt,
         model=ask.choice.ref,
-        message=_with_sound_ids(answer.message, ask.turn),
+        message=_attributed(_with_sound_ids(answer.message, ask.turn), ask.choice.ref),
         usage=usage,
         cost_usd=cost(usage, ask.choice.price) if reported is None else reported,
         stop=answer.stop,
@@ -81,6 +85,16 @@ def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
         retryable=error.retryable,
         retry_after=error.retry_after,
         latency_ms=latency_ms,
+    )
+
+
+def with_its_parts(error: ModelFailed, messages: tuple[Message, ...]) -> ModelFailed:
+    """A refusal may be due to what the request carried: few providers say which file they mean."""
+    carried = ", ".join(str(part) for message in messages for part in message.parts)
+    if error.retryable or not carried:
+        return error
+    return ModelFailed(
+        f"{error}; the request carried {carried}: see that the model takes it", retryable=False
     )
 
 
@@ -160,6 +174,10 @@ def _guessed(ask: Ask, message: Message) -> Usage:
     """For a provider that does not count: what was reserved for the input, and the answer by its length."""
     said = message.text + "".join(f"{call.tool}{call.arguments}" for call in message.calls)
     return Usage(tokens_in=ask.reserved_tokens - ask.max_output, tokens_out=estimated_tokens(said))
+
+
+def _attributed(message: Message, model: str) -> Message:
+    return replace(message, thinker=model) if message.thoughts else message
 
 
 def _with_sound_ids(message: Message, turn: int) -> Message:

@@ -25,6 +25,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
@@ -55,6 +56,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     keep: Callable[[bytes], str]
     allowance: Callable[[], Allowance]
     turnstile: asyncio.Semaphore
+    content: Callable[[Part], Awaitable[bytes]]
+    """What a part of a message holds. Raises `ModelFailed` if nobody has it any more."""
     hear: Hear | None = None
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
@@ -142,8 +145,14 @@ class Session:
         world = self._world
         model = world.models.choose(ask.choice)
         limit = self._limit(self._state.brief.agent.tuning.llm_timeout)
-        async with world.turnstile:
-            return await world.clock.within(limit, model.answer(record.request(self._state, ask), world.hear))
+        messages = self._state.messages
+        contents = {part.artifact: await world.content(part) for said in messages for part in said.parts}
+        request = record.request(self._state, ask, contents)
+        try:
+            async with world.turnstile:
+                return await world.clock.within(limit, model.answer(request, world.hear))
+        except ModelFailed as error:
+            raise record.with_its_parts(error, messages) from None
 
     async def _call_all(self, step: Call) -> None:
         """Those that wait for someone hold up none of the others."""
@@ -211,10 +220,11 @@ class Session:
             artifact = self._world.keep(whole)
             text = record.cut(whole, limit, artifact)
         text += storable(result.footer) + record.evidence_line(self._state, site)
-        if not fits(self._state, estimated_tokens(text)):
+        if not fits(self._state, tokens := estimated_tokens(text)):
             refused = record.failed(site, call, "context window budget exceeded")
             return replace(refused, overflow=True)
-        return record.finished(self._state, site, call, text, artifact)
+        seen = result.parts if fits(self._state, tokens + sum(part.tokens for part in result.parts)) else ()
+        return replace(record.finished(self._state, site, call, text, artifact), parts=seen)
 
     def _refuse(self, refusals: tuple[tuple[int, ToolCall, Refusal], ...]) -> None:
         for position, call, refusal in refusals:

@@ -34,11 +34,14 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
+from folkmoot.domain.naming import GROUPS
+from folkmoot.domain.part import Part
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
 from folkmoot.session.exits import Refusal, judge_text
+from folkmoot.session.submitted import Submitted, submitted
 from folkmoot.session.tasked import working_on
 
 T = TypeVar("T")
@@ -73,6 +76,8 @@ class Brief(Value):
     """Which part of the agent's work this is, if it works by a plan."""
     plan: str = ""
     """The plan that this session carries out, under contract."""
+    hops: int = 0
+    """How often the matter was passed on from agent to agent before."""
     policy: Policy = Policy()
     """What the gate goes by."""
 
@@ -111,6 +116,8 @@ class State(Value):
     """What a person said about a call, by position."""
     results: dict[int, str] = {}
     """What the model will read for each call, by position: parallel results cannot swap."""
+    shown: dict[int, tuple[Part, ...]] = {}
+    """The images that the model will see beside them."""
     context: int = 0
     """Tokens of the conversation, as the provider counted them last."""
     added: int = 0
@@ -136,6 +143,8 @@ class State(Value):
     """The same as of the last answer: what its model had read when it asked for calls."""
     task: str = ""
     """What its agent works on, where it may not work without one."""
+    submitted: Submitted = Submitted()
+    """A plan that its agent wants approved."""
     outcome: Outcome | None = None
 
 
@@ -171,7 +180,7 @@ def evolve(state: State, event: Event) -> State:
 def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
-    opening = (*(brief.before or system), Message(role="user", text=event.request))
+    opening = (*(brief.before or system), Message(role="user", text=event.request, parts=event.parts))
     added = brief.schema_tokens + sum(_size(message) for message in opening)
     return replace(state, messages=opening, added=added, turn=brief.turns_before)
 
@@ -200,6 +209,7 @@ def _answered(state: State, event: LlmResponse) -> State:
         requested={},
         said={},
         results={},
+        shown={},
         context=counted or state.context + state.added + estimated_tokens(message.text),
         added=added,
         last=state.asking.final,
@@ -248,6 +258,9 @@ def _without(by_position: dict[int, T], position: int) -> dict[int, T]:
 def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     results = {**state.results, event.call: event.text}
     added = state.added + estimated_tokens(event.text)
+    if isinstance(event, ToolFinished) and event.parts:
+        added += sum(part.tokens for part in event.parts)
+        state = replace(state, shown={**state.shown, event.call: event.parts})
     overflow = state.overflow or (isinstance(event, ToolFailed) and event.overflow)
     broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
     heard = state.heard or _whose(state, event)
@@ -256,6 +269,8 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
         state = replace(state, overspent=event.text.removeprefix("(tool failed: ").removesuffix(")"))
     if state.brief.policy.needs_task and isinstance(event, ToolFinished):
         state = replace(state, task=working_on(state.task, state.brief.agent.id, event))
+    if isinstance(event, ToolFinished) and event.tool in GROUPS["plans"]:
+        state = replace(state, submitted=submitted(state.submitted, event))
     return state if len(results) < len(state.calls) else _all_answered(state, results)
 
 
@@ -277,12 +292,12 @@ def _ended(state: State, outcome: Outcome) -> State:
 
 def _all_answered(state: State, results: dict[int, str]) -> State:
     answers = tuple(
-        Message(role="tool", text=results[position], answers=call.id)
+        Message(role="tool", text=results[position], answers=call.id, parts=state.shown.get(position, ()))
         for position, call in enumerate(state.calls, start=1)
     )
-    return replace(state, messages=state.messages + answers, calls=(), results={})
+    return replace(state, messages=state.messages + answers, calls=(), results={}, shown={})
 
 
 def _size(message: Message) -> int:
     called = "".join(f"{call.tool}{call.arguments}" for call in message.calls)
-    return estimated_tokens(message.text + called)
+    return estimated_tokens(message.text + called) + sum(part.tokens for part in message.parts)

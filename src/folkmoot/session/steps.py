@@ -22,6 +22,8 @@ class Ask(Value):
     reserved_usd: float
     final: bool
     delay: float = 0.0
+    again: bool = False
+    """It may have been sent before: the process ended before the answer came."""
 
 
 class Call(Value):

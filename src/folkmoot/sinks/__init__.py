@@ -4,7 +4,8 @@ ndjson     a file that only grows
 discord    embeds in a channel; `embeds` makes them (pure)
 dashboard  one message in a channel, edited whenever the team's state has changed; `roster` is that state (pure)
 webhook    signed JSON
-http       the one way out of all but the first
+otel       runs as traces, with the metrics of models; `spans`, `genai` and `meters` make them (pure), `otlp` sends them
+http       the one way out of all but the first and the last
 
 When they are fed, how often a batch is tried, and where each of them stands is `engine/sinking`'s business.
 """

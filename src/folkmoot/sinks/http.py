@@ -41,7 +41,7 @@ class Way:
         except TimeoutError:
             raise SinkFailed(f"{self.url.host} did not answer within {PATIENCE:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise SinkFailed(f"{self.url.host} could not be reached ({_reason(error)})") from None
+            raise SinkFailed(f"{self.url.host} could not be reached ({reason(error)})") from None
 
     async def _sent(
         self, session: aiohttp.ClientSession, method: str, url: URL, body: bytes, headers: Mapping[str, str]
@@ -50,7 +50,7 @@ class Way:
             said = await answer.content.read(_LARGEST)
             if answer.status // 100 == 2:
                 return said
-            wait = _asked_wait(answer.headers, said) if answer.status == 429 else None
+            wait = asked_wait(answer.headers, said) if answer.status == 429 else None
             raise SinkFailed(f"{self.url.host} answered {answer.status}", status=answer.status, wait=wait)
 
     async def close(self) -> None:
@@ -59,17 +59,21 @@ class Way:
             await session.close()
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """`Connection refused` rather than the address once more."""
-    number = getattr(getattr(error, "os_error", error), "errno", None)
-    return os.strerror(number) if number and number > 0 else type(error).__name__
+    inner: BaseException | None = getattr(error, "os_error", error)
+    while inner:
+        if (number := getattr(inner, "errno", None)) and number > 0:
+            return os.strerror(number)
+        inner = inner.__context__
+    return type(error).__name__
 
 
 class _Limited(msgspec.Struct):
     retry_after: float
 
 
-def _asked_wait(headers: Mapping[str, str], said: bytes) -> float:
+def asked_wait(headers: Mapping[str, str], said: bytes) -> float:
     """The body is the more exact one."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         return msgspec.json.decode(said, type=_Limited).retry_after

@@ -47,7 +47,7 @@ class RecordedTools:
                 whole = self._whole.get(event.artifact)
                 # What the runtime put below the text then, it puts there again.
                 text = event.text.removesuffix(f"\n[evidence {event.evidence}]")
-                return ToolResult(text=text if whole is None else whole.decode())
+                return ToolResult(text=text if whole is None else whole.decode(), parts=event.parts)
             case ToolFailed(overflow=True):
                 return ToolResult(text="x" * self._too_long)
             case ToolFailed():

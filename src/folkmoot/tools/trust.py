@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import VARIABLE
-from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.providers import BUILT_IN, REMOTE, address_of, key_variable
 from folkmoot.domain.settings import Provider, Settings, ToolSource
-from folkmoot.domain.sinks import SinkSettings
+from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.tools.mcp.listing import Listings, mark_of
 
@@ -113,32 +113,31 @@ def _server(name: str, source: ToolSource) -> Wish:
 
 
 def _goes_out(sink: SinkSettings) -> bool:
-    return bool(sink.url_env) or (sink.url is not None and urlsplit(sink.url).hostname not in LOOPBACK)
+    return bool(sink.address_env) or (sink.url is not None and urlsplit(sink.url).hostname not in LOOPBACK)
 
 
 def _sink(name: str, sink: SinkSettings) -> Wish:
-    to = f"the address in ${sink.url_env}" if sink.url_env else sink.url
+    to = f"the address in ${sink.address_env}" if sink.address_env else sink.url
     key = f" signed with ${sink.secret_env}" if sink.secret_env else ""
-    text = f"send what happens here on to {to}{key}, as the sink {name!r}"
-    return Wish(text, f"sink {sink.kind} {sink.url or ''} {sink.url_env or ''} {sink.secret_env or ''}")
+    told = sorted({*sink.headers_env.values(), *([OTLP_HEADERS] if sink.kind == "otel" else [])})
+    key += " with " + " ".join(f"${variable}" for variable in told) if told else ""
+    what = "all that is written and said here" if sink.content else "what happens here"
+    text = f"send {what} on to {to}{key}, as the sink {name!r}"
+    mark = f"sink {sink.kind} {sink.url or ''} {sink.url_env or ''} {sink.secret_env or ''}"
+    return Wish(text, mark + "".join(f" {word}" for word in (*told, *(["content"] if sink.content else []))))
 
 
 def _address(name: str, provider: Provider) -> Wish:
     key = f" with the key in ${provider.api_key_env}" if provider.api_key_env else ""
-    text = f"send requests of provider {name!r} to {_base(provider)}{key}"
-    return Wish(text, f"provider {_base(provider)} {provider.api_key_env or ''}")
+    of = f"provider {name!r}" if provider.kind != "a2a" else f"the remote agent {name.removeprefix(REMOTE)!r}"
+    text = f"send requests of {of} to {address_of(provider)}{key}"
+    return Wish(text, f"provider {address_of(provider)} {provider.api_key_env or ''}")
 
 
 def _foreign(provider: Provider) -> bool:
-    base = _base(provider)
-    if not base or urlsplit(base).hostname in LOOPBACK:
+    """Neither on this machine nor a pair of address and key that is well known."""
+    address = address_of(provider)
+    if not address or urlsplit(address).hostname in LOOPBACK:
         return False
-    known = {(_base(other), other.api_key_env) for other in BUILT_IN.values()}
-    return (base, provider.api_key_env) not in known and (provider.base_url, provider.api_key_env) != (
-        None,
-        None,
-    )
-
-
-def _base(provider: Provider) -> str:
-    return (provider.base_url or OWN_ADDRESS.get(provider.kind, "")).rstrip("/")
+    known = {(address_of(other), key_variable(other)) for other in BUILT_IN.values()}
+    return (address, key_variable(provider)) not in known

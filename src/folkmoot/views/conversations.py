@@ -12,11 +12,11 @@ from typing import Literal
 
 import msgspec
 
-from folkmoot.domain.a2a_events import A2aResponse, A2aSend, A2aSpawn
+from folkmoot.domain.a2a_events import A2aResponse, A2aSend, A2aSpawn, GuardLoopBlocked
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.role import role
 
-EVENTS = (A2aSend.type, A2aSpawn.type, A2aResponse.type)
+EVENTS = (A2aSend.type, A2aSpawn.type, A2aResponse.type, GuardLoopBlocked.type)
 """What a thread is made of."""
 _GOAL = re.compile(r"\[Goal\]:?[ \t]*(\S.*)")
 _TITLE = 80
@@ -62,6 +62,8 @@ class Conversations:
 
     def take(self, draft: Draft) -> Turn | None:
         """Fold one more event; the turn that it began or ended, if it is part of a thread."""
+        if isinstance(draft.event, GuardLoopBlocked):
+            return self._dropped(draft, draft.event)
         if not self._delegated and role(draft) != "conversation.main":
             return None
         match draft.event:
@@ -77,6 +79,26 @@ class Conversations:
                 return turn
             case _:
                 return None
+
+    def _dropped(self, draft: Draft, kept: GuardLoopBlocked) -> Turn | None:
+        """A message that was not delivered, but kept."""
+        thread = self.threads.get(kept.conversation_id)
+        if not kept.message or thread is None:
+            return None
+        turn = Turn(
+            from_agent=kept.from_agent,
+            to_agent=kept.to_agent,
+            message=kept.message,
+            at=draft.ts,
+            run_id=thread.turns[0].run_id,
+            session_id=draft.session_id,
+            work_session_id=draft.work_session_id,
+            outcome="blocked",
+            error=f"not delivered: {kept.reason}",
+        )
+        thread.turns.append(turn)
+        thread.last_at = draft.ts
+        return turn
 
     def _begin(self, draft: Draft, sent: A2aSend | A2aSpawn) -> Turn:
         turn = Turn(

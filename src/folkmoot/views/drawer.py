@@ -23,6 +23,8 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
+from folkmoot.domain.message import Thought
+from folkmoot.domain.part import Part
 from folkmoot.domain.report import Claim, Report
 from folkmoot.domain.team_events import TeamCompleted
 from folkmoot.views.deeds import deed
@@ -48,7 +50,11 @@ class Drawer:
 
     step: Step
     request: str = ""
+    parts: tuple[Part, ...] = ()
+    """What goes with the request."""
     answer: str = ""
+    thoughts: tuple[Thought, ...] = ()
+    """What the model thought before it answered, as far as it can be read."""
     calls: list[Call] = field(default_factory=list)
     result: str = ""
     artifact: str = ""
@@ -102,8 +108,8 @@ def _concerns(step: Step, entry: Entry) -> bool:
 
 def _fold(shown: Drawer, event: Event) -> None:
     match event:
-        case SessionStarted(request=request):
-            shown.request = request
+        case SessionStarted(request=request, parts=parts):
+            shown.request, shown.parts = request, parts
         case (
             SessionCompleted(outcome=outcome)
             | SessionFailed(outcome=outcome)
@@ -114,6 +120,7 @@ def _fold(shown: Drawer, event: Event) -> None:
             shown.asked = event
         case LlmResponse(message=message):
             shown.answered, shown.answer = event, message.text
+            shown.thoughts = tuple(thought for thought in message.thoughts if thought.text)
             shown.calls = [
                 Call(call.tool, call.malformed or pretty(call.arguments)) for call in message.calls
             ]

@@ -46,7 +46,8 @@ def _tree(graph: Graph, root: str, shown: set[str]) -> Iterator[str]:
         file, pattern, branch, indent = waiting.pop()
         edges = graph.agents[file].edges
         folded = " …" if edges and file in shown else ""
-        yield f"{branch}{pattern}{file}{folded}"
+        remote = graph.agents[file].remote
+        yield f"{branch}{pattern}{file}{f' at {remote.url}' if remote else ''}{folded}"
         shown.add(file)
         for number, (kind, to) in enumerate(() if folded else reversed(edges)):
             corner, bar = ("└─ ", "   ") if number == 0 else ("├─ ", "│  ")

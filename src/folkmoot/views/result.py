@@ -24,6 +24,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.evidence import minted
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.item import Item
+from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
 from folkmoot.views.accounting import Spent, Totals, account, total
@@ -132,8 +133,8 @@ class Result:
             if draft.session_id != self.run_id:
                 continue
             match draft.event:
-                case SessionStarted(request=request):
-                    said.append({"role": "user", "text": request})
+                case SessionStarted(request=request, parts=parts):
+                    said.append(msgspec.to_builtins(Message("user", request, parts=parts)))
                 case LlmResponse(message=message):
                     said.append(msgspec.to_builtins(message))
                 case ToolFinished() | ToolFailed() as event:

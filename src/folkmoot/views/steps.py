@@ -58,6 +58,7 @@ _STATUS: dict[type[Event], str] = {
     RunPruned: "pruned",
     RunParked: "waiting",
 }
+_SessionEnd = SessionCompleted | SessionFailed | SessionCancelled | TeamCompleted
 _WORK = ("model", "tool")
 """What spends time; the rest contains it, or waits."""
 
@@ -211,13 +212,15 @@ class Steps:
         by = self._open.get((parent, int(called[1]), int(called[2]))) if called else None
         return by or self._sessions.get(parent)
 
-    def _session_ends(self, draft: Draft, event: Event) -> Step | None:
+    def _session_ends(self, draft: Draft, event: _SessionEnd) -> Step | None:
         step = self._sessions.get(draft.session_id)
         if step is None:
             return None
-        failed = isinstance(event, SessionCancelled) or event.outcome.failed  # type: ignore[attr-defined]
+        if isinstance(event, SessionCancelled):
+            failed, error = True, event.reason
+        else:
+            failed, error = event.outcome.failed, event.outcome.error
         if failed:
-            error = event.reason if isinstance(event, SessionCancelled) else event.outcome.error  # type: ignore[attr-defined]
             step.what = in_one_line(error) or "failed"
         return self._end(step, "failed" if failed else "done")
 

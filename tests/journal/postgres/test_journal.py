@@ -232,7 +232,7 @@ async def test_two_processes_write_at_once_and_nothing_is_lost_or_mixed_up(stora
 
 
 async def test_a_server_that_stays_away_is_a_clear_error_and_its_return_heals_everything(
-    postgres, journal, short
+    postgres, journal, short, monkeypatch
 ):
     await journal.append("run-1", ME, [draft()])
     postgres.kill()
@@ -243,6 +243,7 @@ async def test_a_server_that_stays_away_is_a_clear_error_and_its_return_heals_ev
             await read(journal)
     finally:
         postgres.start()
+    monkeypatch.setattr(server, "PATIENCE", 30.0)
 
     await journal.append("run-1", Epoch(1), [draft(ENDED)])
 

@@ -56,7 +56,7 @@ def _objection(scene: Scene, number: int, drafted: Asking) -> str:
         return f"no plan was submitted with plan_submit: {drafted.text[:300]}"
     if plan.status == "rejected":
         return plan.reject_reason
-    if lacking := incomplete(plan):
+    if lacking := incomplete(plan, scene.who_may("execute")):
         return lacking
     if decided:
         return f"{scene.lead} neither approved nor rejected it: {decided.text[:300]}"
@@ -80,8 +80,8 @@ def _reviewed(scene: Scene, number: int) -> Sequence[Move]:
     ]
     if asks:
         return asks
-    said = {review.by for review in scene.plan.reviews}
-    missing = [_review(scene, purpose) for purpose, each in purposes.items() if each not in said]
+    said = [review.place for review in scene.plan.reviews]  # also on earlier versions
+    missing = (_review(scene, purpose) for purpose in purposes if purpose not in said)
     if records := [each for each in missing if each]:
         return records
     decide = prompts.task(prompts.DECIDE_PLAN.format(plan=scene.plan.id))
@@ -97,11 +97,16 @@ def _review(scene: Scene, purpose: str) -> ReviewPlan | None:
     return ReviewPlan(purpose, verdict, asking.text)
 
 
-def incomplete(plan: Plan) -> str:
-    """What a plan lacks before anybody need decide on it; see D-4."""
+def incomplete(plan: Plan, owners: Sequence[str]) -> str:
+    """What a plan lacks before anybody need decide on it; see D-4. `owners` may carry out a step."""
     lacking = [
         f"step {step.id} has no {' and no '.join(missing)}"
         for step in plan.steps
         if (missing := [field for field in ("owner", "acceptance") if not getattr(step, field).strip()])
     ]
-    return "; ".join(lacking)
+    strangers = [
+        f"step {step.id} is given to {step.owner!r}, who carries out no steps; give it to {', '.join(owners)}"
+        for step in plan.steps
+        if step.owner.strip() and step.owner not in owners
+    ]
+    return "; ".join((*lacking, *strangers))

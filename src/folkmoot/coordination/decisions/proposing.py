@@ -16,7 +16,7 @@ from folkmoot.errors import WrongUse
 HEAVIEST = 1_000_000
 LONGEST = 366 * 86_400
 """Seconds: no calendar must be able to end before a window does."""
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)
 
 
 def read_rule(written: str) -> Rule:
@@ -53,7 +53,7 @@ def _check_names(proposal: Proposal) -> None:
     for option in (option.id for option in proposal.options):
         if not _ID.fullmatch(option) or option == ABSTAIN:
             raise WrongUse(
-                f"an option's id is at most 40 letters, digits, `.`, `_` and `-`, and not `{ABSTAIN}`;"
+                f"an option's id is at most 80 letters, digits, `.`, `_` and `-`, and not `{ABSTAIN}`;"
                 f" {option!r} is not; put what it means into its text"
             )
     for voter in proposal.participants:

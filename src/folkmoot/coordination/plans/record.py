@@ -28,7 +28,7 @@ def evolved(plan: Plan | None, draft: Draft) -> Plan:
         case PlanRevised(plan=wanted):
             return replace(wanted, created_at=plan.created_at, reviews=plan.reviews)
         case StepReviewed(step=id, verdict=verdict, text=text):
-            review = Review(draft.agent_id, verdict, text, draft.ts)
+            review = Review(draft.agent_id, verdict, text, draft.ts, draft.span)
             steps = (
                 replace(step, reviews=(*step.reviews, review)) if step.id == id else step
                 for step in plan.steps
@@ -42,7 +42,7 @@ def _judged(plan: Plan, draft: Draft) -> Plan:
     by, at = draft.agent_id, draft.ts
     match draft.event:
         case PlanReviewed(verdict=verdict, text=text):
-            return replace(plan, reviews=(*plan.reviews, Review(by, verdict, text, at)))
+            return replace(plan, reviews=(*plan.reviews, Review(by, verdict, text, at, draft.span)))
         case PlanSubmitted():
             return replace(
                 plan, status="submitted", submitted_at=at, decided_by="", decided_at="", reject_reason=""

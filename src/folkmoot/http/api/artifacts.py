@@ -5,26 +5,38 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
+from folkmoot.domain.part import media_of
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import NotFound
 
 _HASH = 64
+_UNKNOWN = "application/octet-stream"
+_ENDINGS = {
+    "application/json": "json",
+    "text/plain": "txt",
+    "application/pdf": "pdf",
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    _UNKNOWN: "bin",
+}
 
 
 async def show_artifact(asked: Asked) -> Response:
-    """JSON as such, everything else as plain text; always to be saved, never to be run."""
+    """As what its content shows that it is; always to be saved, never to be run."""
     if len(asked.id) != _HASH or not asked.id.isalnum():
         raise NotFound(f"there is no artifact {asked.id!r}")
     try:
         content = await asked.desks.journal.artifact(asked.id)
     except KeyError:
         raise NotFound(f"there is no artifact {asked.id!r}") from None
-    json = _is_json(content)
+    media = "application/json" if _is_json(content) else media_of(content) or _UNKNOWN
     headers = {
-        "content-disposition": f'attachment; filename="{asked.id[:16]}.{"json" if json else "txt"}"',
+        "content-disposition": f'attachment; filename="{asked.id[:16]}.{_ENDINGS[media]}"',
         "content-security-policy": "sandbox; default-src 'none'",
     }
-    return Response(content, 200, headers, media_type="application/json" if json else "text/plain")
+    return Response(content, 200, headers, media_type=media)
 
 
 def _is_json(content: bytes) -> bool:
@@ -41,6 +53,6 @@ OPERATIONS = (
         path="/artifacts/{id}",
         summary="Content by its hash",
         handle=show_artifact,
-        media=("application/json", "text/plain"),
+        media=tuple(_ENDINGS),
     ),
 )

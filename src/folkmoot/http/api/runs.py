@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from folkmoot.domain.trace import trace_id, trace_url
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Limit, Page, Part, part
@@ -52,6 +53,10 @@ class RunDocument(msgspec.Struct, rename="camel"):
     accounting: list[Any]
     totals: dict[str, Any]
     op_tree: dict[str, Any] | None
+    trace_id: str
+    """What the run is called in OpenTelemetry, by a sink of `kind: otel`."""
+    trace_url: str | None
+    """Where people look at its trace, if such a sink says so."""
 
 
 async def list_runs(asked: Asked) -> Part:
@@ -69,7 +74,8 @@ async def show_run(asked: Asked) -> dict[str, Any]:
     row = await require_run(asked, asked.id)
     result = await asked.moot.result(asked.id)
     listed: dict[str, Any] = msgspec.to_builtins(row)
-    return {**result.to_json(), **listed}
+    looked_at = trace_url(asked.moot.graph.settings.sinks.values(), asked.id) or None
+    return {**result.to_json(), **listed, "traceId": trace_id(asked.id), "traceUrl": looked_at}
 
 
 async def cancel_run(asked: Asked) -> RunState:

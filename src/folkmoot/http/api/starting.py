@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.part import File
 from folkmoot.engine.admission import check_request
 from folkmoot.engine.fork import Fork
 from folkmoot.engine.pins import check_fit
@@ -22,11 +24,21 @@ ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {name: OF_RUN for name in ("showRun", "cancelRun", "runEvents", "listSessions")}
 
 
+class AttachedFile(Given):
+    name: Words
+    data: bytes
+    """The content, as base64; all of a request within its limit."""
+    media_type: str = ""
+    """Such as `image/png`; absent: what the content shows."""
+
+
 class StartRun(Given):
     agent: Words
     """Its file or id."""
     request: Words
     """What it is asked."""
+    attachments: tuple[AttachedFile, ...] = ()
+    """Images, PDF and text that go with the request."""
     work_session_id: WorkSessionId = ""
     """What the run belongs to; absent: a work session of its own."""
     label: str = ""
@@ -64,14 +76,17 @@ async def start_run(asked: Asked) -> RunState:
     run has ended or waits for someone, and a client that goes away before that stops it."""
     body: StartRun = asked.body
     agent = asked.moot.agent(body.agent)
+    files = [File(each.name, each.data, each.media_type) for each in body.attachments]
     with input_refused():
         check_request(agent, body.request)
+        attached = asked.moot.enclose(Errand(), files)
     run = asked.chance[:20] if asked.key else ""
     if run and (before := await _begun(asked, run)):
-        same = (before.agent, before.request) == (agent.file, asked.moot.secrets.text(body.request))
+        wanted = (agent.file, asked.moot.secrets.text(body.request), attached.attachments)
+        same = (before.agent, before.request, before.errand.attachments) == wanted
         asked.must_repeat(same)
         return RunState(run, (await require_run(asked, run)).status)
-    errand = Errand(work_session=body.work_session_id, label=body.label, run=run)
+    errand = replace(attached, work_session=body.work_session_id, label=body.label, run=run)
     run = await asked.house.room.begin(agent.file, body.request, errand, wait=body.wait)
     if body.cancel_on_disconnect:
         await asked.house.room.attended(run, asked.request.receive)

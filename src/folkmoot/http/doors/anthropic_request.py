@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.http.doors.conversation import Said
+from folkmoot.http.doors.reading import apart
 from folkmoot.http.doors.wrong import Wrong
 
 _SILENT = ("thinking", "redacted_thinking")
@@ -27,6 +28,8 @@ class Block(msgspec.Struct):
     tool_use_id: str = ""
     content: str | list[Block] | None = None
     is_error: bool | None = None
+    source: Any = None
+    title: Any = None
 
 
 Content = str | list[Block]
@@ -110,15 +113,17 @@ class MessageBody(CountBody, kw_only=True):
 
 
 def _said(message: Message, place: str) -> Iterator[Said]:
-    blocks = _blocks(message.content)
+    content, files = apart(message.content, place) if message.role == "user" else (message.content, ())
+    content = content or ""
+    blocks = _blocks(content)
     for number, block in enumerate(blocks):
         if block.type == "tool_result":
             text = "\n\n".join(_texts(block.content or "", f"{place}.{number}.content"))
             yield Said("tool", text, answers=block.tool_use_id, failed=bool(block.is_error))
     calls = tuple(ToolCall(block.id, block.name, block.input) for block in blocks if block.type == "tool_use")
-    text = "\n\n".join(_texts(message.content, place))
-    if text or calls:
-        yield Said(message.role, text, calls)
+    text = "\n\n".join(_texts(content, place))
+    if text or calls or files:
+        yield Said(message.role, text, calls, files=files)
 
 
 def _texts(content: Content, place: str) -> Iterator[str]:

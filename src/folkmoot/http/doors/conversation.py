@@ -19,6 +19,7 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunCompleted, RunStarted
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.part import File, Part
 from folkmoot.domain.value import Value
 from folkmoot.http.doors.wrong import Wrong
 
@@ -37,6 +38,8 @@ class Said(Value):
     """The id of the call that a tool's result belongs to."""
     failed: bool = False
     """Whether the tool gave no result; the text says why."""
+    files: tuple[File, ...] = ()
+    """What goes with the text."""
 
     @property
     def is_plain(self) -> bool:
@@ -70,6 +73,10 @@ class Talk(Value):
     """Of its tools, at the end of the conversation: they go to the run that waits for them."""
     work_session: str = ""
     """Which the client names itself; it wins over the one of its conversation."""
+    files: tuple[File, ...] = ()
+    """What the user attached, now and before."""
+    parts: tuple[Part, ...] = ()
+    """What the user attached before, if the client does not repeat it."""
     after: str = ""
     """The answer that the client goes on from, if it names it itself: that of a run, see `Going.name`."""
 
@@ -95,6 +102,7 @@ def talk(agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True)
         tuple(before),
         tuple(_blocks(agent_id, rest)),
         results=results,
+        files=tuple(file for one in said for file in one.files),
     )
 
 
@@ -107,7 +115,8 @@ def with_what_was_said(talk: Talk, agent_id: str, after: str, drafts: Sequence[D
     said = (line for one in _said_in(drafts) for line in _lines(one))
     block = Block(_CONVERSATION, "\n\n".join((*before, *said, *own)), agent=agent_id)
     kept = [block for block in talk.blocks if block.tag != _CONVERSATION]
-    return replace(talk, thread="", earlier=(), blocks=(*kept, block), after=after)
+    attached = started.errand.attachments
+    return replace(talk, thread="", earlier=(), blocks=(*kept, block), parts=attached, after=after)
 
 
 def _said_in(drafts: Sequence[Draft]) -> Iterator[Said]:
@@ -149,6 +158,8 @@ def _threads(agent: str, said: Sequence[Said]) -> Iterator[Earlier]:
             continue
         text = one.text.strip()
         hashed.update(msgspec.json.encode((one.role, text)))
+        for file in one.files:
+            hashed.update(sha256(file.content).digest())
         if one.role == "user":
             if place:
                 yield Earlier(place, "\n\n".join(answers))

@@ -11,7 +11,7 @@ from msgspec import Meta
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
 from folkmoot.http.doors.conversation import Said
-from folkmoot.http.doors.reading import call
+from folkmoot.http.doors.reading import apart, call
 from folkmoot.http.doors.wrong import Wrong
 
 ROLES: dict[str, Literal["system", "user", "assistant", "tool"]] = {
@@ -30,6 +30,10 @@ class Part(msgspec.Struct):
     type: str
     text: str = ""
     refusal: str = ""
+    image_url: Any = None
+    file: Any = None
+    file_data: Any = None
+    filename: Any = None
 
 
 Content = str | list[Part] | None
@@ -116,14 +120,17 @@ class ChatBody(msgspec.Struct, kw_only=True):
                 raise Wrong(
                     400, f"there is no role {message.role!r}; use {', '.join(ROLES)}", param=f"{place}.role"
                 )
+            said = message.content
+            content, files = apart(said, f"{place}.content") if message.role == "user" else (said, ())
             yield Said(
                 ROLES[message.role],
-                text_of(message.content, f"{place}.content"),
+                text_of(content, f"{place}.content"),
                 tuple(
                     call(one.id, one.function.name, one.function.arguments)
                     for one in message.tool_calls or ()
                 ),
                 message.tool_call_id if message.role == "tool" else "",
+                files=files,
             )
 
     def client_tools(self) -> Iterator[ToolSpec]:

@@ -20,7 +20,7 @@ from folkmoot.http.doors.openai_request import (
     text_of,
     tool_of,
 )
-from folkmoot.http.doors.reading import call
+from folkmoot.http.doors.reading import apart, call
 from folkmoot.http.doors.wrong import Wrong
 
 PREFIX = "resp_"
@@ -99,6 +99,9 @@ class ResponseBody(msgspec.Struct, kw_only=True):
 
 def _said(item: Item, place: str) -> Iterator[Said]:
     match item.type or "message":
+        case "message" if item.role == "user":
+            content, files = apart(item.content, f"{place}.content")
+            yield Said("user", text_of(content, f"{place}.content"), files=files)
         case "message" if item.role in ROLES:
             yield Said(ROLES[item.role], text_of(item.content, f"{place}.content"))
         case "message":

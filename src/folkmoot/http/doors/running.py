@@ -53,11 +53,14 @@ class Running:
             return going
         self._check(talk)
         errand = Errand(
+            attachments=talk.parts,
             work_session=talk.work_session or (before.work_session if before else ""),
             blocks=tuple(map(self._concealed, talk.blocks)),
             tools=talk.tools,
             thread=talk.thread,
         )
+        with input_refused():
+            errand = self._moot.enclose(errand, talk.files)
         room = self.house.room
         if surely or self._moot.moot.journal.shared:
             return Going(await room.begin(talk.agent, talk.request, errand))

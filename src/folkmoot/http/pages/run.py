@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
+from folkmoot.domain.trace import trace_id, trace_url
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.drawer import drawer_of
 from folkmoot.http.pages.kept import kept_of
@@ -76,7 +77,9 @@ async def run(request: Request) -> Response:
     if "hx-request" in headers and "hx-history-restore-request" not in headers:
         return HTMLResponse(fragment("run_drawer.html", **await _drawer(request, sight)))
     budget = await _budget(house_of(request).moot, sight)
-    values = sight.values() | await _drawer(request, sight) | _head(sight, budget)
+    values = (
+        sight.values() | await _drawer(request, sight) | _head(sight, budget) | _trace(request, sight.run)
+    )
     ticks = ticks_of(sight.steps)
     return page(request, "run.html", screen="runs", title=sight.title, ticks=ticks, **values)
 
@@ -162,6 +165,13 @@ def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
         "meters": meters(sight.steps, budget, sight.picture.now),
         "started": datetime.fromisoformat(sight.steps.began).astimezone().strftime("%H:%M:%S"),
     }
+
+
+def _trace(request: Request, run: str) -> dict[str, str]:
+    """What it is called in OpenTelemetry, where runs are sent there, and where people look at it."""
+    sinks = house_of(request).moot.graph.settings.sinks.values()
+    sent = any(sink.kind == "otel" for sink in sinks)
+    return {"trace": trace_id(run) if sent else "", "trace_url": trace_url(sinks, run)}
 
 
 async def _budget(moot: Folkmoot, sight: Sight) -> Budget:
