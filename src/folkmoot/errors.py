@@ -76,9 +76,13 @@ class OperationFailed(FolkmootError):
 class ModelFailed(OperationFailed):
     """One attempt at a model gave no answer. The session decides whether another one is made."""
 
-    def __init__(self, message: str, *, retryable: bool, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, retryable: bool, retry_after: float | None = None, status: int = 0
+    ) -> None:
         self.retryable = retryable
         self.retry_after = retry_after
+        self.status = status
+        """Of HTTP, where the provider answered with one."""
         super().__init__(message)
 
 

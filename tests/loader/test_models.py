@@ -130,6 +130,8 @@ def test_defaults_of_the_project_come_before_the_default_alias(tmp_path):
         ("{kind: openai, headers: {Authorization: Bearer hunter2}}", "the header 'Authorization' would hold a secret"),
         ("{kind: openai, apiKey: hunter2}", "unknown key 'apiKey' in `providers.p`; did you mean 'apiKeyEnv'?"),
         ("{kind: openai, script: answers.yaml}", "`script` goes only with `kind: scripted`"),
+        ("{kind: pydantic-ai}", "`kind: pydantic-ai` needs `provider`, its name there, such as `google`"),
+        ("{kind: openai, provider: google}", "`kind: pydantic-ai` needs `provider`, its name there"),
         ("{kind: scripted}", "'p' needs `script`, a file of the project"),
         ("{kind: scripted, script: nowhere.yaml}", "the script 'nowhere.yaml' does not exist"),
         ("{kind: scripted, script: ../answers.yaml}", "the script '../answers.yaml' leads out of the project"),

@@ -136,7 +136,7 @@ def test_a_price_is_a_word_or_a_mapping(tmp_path):
         ("orchestration: {enable_agnt_tool: true}", "unknown key 'enable_agnt_tool' in `orchestration`; did you mean 'enable_agent_tool'?"),
         ("limits: {callDepth: 0}", "`limits.callDepth` must be at least 1, not 0"),
         ("providers: [x]", "`providers` must be a mapping, not a list"),
-        ("providers: {x: {}}", "`providers.x` needs the key 'kind': one of 'anthropic', 'openai', 'scripted'"),
+        ("providers: {x: {}}", "`providers.x` needs the key 'kind': one of 'anthropic', 'openai', 'pydantic-ai', 'scripted'"),
         ("agents: {defaults: {maxTurns: x}}", "`agents.defaults.maxTurns` must be a whole number, not 'x'"),
         ("models: {default: 3}", "`models.default.ref` must be a string, not 3"),
         ("handoff: x.ai", "unknown key 'handoff'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -51,6 +52,7 @@ class FakeProvider:
     """The same, for who waits for them."""
     connections: int = 0
     port: int = 0
+    hanging: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> FakeProvider:
@@ -88,6 +90,7 @@ class FakeProvider:
         for step in play:
             match step:
                 case Do.HANG:
+                    self.hanging.set()
                     await reader.read()
                     return False
                 case Do.CLOSE:
@@ -152,3 +155,13 @@ def fake_models(port: int, kind: str = "openai", **more: Any) -> ProviderModels:
 
 def call(id: str, tool: str, /, **arguments: Any) -> ToolCall:
     return ToolCall(id, tool, arguments)
+
+
+def turns(calls: int = 2) -> Iterator[tuple[int, tuple[Message, ...]]]:
+    """A conversation as it grows over three turns, with so many calls in each."""
+    talk: tuple[Message, ...] = TALK
+    for turn in (1, 2, 3):
+        yield turn, talk
+        made = tuple(call(f"c{turn}-{number}", "look") for number in range(calls))
+        found = (Message("tool", f"found {one.id}", answers=one.id) for one in made)
+        talk = (*talk, Message("assistant", "", made), *found)

@@ -8,7 +8,7 @@ import pytest
 from folkmoot.domain.message import Message, ToolCall
 from folkmoot.models.anthropic import _IDS, headers
 from folkmoot.models.transcript import NO_RESULT
-from tests.models.provider import KEY, LOOK, TALK, answered, asking, call
+from tests.models.provider import KEY, LOOK, TALK, answered, asking, call, turns
 
 DONE = {"content": [{"type": "text", "text": "fine"}], "stop_reason": "end_turn"}
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -91,17 +91,45 @@ def test_a_cache_may_keep_the_system_prompt_and_everything_up_to_the_last_block(
     ]
 
 
-def test_the_mark_moves_on_with_the_conversation(anthropic):
-    """What was marked before is sent without its mark, so that at most two are ever used."""
-    talk = (*TALK, Message("assistant", "", (call("c1", "look"),)), Message("tool", "found", answers="c1"))
+def marked(body):
+    """Where the marks are: the list, the message, and the block."""
+    blocks = [("tools", 0, at, block) for at, block in enumerate(body["tools"])]
+    blocks += [("system", 0, at, block) for at, block in enumerate(body["system"])]
+    for number, message in enumerate(body["messages"]):
+        blocks += [("messages", number, at, block) for at, block in enumerate(message["content"])]
+    return [where for *where, block in blocks if block.pop("cache_control", None)]
 
-    body_of(anthropic, caching="full")
-    body = json.dumps(body_of(anthropic, messages=talk, caching="full"))
 
-    assert body.count("cache_control") == 2
-    assert body_of(anthropic, messages=talk, caching="full")["messages"][-1]["content"] == [
-        {"type": "tool_result", "tool_use_id": "c1", "content": "found", **MARK}
+async def test_the_marks_move_on_so_that_each_turn_reads_what_the_one_before_wrote(anthropic, provider):
+    """However many calls a turn had: one mark is where the turn before had its last. Never more than four."""
+    provider.plays = [answered(DONE)]
+    for turn, talk in turns(calls=30):
+        await anthropic.answer(asking(messages=talk, tools=(LOOK, LOOK), turn=turn, model="claude-opus-5"))
+
+    places = [marked(asked.body) for asked in provider.asked]
+    stable = [["tools", 0, 1], ["system", 0, 0]]
+    assert places == [
+        [*stable, ["messages", 0, 0]],
+        [*stable, ["messages", 0, 0], ["messages", 2, 29]],
+        [*stable, ["messages", 2, 29], ["messages", 4, 29]],
     ]
+
+
+async def test_what_a_cache_may_keep_is_the_same_bytes_in_the_next_turn(anthropic, provider):
+    provider.plays = [answered(DONE)]
+    for turn, talk in turns():
+        await anthropic.answer(asking(messages=talk, tools=(LOOK,), turn=turn, model="claude-opus-5"))
+
+    sent = [asked.raw.replace(b',"cache_control":{"type":"ephemeral"}', b"") for asked in provider.asked]
+    for before, after in pairwise(sent):
+        said = before[before.index(b'"messages":[') : before.index(b']}],"system"')]
+        assert after.count(said) == 1
+        assert before[before.index(b'],"system":') :] == after[after.index(b'],"system":') :]
+
+
+def test_without_caching_nothing_is_marked(anthropic):
+    for _, talk in turns():
+        assert "cache_control" not in json.dumps(body_of(anthropic, messages=talk, tools=(LOOK,)))
 
 
 @pytest.mark.parametrize("caching", ["none", "full"])

@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.budget import FREE
-from folkmoot.domain.providers import BUILT_IN
+from folkmoot.domain.providers import BUILT_IN, key_variable
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import DeclarationError, ModelFailed, WrongUse
 from folkmoot.models.choose import ProviderModels
@@ -41,11 +41,32 @@ def test_each_provider_has_one_adapter():
 
 
 def test_the_built_in_providers_need_no_entry():
-    kept = models(env={"OPENAI_API_KEY": "k1", "ANTHROPIC_API_KEY": "k2", "OPENROUTER_API_KEY": "k3"})
+    kept = models(env={key_variable(provider): "k" for provider in BUILT_IN.values()})
 
     kinds = {name: type(kept.choose(choice(name))).__name__ for name in BUILT_IN}
 
-    assert kinds == {"openai": "OpenAI", "anthropic": "Anthropic", "openrouter": "OpenAI", "ollama": "OpenAI"}
+    assert kinds == {
+        "openai": "OpenAI", "anthropic": "Anthropic", "openrouter": "OpenAI", "groq": "OpenAI", "ollama": "OpenAI",
+        "google": "PydanticAI", "mistral": "Unusable", "cohere": "Unusable", "bedrock": "Unusable",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["mistral", "cohere", "bedrock"])
+async def test_a_provider_whose_library_is_missing_says_what_to_install(name):
+    """The other models of an agent can still be asked."""
+    kept = models(env={key_variable(provider): "k" for provider in BUILT_IN.values()})
+
+    assert await why_not(kept.choose(choice(name))) == (
+        f"{name} needs packages that are not installed: pip install 'folkmoot[providers]' 'pydantic-ai-slim[{name}]'"
+    )
+
+
+async def test_without_pydantic_ai_the_same_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "folkmoot.models.pydantic_ai", None)
+
+    said = await why_not(models(env={"GEMINI_API_KEY": "k"}).choose(choice("google")))
+
+    assert said.endswith("pip install 'folkmoot[providers]' 'pydantic-ai-slim[google]'")
 
 
 @pytest.mark.parametrize("env", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \n"}])
@@ -144,7 +165,9 @@ def test_a_model_object_comes_before_all_entries():
 
 
 def test_a_provider_that_nobody_named_is_wrong_use():
-    with pytest.raises(WrongUse, match="there is no provider 'opneai'; known are anthropic, ollama, openai"):
+    with pytest.raises(
+        WrongUse, match="there is no provider 'opneai'; known are anthropic, bedrock, cohere, google"
+    ):
         models().choose(choice("opneai"))
 
 
@@ -216,7 +239,7 @@ async def test_closing_twice_or_without_a_request_is_fine():
 )
 def test_nothing_is_imported_before_it_is_needed(code, imported):
     """Start-up is felt."""
-    script = f"{code}\nimport sys\nprint(*({{'aiohttp', 'yaml'}} & sys.modules.keys()))"
+    script = f"{code}\nimport sys\nprint(*({{'aiohttp', 'pydantic_ai', 'yaml'}} & sys.modules.keys()))"
 
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

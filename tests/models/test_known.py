@@ -17,6 +17,12 @@ from folkmoot.models.known import known_models
         ("anthropic/claude-haiku-4-5-20251001", KnownModel(200_000, Price(1.0, 5.0, 0.1, 1.25))),
         ("anthropic/claude-haiku-4-5-latest", KnownModel(200_000, Price(1.0, 5.0, 0.1, 1.25))),
         ("openrouter/openai/gpt-4o", KnownModel(128_000, Price(2.5, 10.0, 1.25))),
+        ("google/gemini-2.5-flash", KnownModel(1_048_576, Price(0.3, 2.5, 0.03))),
+        ("mistral/mistral-large-2512", KnownModel(262_144, Price(0.5, 1.5, 0.05))),
+        (
+            "bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0",
+            KnownModel(200_000, Price(1.0, 5.0, 0.1, 1.25)),
+        ),
     ],
 )
 def test_well_known_models_have_their_price_and_window(ref, known):

@@ -1,6 +1,8 @@
 """What is sent to a server of chat completions."""
 
 import json
+from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.models import openai as openai_module
 from folkmoot.models.choose import ProviderModels
 from folkmoot.models.transcript import NO_RESULT
-from tests.models.provider import LOOK, TALK, answered, asking, call
+from tests.models.provider import LOOK, TALK, answered, asking, call, turns
 
 DONE = {"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]}
 
@@ -114,7 +116,30 @@ def test_openai_itself_is_asked_in_its_own_words(own):
     assert {key: body[key] for key in body.keys() - {"model", "messages"}} == {
         "max_completion_tokens": 500,
         "reasoning_effort": "high",
+        "prompt_cache_key": blake2b(b"s-1", digest_size=16).hexdigest(),
     }
+
+
+def test_openai_finds_the_cache_of_a_conversation_by_a_key_that_stays(own, openai):
+    first = body_of(own, session="run/0", turn=1)["prompt_cache_key"]
+
+    assert body_of(own, session="run/0", turn=2)["prompt_cache_key"] == first
+    assert body_of(own, session="run/1")["prompt_cache_key"] != first
+    assert len(first) <= 64
+    assert "prompt_cache_key" not in body_of(own, caching="none")
+    assert "prompt_cache_key" not in body_of(openai)
+
+
+def test_only_the_end_of_a_request_is_new_from_turn_to_turn(own):
+    """Tools and messages so far are the same bytes, so that a cache finds them."""
+    requests = [
+        own.body(asking(messages=talk, tools=(LOOK,), turn=turn), stream=False) for turn, talk in turns()
+    ]
+
+    for before, after in pairwise(requests):
+        assert json.loads(before)["tools"] == json.loads(after)["tools"]
+        said = before[before.index(b'"messages":[') : before.index(b'],"tools"')]
+        assert after.count(said) == 1
 
 
 @pytest.mark.parametrize(

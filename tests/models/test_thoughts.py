@@ -86,12 +86,15 @@ def test_a_turn_that_began_without_a_thought_goes_on_without(anthropic):
 
 
 def test_thoughts_alone_are_no_message(anthropic):
-    """A model that ran out of tokens while it thought said nothing."""
+    """A model that ran out of tokens while it thought said nothing, or nothing more."""
     silent = Message("assistant", thoughts=(Thought("thinking", "hm", "s"),))
-    given = asking(messages=(*TALK, silent, Message("user", "Well?")), caching="none", model="claude-opus-5")
+    broke_off = Message("assistant", "I see.", thoughts=(Thought("thinking", "hm", "s", at=1),))
+    talk = (*TALK, silent, Message("user", "Well?"), broke_off, Message("user", "What?"))
+    given = asking(messages=talk, caching="none", model="claude-opus-5")
     body = json.loads(anthropic.body(given, stream=False))
 
-    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    assert body["messages"][1]["content"] == [{"type": "text", "text": "I see."}]
 
 
 DETAILS = [

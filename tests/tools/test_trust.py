@@ -53,6 +53,16 @@ def test_trust_in_one_project_is_no_trust_in_another(project, store, tmp_path):
         (Provider("openai", None, "AWS_SECRET"), True),
         (Provider("openai", "https://evil.example/v1", "OPENAI_API_KEY"), True),
         (Provider("openai", "https://api.openai.com/v1", "AWS_SECRET"), True),
+        (Provider("pydantic-ai", provider="google"), False),
+        (Provider("pydantic-ai", provider="google", api_key_env="GEMINI_API_KEY"), False),
+        (Provider("pydantic-ai", "http://127.0.0.1:1", "KEY", provider="google"), False),
+        (Provider("pydantic-ai", provider="bedrock"), False),
+        (Provider("pydantic-ai", provider="cohere", api_key_env="CO_API_KEY"), False),
+        (Provider("pydantic-ai", provider="google", api_key_env="AWS_SECRET"), True),
+        (Provider("pydantic-ai", "https://evil.example", "GEMINI_API_KEY", provider="google"), True),
+        (Provider("pydantic-ai", "https://evil.example", provider="bedrock"), True),
+        (Provider("pydantic-ai", provider="cohere", api_key_env="AWS_SECRET"), True),
+        (Provider("pydantic-ai", provider="xai"), True),
     ],
 )
 def test_a_key_goes_to_a_foreign_address_only_after_trust(project, provider, wanted):

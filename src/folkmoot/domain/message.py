@@ -66,6 +66,8 @@ class ToolSpec(Value):
     asks: Risk = ""
     patient: bool = False
     """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
+    strict: bool = False
+    """Its arguments must fit their schema: providers that can hold a model to it are asked to."""
 
 
 class Attachment(Value):

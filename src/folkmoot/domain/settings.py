@@ -24,7 +24,7 @@ _SECRET = re.compile(r"([?&][a-z]*password=)[^&]*")
 class Provider(Value, forbid_unknown_fields=True):
     """Where models are asked."""
 
-    kind: Literal["scripted", "openai", "anthropic"]
+    kind: Literal["scripted", "openai", "anthropic", "pydantic-ai"]
     """What it speaks; `openai` fits every server that is compatible with it."""
     base_url: str | None = None
     """Absent: the provider's own address."""
@@ -40,6 +40,8 @@ class Provider(Value, forbid_unknown_fields=True):
     """With `kind: scripted`: the YAML file with the answers, relative to the project."""
     headers: dict[str, str] = {}
     """Sent with every request."""
+    provider: str | None = None
+    """With `kind: pydantic-ai`: its name there, such as `google` or `mistral`."""
 
 
 class ModelAlias(Value, forbid_unknown_fields=True):
@@ -169,7 +171,7 @@ class AgentSettings(Value, forbid_unknown_fields=True):
 
 class Settings(Value, forbid_unknown_fields=True):
     providers: dict[str, Provider] = {}
-    """Where models are asked, by name. `openai` and `anthropic` need no entry."""
+    """Where models are asked, by name. `openai`, `anthropic`, `google` and others need no entry."""
     models: dict[str, Annotated[ModelAlias, Meta(extra={"short": "ref"})]] = {}
     """Aliases; an agent without `models` uses `default`."""
     budget: Budget = Budget()

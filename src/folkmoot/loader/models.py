@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from folkmoot.domain.agent import KnownModel, ModelChoice
 from folkmoot.domain.budget import FREE, Price
-from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
 from folkmoot.domain.settings import Free, ModelAlias, Provider, Settings
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.findings import Findings, Place
@@ -98,10 +98,10 @@ def _known(provider: Provider, name: str, model: str, shelf: Shelf) -> KnownMode
     """A provider of another name at the vendor's own address has the vendor's models."""
     if provider.kind == "scripted":
         return SCRIPTED
-    at_home = provider.base_url in (None, OWN_ADDRESS[provider.kind])
-    return shelf.known.get(f"{name}/{model}") or (
-        shelf.known.get(f"{provider.kind}/{model}") if at_home else None
-    )
+    vendor = vendor_of(provider)
+    own = BUILT_IN.get(vendor)
+    at_home = provider.base_url is None or (own and address_of(provider) == address_of(own))
+    return shelf.known.get(f"{name}/{model}") or (shelf.known.get(f"{vendor}/{model}") if at_home else None)
 
 
 def _first(*prices: Free | Price | None) -> Price | None:

@@ -100,6 +100,12 @@ def _check_provider(name: str, provider: Provider, root: Path, node: Node, findi
                 f"the header {short(header)} would hold a secret; name its variable with `apiKeyEnv` instead"
             )
             findings.error(place_of(node, ("providers", name, "headers", header)), message)
+    if (provider.kind == "pydantic-ai") != bool(provider.provider):
+        findings.error(
+            place_of(node, ("providers", name, "provider")) if provider.provider else place,
+            "`kind: pydantic-ai` needs `provider`, its name there, such as `google` or `mistral`;"
+            " no other kind has one",
+        )
     if provider.kind == "scripted":
         _check_file(provider.script, "script", ("providers", name), root, node, findings)
     elif provider.script is not None:

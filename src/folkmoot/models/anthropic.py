@@ -9,20 +9,19 @@ them. So in a turn that began without any (another model began it, or a budget l
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from folkmoot.domain.message import Answer, Message, Thought, ToolSpec
-from folkmoot.domain.part import TEXT, Part
+from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models import anthropic_reply
+from folkmoot.models.anthropic_blocks import began_without_a_thought, file_block, with_thoughts
 from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
 from folkmoot.models.sight import visible
+from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
@@ -63,13 +62,17 @@ class Anthropic:
         self._endpoint = endpoint
         self._sees = sees
         self._transcripts = Transcripts(_add)
-        self._tools = ToolLists(_tool)
+        self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
+        self._strictness = Strictness()
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        body = self.body(request, stream=hear is not None)
-        return await attempt(self._endpoint, anthropic_reply, body, hear)
+        def ask(strict: bool) -> Awaitable[Answer]:
+            body = self.body(request, stream=hear is not None, strict=strict)
+            return attempt(self._endpoint, anthropic_reply, body, hear)
 
-    def body(self, request: Request, *, stream: bool) -> bytes:
+        return await self._strictness.attempt(request, ask)
+
+    def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         messages = visible(request.messages, self._sees, self._endpoint.provider)
         transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning = request.tuning
@@ -81,7 +84,7 @@ class Anthropic:
                 max_tokens=request.max_output,
                 system=_system(transcript, mark) if transcript.system else None,
                 messages=_closed(transcript, mark),
-                tools=self._tools.of(request.tools) if request.tools else None,
+                tools=_marked(self._tools[strict].of(request.tools), mark) if request.tools else None,
                 temperature=None if thinking else tuning.temperature,
                 top_p=None if thinking else tuning.top_p,
                 top_k=None if thinking else tuning.top_k,
@@ -98,7 +101,7 @@ def _add(transcript: Transcript, message: Message) -> None:
         transcript.system.append(encode(message.text or _EMPTY))
         return
     if message.role == "tool":
-        images = [_file_block(transcript, part) for part in message.parts]
+        images = [file_block(part, transcript.contents) for part in message.parts]
         _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
         return
     while transcript.awaited:
@@ -108,47 +111,23 @@ def _add(transcript: Transcript, message: Message) -> None:
         for part in message.parts:
             if part.is_image:
                 _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
-            _block(transcript, "user", _file_block(transcript, part))
+            _block(transcript, "user", file_block(part, transcript.contents))
         _block(transcript, "user", {"type": "text", "text": _said(message.text)})
         return
     said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     for call in message.calls:
         id = transcript.id_for(call, _IDS)
         said.append({"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)})
-    for block in _with_thoughts(said, message.thoughts):
+    for block in with_thoughts(said, message.thoughts):
         _block(transcript, "assistant", block)
-
-
-def _with_thoughts(said: list[object], thoughts: Sequence[Thought]) -> list[object]:
-    """Each where it stood, unchanged: what is signed is refused otherwise. Nothing but thoughts is no message."""
-    blocks: list[object] = []
-    for place in range(len(said) + 1) if said else ():
-        blocks += [_thought(each) for each in thoughts if min(each.at, len(said)) == place]
-        blocks += said[place : place + 1]
-    return blocks
-
-
-def _thought(thought: Thought) -> object:
-    if thought.kind == "redacted_thinking":
-        return {"type": thought.kind, "data": thought.sealed}
-    return {"type": "thinking", "thinking": thought.text, "signature": thought.sealed}
-
-
-def _file_block(transcript: Transcript, part: Part) -> dict[str, Any]:
-    content = transcript.contents[part.artifact]
-    if part.media == TEXT:
-        source = {"type": "text", "media_type": TEXT, "data": content.decode()}
-    else:
-        source = {"type": "base64", "media_type": part.media, "data": b64encode(content).decode()}
-    if part.is_image:
-        return {"type": "image", "source": source}
-    return {"type": "document", "title": part.name, "source": source}
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
     if speaker == transcript.speaker:
         transcript.write(encode(block))
         return
+    if speaker == "assistant":
+        transcript.turn_end = len(transcript.wire)
     if transcript.speaker:
         transcript.wire += b"]}"
     elif speaker != "user":
@@ -158,8 +137,16 @@ def _block(transcript: Transcript, speaker: str, block: object) -> None:
 
 
 def _closed(transcript: Transcript, mark: bytes) -> Raw:
-    """The messages with their brackets; the mark says up to where a cache may keep them."""
-    parts: list[bytes | bytearray] = [b"[", transcript.wire]
+    """The messages with their brackets; a mark says up to where a cache may keep them.
+
+    One is at the end, for the next turn, and one where the turn before had it: a cache is looked for only in the
+    last twenty blocks before a mark, and many calls at once are more.
+    """
+    wire, turn = transcript.wire, transcript.turn_end - 1
+    parts: list[bytes | bytearray] = [
+        b"[",
+        *([wire[:turn], mark, wire[turn:]] if mark and turn > 0 else [wire]),
+    ]
     if transcript.awaited:
         parts += (_TURN, b",".join(encode(_result(id, NO_RESULT)) for _, id in transcript.awaited))
     elif transcript.speaker != "user":
@@ -170,7 +157,12 @@ def _closed(transcript: Transcript, mark: bytes) -> Raw:
 
 def _system(transcript: Transcript, mark: bytes) -> Raw:
     blocks = [b'{"type":"text","text":%b}' % text for text in transcript.system]
-    return Raw(b"[%b%b}]" % (b",".join(blocks)[:-1], mark))
+    return _marked(Raw(b"[%b]" % b",".join(blocks)), mark)
+
+
+def _marked(blocks: Raw, mark: bytes) -> Raw:
+    """A list of objects with the mark on its last."""
+    return Raw(b"%b%b}]" % (bytes(blocks)[:-2], mark)) if mark else blocks
 
 
 def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
@@ -189,6 +181,13 @@ def _tool(tool: ToolSpec) -> object:
     return {"name": tool.name, "description": tool.description, "input_schema": wire_schema(tool)}
 
 
+def _strict_tool(tool: ToolSpec) -> object:
+    closed = closed_arguments(tool, optional=True)
+    if closed is None:
+        return _tool(tool)
+    return {"name": tool.name, "description": tool.description, "input_schema": closed, "strict": True}
+
+
 def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
     """The two settings that turn thinking on, or nothing."""
     tuning = request.tuning
@@ -196,16 +195,9 @@ def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] |
         effort = _EFFORT.get(tuning.reasoning or "")
         return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
     budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
-    if budget < _LEAST_THINKING or _began_without_a_thought(request.messages):
+    if budget < _LEAST_THINKING or began_without_a_thought(request.messages):
         return None, None
     return {"type": "enabled", "budget_tokens": budget}, None
-
-
-def _began_without_a_thought(messages: Sequence[Message]) -> bool:
-    """Whether the turn under way, which lasts until the user speaks again, began with a call out of the blue."""
-    turn = list(takewhile(lambda message: message.role != "user", reversed(messages)))
-    first = next((message for message in reversed(turn) if message.role == "assistant"), None)
-    return bool(first and first.calls and not any(thought.at == 0 for thought in first.thoughts))
 
 
 def _is_adaptive(model: str) -> bool:

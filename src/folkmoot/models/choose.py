@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.message import Answer
-from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, address_of, key_variable
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
+from folkmoot.models.libraries import installing
 from folkmoot.ports import Hear, Model, Request
 
 if TYPE_CHECKING:
     from folkmoot.models.http import Pool
+    from folkmoot.models.pydantic_ai import PydanticAI
 
 
 class ProviderModels:
@@ -38,6 +40,7 @@ class ProviderModels:
         self._given = frozenset(extra or ())
         self._built: dict[str, Model] = dict(extra or {})
         self._pool: Pool | None = None
+        self._opened: list[PydanticAI] = []
 
     def choose(self, choice: ModelChoice) -> Model:
         """The adapter of the choice's provider. A missing key fails the request, not this call."""
@@ -67,6 +70,8 @@ class ProviderModels:
     async def aclose(self) -> None:
         if self._pool is not None:
             await self._pool.aclose()
+        for adapter in self._opened:
+            await adapter.aclose()
 
     def _build(self, name: str, provider: Provider) -> Model:
         if provider.kind == "scripted":
@@ -79,13 +84,30 @@ class ProviderModels:
             return Unusable(f"{name} cannot use its key: {variable} holds characters that no key has")
         if not all(text.isprintable() for header in provider.headers.items() for text in header):
             return Unusable(f"{name} cannot use its headers: one holds a control character")
+        if provider.kind == "pydantic-ai":
+            return self._through_pydantic_ai(name, provider, key)
         return self._over_http(name, provider, key)
+
+    def _through_pydantic_ai(self, name: str, provider: Provider, key: str) -> Model:
+        vendor = provider.provider or ""
+        if not (key or provider.base_url or vendor in OWN_CREDENTIALS):
+            return Unusable(f"{name} needs a key: name its environment variable with `apiKeyEnv`")
+        try:
+            from folkmoot.models.pydantic_ai import PydanticAI
+
+            adapter = PydanticAI(name, provider, key)
+        except ImportError as error:
+            return Unusable(f"{name} needs packages that are not installed: {installing(vendor, error)}")
+        except WrongUse as error:
+            return Unusable(str(error))
+        self._opened.append(adapter)
+        return adapter
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
         from folkmoot.models.sight import sight_of
 
-        base = provider.base_url or OWN_ADDRESS[provider.kind]
+        base = address_of(provider)
         if self._pool is None:
             self._pool = http.Pool()
         wire = anthropic if provider.kind == "anthropic" else openai
@@ -133,11 +155,3 @@ def _joined(base: str, path: str) -> str:
     """The path goes before a query, which some hosts want."""
     address, mark, query = base.partition("?")
     return address.rstrip("/") + path + mark + query
-
-
-def key_variable(provider: Provider) -> str:
-    """The variable that holds a provider's key; its kind's own where neither address nor key is named."""
-    if provider.api_key_env:
-        return provider.api_key_env
-    own = BUILT_IN.get(provider.kind)
-    return own.api_key_env or "" if own and provider.base_url is None else ""

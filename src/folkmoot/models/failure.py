@@ -51,6 +51,7 @@ def of_status(
         f"{provider} answered {_named(status)}{_quoted(said, secret)}",
         retryable=passing,
         retry_after=wait_asked(headers) if passing else None,
+        status=status,
     )
 
 

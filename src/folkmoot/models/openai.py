@@ -1,13 +1,15 @@
 """Chat completions: OpenAI's wire format, which most servers, local or hosted, understand.
 
 OpenAI's own hosts want `max_completion_tokens` and know no `top_k`, repetition penalty or thinking budget;
-every other server is sent `max_tokens` and what the agent asks for.
+every other server is sent `max_tokens` and what the agent asks for. A report with a schema is a strict tool, until
+a server refuses that.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from hashlib import blake2b
 
 import msgspec
 from msgspec import Raw
@@ -20,6 +22,7 @@ from folkmoot.models.attempt import attempt
 from folkmoot.models.http import Endpoint
 from folkmoot.models.openai_thoughts import sent_back
 from folkmoot.models.sight import visible
+from folkmoot.models.strict import PLAIN, Strictness, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
     ToolLists,
@@ -40,6 +43,7 @@ _OWN_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ANY_IDS = re.compile(r".+", re.DOTALL)
 _UNSAID = (None, "default", "inherit")
 _USAGE_TOO = Raw(b'{"include_usage":true}')
+_STRICT_WORDS = PLAIN | set("pattern format minimum maximum multipleOf minItems maxItems".split())
 
 
 def headers(key: str) -> dict[str, str]:
@@ -56,13 +60,17 @@ class OpenAI:
         self._own = bool(_OWN_HOSTS.match(base_url))
         self._ids = _OWN_IDS if self._own else _ANY_IDS
         self._transcripts = Transcripts(self._add)
-        self._tools = ToolLists(_tool)
+        self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
+        self._strictness = Strictness()
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        body = self.body(request, stream=hear is not None)
-        return await attempt(self._endpoint, openai_reply, body, hear)
+        def ask(strict: bool) -> Awaitable[Answer]:
+            body = self.body(request, stream=hear is not None, strict=strict)
+            return attempt(self._endpoint, openai_reply, body, hear)
 
-    def body(self, request: Request, *, stream: bool) -> bytes:
+        return await self._strictness.attempt(request, ask)
+
+    def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         messages = visible(request.messages, self._sees, self._endpoint.provider)
         transcript = self._transcripts.of(request.session, messages, request.contents)
         tuning, own = request.tuning, self._own
@@ -70,7 +78,7 @@ class OpenAI:
             _Body(
                 model=request.model,
                 messages=_closed(transcript),
-                tools=self._tools.of(request.tools) if request.tools else None,
+                tools=self._tools[strict].of(request.tools) if request.tools else None,
                 max_completion_tokens=request.max_output if own else None,
                 max_tokens=None if own else request.max_output,
                 temperature=tuning.temperature,
@@ -79,6 +87,7 @@ class OpenAI:
                 repetition_penalty=None if own else tuning.repeat_penalty,
                 reasoning_effort=_effort(tuning, own),
                 reasoning=None if own else _thinking(tuning),
+                prompt_cache_key=_cache_key(request) if own and tuning.caching == "full" else None,
                 stream=stream,
                 stream_options=_USAGE_TOO if stream else None,
             )
@@ -145,6 +154,19 @@ def _tool(tool: ToolSpec) -> object:
     return {"type": "function", "function": function}
 
 
+def _strict_tool(tool: ToolSpec) -> object:
+    closed = closed_arguments(tool, _STRICT_WORDS)
+    if closed is None:
+        return _tool(tool)
+    function = {"name": tool.name, "description": tool.description, "parameters": closed, "strict": True}
+    return {"type": "function", "function": function}
+
+
+def _cache_key(request: Request) -> str:
+    """Leads each turn of a conversation to where the one before it was kept; says nothing of it."""
+    return blake2b(request.session.encode(), digest_size=16).hexdigest()
+
+
 def _result(id: str, text: str) -> object:
     """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
@@ -174,5 +196,6 @@ class _Body(msgspec.Struct, omit_defaults=True):
     repetition_penalty: float | None = None
     reasoning_effort: str | None = None
     reasoning: dict[str, int] | None = None
+    prompt_cache_key: str | None = None
     stream: bool = False
     stream_options: Raw | None = None

@@ -46,6 +46,8 @@ class Transcript:
         """Calls without a result yet: our id, and the one on the wire."""
         self.images: list[dict[str, object]] = []
         """What tools gave beside text, where a provider takes it only behind all results."""
+        self.turn_end = 0
+        """Where the wire ended when the model was last asked, where a provider wants a mark there."""
         self.contents: Mapping[str, bytes] = {}
         """What the parts of messages hold, by artifact; only while something is added."""
         self._ids: set[str] = set()

@@ -58,7 +58,7 @@ _CLAIMS: dict[str, Any] = {
             "text": {"type": "string"},
             "evidence": {"type": "array", "items": {"type": "string"}},
         },
-        "required": ["text"],
+        "required": ["text", "evidence"],
     },
 }
 
@@ -85,6 +85,7 @@ def final_report(agent: Agent) -> ToolSpec:
         },
         effect="pure",
         access="read",
+        strict=form == "json" and agent.output.schema is not None,
     )
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import VARIABLE
-from folkmoot.domain.providers import BUILT_IN, OWN_ADDRESS
+from folkmoot.domain.providers import BUILT_IN, address_of, key_variable
 from folkmoot.domain.settings import Provider, Settings, ToolSource
 from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
 from folkmoot.domain.value import Value
@@ -129,20 +129,14 @@ def _sink(name: str, sink: SinkSettings) -> Wish:
 
 def _address(name: str, provider: Provider) -> Wish:
     key = f" with the key in ${provider.api_key_env}" if provider.api_key_env else ""
-    text = f"send requests of provider {name!r} to {_base(provider)}{key}"
-    return Wish(text, f"provider {_base(provider)} {provider.api_key_env or ''}")
+    text = f"send requests of provider {name!r} to {address_of(provider)}{key}"
+    return Wish(text, f"provider {address_of(provider)} {provider.api_key_env or ''}")
 
 
 def _foreign(provider: Provider) -> bool:
-    base = _base(provider)
-    if not base or urlsplit(base).hostname in LOOPBACK:
+    """Neither on this machine nor a pair of address and key that is well known."""
+    address = address_of(provider)
+    if not address or urlsplit(address).hostname in LOOPBACK:
         return False
-    known = {(_base(other), other.api_key_env) for other in BUILT_IN.values()}
-    return (base, provider.api_key_env) not in known and (provider.base_url, provider.api_key_env) != (
-        None,
-        None,
-    )
-
-
-def _base(provider: Provider) -> str:
-    return (provider.base_url or OWN_ADDRESS.get(provider.kind, "")).rstrip("/")
+    known = {(address_of(other), key_variable(other)) for other in BUILT_IN.values()}
+    return (address, key_variable(provider)) not in known
