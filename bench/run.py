@@ -1,4 +1,4 @@
-"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S11, MCP]`, `--json FILE` for programs."""
+"""What Folkmoot costs on top of a bare loop: `./dev bench [S1 … S11, MCP, DOOR]`, `--json FILE` for programs."""
 
 import argparse
 import asyncio
@@ -35,6 +35,9 @@ SCENES = {
     "S8": Scene("eight sub-agents in one turn", 3.0, runs=5, rounds=41),
 }
 MCP = Scene("a call of a tool server, against the SDK's client", 1.3, runs=50, rounds=41)
+DOOR = Scene("POST /v1/chat/completions, against both", 2.0, runs=20, rounds=21)
+STREAMED = 2.5
+"""The target of the same as a stream, which also tells what happens."""
 STARTUP = {"folkmoot --help": 0.4, "import folkmoot": 0.2, "from folkmoot import Folkmoot": 0.2}
 
 
@@ -53,15 +56,15 @@ class Row(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S11, MCP; all by default")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="S1 … S11, MCP, DOOR; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args(arguments)
     unknown = set(options.scenes) - {*SCENES, *OTHERS}
     if unknown:
-        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S11 and MCP")
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from S1 … S11, MCP and DOOR")
 
     rows = []
-    print(f"{'':4}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
+    print(f"{'':5}{'':44}{'bare':>10}{'Folkmoot':>10}{'':8}{'ratio':>7}  target")
     for row in measured(options.scenes or [*SCENES, *OTHERS]):
         print(line(row), flush=True)
         rows.append(row._asdict())
@@ -74,7 +77,7 @@ def line(row: Row) -> str:
     ratio = f"{row.ratio:7.2f}" if row.ratio else " " * 7
     verdict = "ok" if row.ok else "MISSED"
     values = f"{bare}{row.folkmoot:10.2f} {row.unit:7}{ratio}  {row.target:8}{verdict:8}{row.sent}"
-    return f"{row.scene:4}{row.about:44}{values}".rstrip()
+    return f"{row.scene:5}{row.about:44}{values}".rstrip()
 
 
 def measured(names: list[str]) -> Iterator[Row]:
@@ -183,7 +186,33 @@ def crowd_rows(folder: Path) -> Iterator[Row]:
     )
 
 
-OTHERS = {"S7": startup_rows, "S9": gate_rows, "S10": looking_rows, "S11": crowd_rows, "MCP": server_rows}
+def door_rows(folder: Path) -> Iterator[Row]:
+    from bench import door  # the server takes its time to import
+
+    sides = asyncio.run(door.compared(folder, DOOR.runs, DOOR.rounds))
+    for about, side in (
+        ("a bare route of Starlette and uvicorn", sides.route),
+        ("a run in process", sides.run),
+    ):
+        yield Row("DOOR", about, 0, side.cpu * 1000, "ms CPU", 0, "", ok=True)
+    for about, side, target in (
+        (DOOR.about, sides.door, DOOR.target),
+        ("  streamed", sides.stream, STREAMED),
+    ):
+        for unit, each in (("ms CPU", "cpu"), ("ms", "wall")):
+            plain, took = getattr(sides.route, each) + getattr(sides.run, each), getattr(side, each)
+            ratio, milliseconds = took / plain, (plain * 1000, took * 1000)
+            yield Row("DOOR", about, *milliseconds, unit, ratio, f"≤ {target}", ratio <= target)
+
+
+OTHERS = {
+    "S7": startup_rows,
+    "S9": gate_rows,
+    "S10": looking_rows,
+    "S11": crowd_rows,
+    "MCP": server_rows,
+    "DOOR": door_rows,
+}
 """What is not compared with a bare loop."""
 
 

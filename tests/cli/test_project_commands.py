@@ -149,6 +149,24 @@ def test_trust_on_a_terminal_takes_no_for_an_answer(tooled):
     assert tooled("run", "a.ai", "x").code == 4
 
 
+def test_the_doctor_names_the_libraries_that_are_missing(tooled, monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    (tooled.folder / "b.ai").write_text(
+        "---\nmodels: [google/gemini-3.8-flash, bedrock/amazon.nova-lite-v1:0]\n---\nx\n"
+    )
+
+    found = {
+        finding["id"]: (finding["status"], finding["text"]) for finding in tooled("doctor", "--json").json
+    }
+
+    assert "library of google" not in found
+    assert found["key of bedrock"] == ("ok", "left to its own library")
+    assert found["library of bedrock"] == (
+        "warning",
+        "not installed: pip install 'folkmoot[providers]' 'pydantic-ai-slim[bedrock]'",
+    )
+
+
 def test_the_doctor_looks_at_everything_and_tells_no_secret(tooled, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "very secret")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

@@ -11,12 +11,17 @@ AGENTS = {
     "payer": "tools: [bank.pay]",
     "slow": "description: Takes its time.",
     "walker": "description: Goes for walks.",
+    "guide": "description: Says what to wear.",
     "broken": "description: Has no luck.",
 }
+BOTH = [{"tool": "get_weather", "arguments": {"city": city}} for city in ("Bonn", "Rome")]
 SCRIPT = {
     "desk": {
         "rules": [{"when": "third", "report": "Three."}, {"when": "second", "report": "Two."}],
-        "default": {"report": "Hello.", "usage": {"tokensIn": 120, "tokensOut": 7, "tokensCacheRead": 20}},
+        "default": {
+            "report": "Hello.",
+            "usage": {"tokensIn": 120, "tokensOut": 7, "tokensCacheRead": 20, "tokensCacheWrite": 30},
+        },
     },
     "clerk": [
         {"calls": [{"tool": "ask_user", "arguments": {"question": "Which order?"}}]},
@@ -36,6 +41,16 @@ SCRIPT = {
                 ],
             },
         ],
+    },
+    "guide": {
+        "rules": [
+            {"when": "And a hat", "report": "No hat."},
+            {"when": "no such city", "report": "I cannot say."},
+            {"when": "12 degrees", "report": "Take a coat."},
+            {"when": "rain in Bonn", "report": "Take an umbrella."},
+            {"when": "both", "calls": BOTH},
+        ],
+        "default": {"calls": BOTH[:1]},
     },
     "broken": {"default": {"error": {"message": "the model is out", "retryable": False}}},
 }

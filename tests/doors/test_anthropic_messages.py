@@ -10,50 +10,15 @@ import msgspec
 import pytest
 
 from folkmoot.http.house import Door
-from tests.doors.serving import FOREVER, Server, served, write
+from tests.doors.conftest import AGENTS
+from tests.doors.serving import Server
 from tests.http.doors import TOKEN, serving
 
-AGENTS = {
-    "desk": "description: Answers what customers ask.",
-    "payer": "tools: [bank.pay]",
-    "slow": "description: Takes its time.",
-    "broken": "description: Has no luck.",
-    "guide": "description: Says what to wear.",
-}
-BOTH = [{"tool": "get_weather", "arguments": {"city": city}} for city in ("Bonn", "Rome")]
-SCRIPT = {
-    "desk": {
-        "rules": [{"when": "third", "report": "Three."}, {"when": "second", "report": "Two."}],
-        "default": {
-            "report": "Hello.",
-            "usage": {"tokensIn": 120, "tokensOut": 7, "tokensCacheRead": 20, "tokensCacheWrite": 30},
-        },
-    },
-    "payer": [{"calls": [{"tool": "bank.pay", "arguments": {"to": "ann"}}]}, {"report": "Paid."}],
-    "slow": {"default": FOREVER},
-    "broken": {"default": {"error": {"message": "the model is out", "retryable": False}}},
-    "guide": {
-        "rules": [
-            {"when": "no such city", "report": "I cannot say."},
-            {"when": "12 degrees", "report": "Take a coat."},
-            {"when": "both", "calls": BOTH},
-        ],
-        "default": {"calls": BOTH[:1]},
-    },
-}
 WEATHER = {
     "name": "get_weather",
     "description": "The weather of a city.",
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("doors")
-    write(folder, AGENTS, SCRIPT)
-    with served(folder) as running:
-        yield running
 
 
 @pytest.fixture

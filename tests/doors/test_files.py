@@ -6,6 +6,7 @@ import anthropic
 import openai
 import pytest
 
+from folkmoot.domain.part import IMAGE_TOKENS, PAGE_TOKENS
 from tests.files import PDF, PNG
 
 PNG_URL = f"data:image/png;base64,{b64encode(PNG).decode()}"
@@ -68,7 +69,12 @@ def test_messages_take_images_and_documents(server, messages):
         {"type": "text", "text": "What is it?"},
     ]
     answer = messages.create(model="desk", max_tokens=99, messages=[{"role": "user", "content": content}])
+    counted = [
+        messages.count_tokens(model="desk", messages=[{"role": "user", "content": some}]).input_tokens
+        for some in (content, content[2:])
+    ]
 
+    assert counted[0] - counted[1] == IMAGE_TOKENS + 2 * PAGE_TOKENS
     assert answer.content[-1].text == "Hello."
     assert attached(server, answer) == BOTH
 

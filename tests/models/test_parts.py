@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from folkmoot import ScriptedModel
 from folkmoot.domain.message import Message
 from folkmoot.domain.part import IMAGE_TOKENS, recorded
+from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import ModelFailed
 from folkmoot.models.sight import sight_of
@@ -120,11 +121,22 @@ async def test_a_provider_without_eyes_refuses_before_it_is_asked(adapter_of, pr
     assert provider.asked == []
 
 
-def test_providers_at_their_own_address_see():
-    assert [
-        sight_of(each)
-        for each in (Provider("openai"), Provider("openai", base_url="u"), Provider("openai", images=False))
-    ] == [True, None, False]
+@pytest.mark.parametrize(
+    ("provider", "sees"),
+    [
+        (Provider("openai"), True),
+        (BUILT_IN["openai"], True),
+        (BUILT_IN["anthropic"], True),
+        (BUILT_IN["google"], True),
+        (BUILT_IN["ollama"], None),
+        (BUILT_IN["cohere"], None),
+        (Provider("openai", base_url="u"), None),
+        (Provider("openai", base_url="u", images=True), True),
+        (Provider("openai", images=False), False),
+    ],
+)
+def test_providers_at_their_own_address_see(provider, sees):
+    assert sight_of(provider) is sees
 
 
 @pytest.fixture

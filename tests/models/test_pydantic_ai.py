@@ -340,6 +340,22 @@ async def test_images_and_documents_go_with_the_text(gemini, provider):
     ]
 
 
+@pytest.mark.parametrize("sees", [True, False])
+async def test_images_that_tools_give_are_shown_where_they_are_seen(provider, sees):
+    models = gemini_models(provider.port, images=sees)
+    provider.plays = [answered(said(text("fine")))]
+    image = Part("a1", "image/png", "lamp.png", 3, 1)
+    given = Message("tool", "Here it is.", answers="c1", parts=(image,))
+    talk = (*TALK, Message("assistant", "", (call("c1", "look"),)), given)
+
+    await adapter(models).answer(asking(model=MODEL, tools=(LOOK,), messages=talk, contents={"a1": b"png"}))
+    await models.aclose()
+
+    sent = str(provider.asked[0].body["contents"][2:])
+    assert "Here it is." in sent
+    assert (base64.b64encode(b"png").decode() in sent) is sees
+
+
 CLAUDE = {"type": "message", "id": "m", "model": "claude", "role": "assistant", "stop_reason": "end_turn"}
 
 

@@ -63,6 +63,7 @@ def test_a_report_with_a_schema_is_closed_and_loses_what_is_open():
     "schema",
     [
         {**PERSON, "required": ["name"]},
+        {**PERSON, "required": ["name", "age", "town"]},
         {**PERSON, "additionalProperties": True},
         {**PERSON, "properties": {"name": NAME, "age": {"type": "object"}}},
         {**PERSON, "properties": {"name": NAME, "age": {}}},

@@ -24,12 +24,13 @@ from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.remotes import examine_remotes
 from folkmoot.cli.trust import missing_trust
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.providers import BUILT_IN, key_variable
+from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, key_variable
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.listing import run_list
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
+from folkmoot.models.libraries import missing_library
 from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.trust import TrustStore
 
@@ -97,12 +98,16 @@ def _keys(graph: Graph) -> Iterator[Finding]:
     for name in sorted(used):
         provider = {**BUILT_IN, **graph.settings.providers}.get(name)
         variable = key_variable(provider) if provider else ""
-        if not variable:
+        if provider and provider.provider in OWN_CREDENTIALS and not variable:
+            yield Finding(f"key of {name}", "ok", "left to its own library")
+        elif not variable:
             yield Finding(f"key of {name}", "ok", "none needed")
         elif os.environ.get(variable, "").strip():
             yield Finding(f"key of {name}", "ok", f"{variable} is set")
         else:
             yield Finding(f"key of {name}", "warning", f"{variable} is not set: its models will not answer")
+        if provider and (command := missing_library(provider)):
+            yield Finding(f"library of {name}", "warning", f"not installed: {command}")
 
 
 def _trust(call: Call) -> Finding:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from folkmoot.cli.call import AsJson
 from folkmoot.cli.complete import template_names
-from folkmoot.cli.templates import DEFAULT, TEMPLATES, Template, files_of, template_named
+from folkmoot.cli.templates import DEFAULT, TEMPLATES, Template, files_of, ignored, template_named
 from folkmoot.errors import OperationFailed, WrongUse
 
 
@@ -21,6 +21,12 @@ def init(
         str,
         typer.Option("--template", "-t", metavar="NAME", help="Which one.", autocompletion=template_names),
     ] = DEFAULT,
+    claude: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-claude", metavar="DIR", help="Sub-agents of Claude Code to make the agents from."
+        ),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the templates, and make nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -28,7 +34,8 @@ def init(
 
     Each has scenarios for `folkmoot test`; all but the first have a README that says what to change for a real model.
     Nothing that exists is overwritten. Python tools that came with a template need no `folkmoot trust` until you
-    change them.
+    change them. With `--from-claude`, the agents are made from the Markdown files of a folder instead, and what could
+    not be carried over is said.
 
     \b
     Templates:
@@ -43,28 +50,60 @@ def init(
       folkmoot init
       folkmoot init desk && cd desk && folkmoot run front-desk.ai "I was charged twice."
       folkmoot init --template support-desk help && cd help && folkmoot test
+      folkmoot init --from-claude .claude/agents moved
     """
     from folkmoot.cli.output import say, write_json
 
     if listed:
         _list(as_json)
         return
-    template = template_named(name)
-    files = _missing(folder, files_of(name))
+    project = _moved(claude) if claude else Project(files_of(name), template_named(name))
+    files = _missing(folder, project.files)
     _write(folder, files)
-    allowed = _allow(folder, template)
+    allowed = [] if claude else _allow(folder, project.first)
     if as_json:
-        write_json({"folder": str(folder), "template": name, "files": sorted(files), "allowed": allowed})
+        made = {"folder": str(folder), "files": sorted(files), "allowed": allowed}
+        write_json(made | ({"notes": project.notes} if claude else {"template": name}))
         return
-    say(f"made {', '.join(sorted(files))}")
-    enter = "" if folder == Path() else f"\n  cd {folder}"
-    say(
-        f"next:{enter}\n  folkmoot check\n  folkmoot test\n"
-        f'  folkmoot run {template.agent} "{template.request}"\n'
-        "  folkmoot runs show last"
-    )
-    if "README.md" in files:
-        say("README.md says what to change for a real model")
+    say("\n".join([f"made {', '.join(sorted(files))}", *project.notes, *_next(folder, project)]))
+
+
+class Project(NamedTuple):
+    files: Mapping[str, str]
+    first: Template
+    """What to ask it first."""
+    notes: tuple[str, ...] = ()
+    """What its author should know."""
+
+
+def _next(folder: Path, project: Project) -> Iterator[str]:
+    yield "next:"
+    if folder != Path():
+        yield f"  cd {folder}"
+    yield "  folkmoot check"
+    if any(name.endswith(".test.yaml") for name in project.files):
+        yield "  folkmoot test"
+    yield f'  folkmoot run {project.first.agent} "{project.first.request}"'
+    yield "  folkmoot runs show last"
+    if "README.md" in project.files:
+        yield "README.md says what to change for a real model"
+
+
+def _moved(source: Path) -> Project:
+    from folkmoot.cli.from_claude import MAIN, SETTINGS, carried, main_agent
+
+    try:
+        agents = {path: carried(path.stem, path.read_text("utf-8")) for path in sorted(source.rglob("*.md"))}
+    except (OSError, UnicodeDecodeError) as error:
+        raise OperationFailed(f"cannot read the files in {source}: {error}") from None
+    if not agents:
+        raise WrongUse(f"there is no *.md file in {source}; sub-agents of Claude Code lie in .claude/agents")
+    files = {agent.file: agent.text for agent in agents.values()}
+    if len(files) < len(agents) or MAIN in files:
+        raise WrongUse(f"two agents would have the same file, or be {MAIN}; give them other names")
+    notes = (f"{path.name}: {note}" for path, agent in agents.items() for note in agent.notes)
+    whole = {**files, MAIN: main_agent(agents.values()), "folkmoot.yaml": SETTINGS, ".gitignore": ignored()}
+    return Project(whole, Template("", MAIN, "Hello."), tuple(notes))
 
 
 def _list(as_json: bool) -> None:

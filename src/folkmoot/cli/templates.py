@@ -9,7 +9,6 @@ from typing import NamedTuple
 from folkmoot.errors import WrongUse
 
 _SCAFFOLD = Path(__file__).parent / "scaffold"
-_IGNORED = ".gitignore"
 
 
 class Template(NamedTuple):
@@ -58,15 +57,18 @@ def template_named(name: str) -> Template:
 
 def files_of(name: str) -> Mapping[str, str]:
     """The text of each file, by its path in the project; what a run has left beside them is left out."""
+    template_named(name)
     source = _SCAFFOLD / name
     paths = {
         path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()
     }
-    kept = {place: path for place, path in paths.items() if not _left_by_a_run(place)}
-    # Under its own name, git would obey this one in our own repository.
-    return {
-        place: path.read_text("utf-8") for place, path in {_IGNORED: _SCAFFOLD / "gitignore", **kept}.items()
-    }
+    kept = {place: path.read_text("utf-8") for place, path in paths.items() if not _left_by_a_run(place)}
+    return {".gitignore": ignored(), **kept}
+
+
+def ignored() -> str:
+    """For a `.gitignore`; under that name, git would obey it in our own repository."""
+    return (_SCAFFOLD / "gitignore").read_text("utf-8")
 
 
 def _left_by_a_run(place: str) -> bool:

@@ -69,16 +69,23 @@ class EngineRoom:
         """Start a run that goes on by itself; its id, when that is durable. Raises what speaks against it."""
         if self._shared:
             return await self._moot.submit(agent, request, errand)
-        run = errand.run or drawn(self._clock).run
-        errand, position = replace(errand, run=run), await self._moot.position()
-        running = self._moot.run(agent, request, hear=self.ear(run), wait=wait, errand=errand)
-        going, seen = self._hold(run, running), asyncio.create_task(self._seen(run, position))
+        position = await self._moot.position()
+        run = self.start(agent, request, errand, wait=wait)
+        going, seen = self._runs[run], asyncio.create_task(self._seen(run, position))
         try:
             await asyncio.wait((seen, going), return_when=asyncio.FIRST_COMPLETED)
         finally:
             seen.cancel()
         if going.done():
             going.result()
+        return run
+
+    def start(self, agent: str, request: str, errand: Errand = Errand(), *, wait: bool = False) -> str:
+        """The same for whoever waits for its end: what speaks against it is raised by its `task`. Not in front of a
+        shared journal."""
+        run = errand.run or drawn(self._clock).run
+        errand = replace(errand, run=run)
+        self._hold(run, self._moot.run(agent, request, hear=self.ear(run), wait=wait, errand=errand))
         return run
 
     def resume(self, run: str, *, wait: bool = False, with_current_files: bool = False) -> None:

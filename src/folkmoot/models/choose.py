@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,15 +12,13 @@ from folkmoot.domain.message import Answer
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, address_of, key_variable
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
+from folkmoot.models.libraries import installing
 from folkmoot.ports import Hear, Model, Request
 
 if TYPE_CHECKING:
     from folkmoot.models.a2a import RemoteAgent
     from folkmoot.models.http import Pool
     from folkmoot.models.pydantic_ai import PydanticAI
-
-_EXTRA = re.compile(r"pydantic-ai-slim\[(\w+)\]")
-"""What pydantic-ai says is missing when it lacks a provider's library."""
 
 
 class ProviderModels:
@@ -119,9 +116,7 @@ class ProviderModels:
 
             adapter = PydanticAI(name, provider, key)
         except ImportError as error:
-            wanted = _EXTRA.search(str(error))
-            packages = f"'folkmoot[providers]' 'pydantic-ai-slim[{wanted[1] if wanted else vendor}]'"
-            return Unusable(f"{name} needs packages that are not installed: pip install {packages}")
+            return Unusable(f"{name} needs packages that are not installed: {installing(vendor, error)}")
         except WrongUse as error:
             return Unusable(str(error))
         self._opened.append(adapter)

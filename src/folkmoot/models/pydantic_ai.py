@@ -22,7 +22,7 @@ from folkmoot.domain.settings import Provider
 from folkmoot.errors import WrongUse
 from folkmoot.models import pydantic_ai_reply as reply
 from folkmoot.models.pydantic_ai_talk import conversation
-from folkmoot.models.sight import visible
+from folkmoot.models.sight import sight_of, visible
 from folkmoot.models.strict import Strictness, closed_arguments
 from folkmoot.models.transcript import wire_schema
 from folkmoot.ports import Hear, Request
@@ -40,7 +40,7 @@ class PydanticAI:
         self._key = key
         self._headers = provider.headers
         self._kind = provider.provider or ""
-        self._sees = provider.images
+        self._sees = sight_of(provider)
         self._vendor = _opened(name, provider, key)
         self._models: dict[str, Model[Any]] = {}
         self._strictness = Strictness()

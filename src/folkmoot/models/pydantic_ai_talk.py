@@ -44,7 +44,8 @@ class _Conversation:
         match message.role:
             case "tool":
                 id = self._ids.answered(message.answers)
-                self._tell(self._result(id, message.text) if id else _stray(message.text))
+                images = [each for part in message.parts for each in self._enclosed(part)]
+                self._tell(self._result(id, message.text, images) if id else _stray(message.text))
             case "assistant":
                 self.close()
                 if not self.messages:
@@ -99,8 +100,9 @@ class _Conversation:
             yield f"{part.name}:"
             yield said.BinaryContent(content, media_type=part.media)
 
-    def _result(self, id: str, text: str) -> said.ModelRequestPart:
-        return said.ToolReturnPart(self._names[id], text, self._fitting(id))
+    def _result(self, id: str, text: str, images: Sequence[said.UserContent] = ()) -> said.ModelRequestPart:
+        content = [text, *images] if images else text
+        return said.ToolReturnPart(self._names[id], content, self._fitting(id))
 
     def _fitting(self, id: str) -> str:
         return blake2b(id.encode()).hexdigest()[: self._id_length] if self._id_length else id

@@ -5,15 +5,19 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from folkmoot.domain.message import Message
+from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import ModelFailed
+
+_SEEING = ("openai", "anthropic", "google")
 
 
 def sight_of(provider: Provider) -> bool | None:
     """What it says itself; absent, a provider's own host sees, and of any other nobody knows."""
     if provider.images is not None:
         return provider.images
-    return True if provider.base_url is None else None
+    own = BUILT_IN[vendor_of(provider)] if vendor_of(provider) in _SEEING else None
+    return True if own and address_of(provider) == address_of(own) else None
 
 
 def visible(messages: tuple[Message, ...], sees: bool | None, provider: str) -> tuple[Message, ...]:

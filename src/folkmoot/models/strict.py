@@ -94,6 +94,7 @@ def _closed_object(said: dict[str, Any], words: frozenset[str], optional: bool) 
     ):
         return None
     closed = {name: _closed(schema, words, optional) for name, schema in properties.items()}
-    if None in closed.values() or not (optional or set(required) >= closed.keys()):
+    demanded = set(required)
+    if None in closed.values() or not (demanded <= closed.keys() and (optional or demanded == closed.keys())):
         return None
     return {**said, "properties": closed, "required": required, "additionalProperties": False}

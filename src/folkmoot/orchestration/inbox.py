@@ -139,7 +139,7 @@ class Inbox:
 
     async def ask_caller(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """A tool that the caller of the run brought along: its result is what the caller says."""
-        id = "call_" + draw(seed, site.below, "client")
+        id = "call_" + draw(seed, site.key, "client")  # of this run, not of a fork that begins as it did
         self._log.once(place, ClientCalled(id, site.turn, site.call, call.tool, call.arguments))
         while self.items[id].is_open:
             await self.answered(id)

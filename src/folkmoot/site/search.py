@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from folkmoot.site.library import Library
-from folkmoot.site.page import INDEX, Page, Section
+from folkmoot.site.page import Page, Section
 
 MOST = 40
 _AROUND = 90
@@ -35,8 +35,8 @@ def everything(library: Library) -> list[Hit]:
     """Every section, for a reader whose browser does the finding."""
     return [
         Hit(page, section, excerpt(section.text, []))
-        for id in [INDEX, *(entry.page for entry in library.contents.entries)][1:]
-        for page in [library.pages[id]]
+        for entry in library.contents.entries
+        for page in [library.pages[entry.page]]
         for section in page.sections
     ]
 

@@ -11,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
+from folkmoot.engine.enclosing import read_files
 from folkmoot.http.doors import reading
 from folkmoot.http.doors.anthropic_request import CountBody, MessageBody
 from folkmoot.http.doors.conversation import talk
@@ -21,6 +23,7 @@ from folkmoot.http.doors.running import Running
 from folkmoot.http.doors.streaming import Stream, event, pieces
 from folkmoot.http.doors.wrong import Wrong, anthropic_error
 from folkmoot.http.house import house_of
+from folkmoot.http.problems import input_refused
 from folkmoot.views.accounting import Totals
 
 _SIGNED = "folkmoot"
@@ -37,7 +40,7 @@ async def create(request: Request) -> Response:
         work_session=reading.work_session(request, None),
     )
     running = Running.of(request)
-    going = await running.begin(asked)
+    going = await running.begin(asked, surely=bool(body.stream))
     wire = _Message(f"msg_{going.name}", body.model, thinks=body.thinks)
     if body.stream:
         return Stream(running, going, wire)
@@ -52,10 +55,14 @@ async def count_tokens(request: Request) -> Response:
     body = await reading.body(request, CountBody)
     moot = house_of(request).moot
     agent = offered(moot, body.model)
-    said = "\n".join(f"{one.text}{msgspec.json.encode(one.calls).decode()}" for one in body.said())
+    everything = [*body.said()]
+    said = "\n".join(f"{one.text}{msgspec.json.encode(one.calls).decode()}" for one in everything)
+    with input_refused():
+        files = read_files([file for one in everything for file in one.files])
+    carried = sum(recorded(file, "").tokens for file in files)
     tools = msgspec.json.encode([*body.client_tools()]).decode()
     guess = estimated_tokens(agent.prompt + said + tools) + moot.kits.of(agent).schema_tokens
-    return _json({"input_tokens": guess})
+    return _json({"input_tokens": guess + carried})
 
 
 class _Message:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RunParked, RunStarted
 from folkmoot.domain.item import Item
 from folkmoot.domain.item import Reply as Word
@@ -22,11 +22,11 @@ from folkmoot.http.house import House
 from folkmoot.views.result import Result
 
 
-async def drafts_of(moot: Folkmoot, run: str) -> list[Draft]:
-    drafts = [entry.draft async for entry in moot.events(run)]
-    if not drafts or not isinstance(drafts[0].event, RunStarted):
+async def entries_of(moot: Folkmoot, run: str) -> list[Entry]:
+    entries = [entry async for entry in moot.events(run)]
+    if not entries or not isinstance(entries[0].event, RunStarted):
         raise WrongUse(f"there is no run {run!r}; `folkmoot runs list` shows those that are")
-    return drafts
+    return entries
 
 
 class Past(Value):
@@ -39,7 +39,7 @@ class Past(Value):
 
     @property
     def name(self) -> str:
-        return Going(self.run, 0, self.entries).name
+        return Going(self.run, self.entries).name
 
     @property
     def is_over(self) -> bool:
@@ -50,7 +50,7 @@ class Past(Value):
 async def past_of(moot: Folkmoot, name: str) -> Past:
     """By the name of the answer, see `Going.name`. Raises `WrongUse` if there is none."""
     run, _, number = name.partition(".")
-    drafts = await drafts_of(moot, run)
+    drafts = [entry.draft for entry in await entries_of(moot, run)]
     entries = int(number) if number.isdecimal() and number.isascii() else 0
     ends = (at for at, draft in enumerate(drafts, 1) if at > entries and isinstance(draft.event, OVER))
     return Past(run, entries, tuple(drafts[: next(ends, len(drafts))]))
@@ -68,31 +68,34 @@ async def run_before(house: House, threads: Threads, talk: Talk) -> Answered | N
     return Answered(past.run, past.drafts[0].work_session_id, mark(past.run) if waited else "")
 
 
-async def gone_on(house: House, before: Answered, talk: Talk, position: int) -> Going | None:
+async def gone_on(house: House, before: Answered, talk: Talk) -> Going | None:
     """With a run that waits, or whose end the client was not told yet; none if this is about something new."""
     if not talk.results and not is_told(before.run, before.answer):
         return None
     items = {item.id: item for item in await house.moot.inbox(before.run)}
     if talk.results and not any(result.answers in items for result in talk.results):
         return None
-    drafts = await drafts_of(house.moot, before.run)
-    going = Going(before.run, position, len(drafts), Result(before.run, drafts).totals)
-    if isinstance(drafts[-1].event, RunParked):
-        open = [item for item in items.values() if item.is_open]
-        if open and not await _answer(house.moot, open, talk):
-            return replace(going, still=True)
-        house.go_on(before.run)
-    return going
+    drafts = [entry.draft for entry in await entries_of(house.moot, before.run)]
+    going = Going(before.run, len(drafts), Result(before.run, drafts).totals)
+    if not isinstance(drafts[-1].event, RunParked):
+        return going
+    open = [item for item in items.values() if item.is_open]
+    answered = await _answer(house.moot, open, talk)
+    if open and not answered:
+        return replace(going, still=True)
+    house.go_on(before.run)
+    return replace(going, answered=answered)
 
 
-async def _answer(moot: Folkmoot, items: Sequence[Item], talk: Talk) -> bool:
-    """Whether there was something to answer: calls of the client's tools by their results, otherwise the first
-    question by the user's words. What needs a yes or no is not answered by words."""
+async def _answer(moot: Folkmoot, items: Sequence[Item], talk: Talk) -> tuple[str, ...]:
+    """Calls of the client's tools are answered by their results, otherwise the first question by the user's words. What
+    needs a yes or no is not answered by words. The ids of what was."""
     words = [word for item in items for word in _words(item, talk)]
-    for word in words if talk.results else words[:1]:
+    said = words if talk.results else words[:1]
+    for word in said:
         with suppress(WrongUse):  # somebody else was quicker
             await moot.reply(replace(word, text=moot.secrets.text(word.text)))
-    return bool(words)
+    return tuple(word.id for word in said)
 
 
 def _words(item: Item, talk: Talk) -> Iterator[Word]:

@@ -37,7 +37,7 @@ async def complete(request: Request) -> Response:
         work_session=reading.work_session(request, body.metadata),
     )
     running = Running.of(request)
-    going = await running.begin(asked)
+    going = await running.begin(asked, surely=bool(body.stream))
     usage = bool(body.stream_options and body.stream_options.include_usage)
     wire = _Chunks(
         {"id": f"chatcmpl-{going.name}", "created": seconds(house.clock.now()), "model": body.model}, usage

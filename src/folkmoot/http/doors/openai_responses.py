@@ -40,7 +40,7 @@ async def respond(request: Request) -> Response:
         past = await _past(house, body.after, "previous_response_id")
         asked = with_what_was_said(asked, agent.id, past.name, past.drafts)
     running = Running.of(request)
-    going = await running.begin(asked)
+    going = await running.begin(asked, surely=bool(body.stream))
     head = head_of(
         f"{PREFIX}{going.name}",
         seconds(house.clock.now()),
@@ -67,7 +67,7 @@ async def response(request: Request) -> Response:
     if not past.is_over:
         return _json(head)
     spent = Result(past.run, past.drafts[: past.entries]).totals
-    going = Going(past.run, 0, past.entries, spent)
+    going = Going(past.run, past.entries, spent)
     return _json(whole(head, reply_of(Result(past.run, past.drafts), going, Running.of(request).page)))
 
 

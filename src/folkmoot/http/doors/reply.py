@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.value import Value
@@ -15,18 +12,19 @@ from folkmoot.views.result import Result
 
 OVER = (*RUN_ENDS, RunParked)
 """After one of these there is something to tell."""
+_UNENDED = "interrupted"
 
 
 class Going(Value):
     """A run that a client waits for."""
 
     run: str
-    position: int
-    """In the journal: what happens after it, happens for this request."""
     entries: int = 0
     """How many the run had before."""
     spent: Totals = Totals()
     """What it had cost before."""
+    answered: tuple[str, ...] = ()
+    """What of its inbox was answered with this request."""
     still: bool = False
     """Nothing happens in it before somebody else acts."""
 
@@ -35,11 +33,15 @@ class Going(Value):
         """Of the answer: that of its run, and how far that had come when it was gone on with."""
         return f"{self.run}.{self.entries}" if self.entries else self.run
 
-    def is_over(self, drafts: Sequence[Draft]) -> bool:
-        """Whether these tell its client all there is to tell now."""
-        last = drafts[-1].event
-        waits = isinstance(last, RunParked) and (self.still or len(drafts) > self.entries)
-        return waits or isinstance(last, RUN_ENDS)
+    def is_over(self, result: Result, entries: int) -> bool:
+        """Whether this, of so many entries, tells its client all there is to tell now."""
+        if result.status != "waiting":
+            return result.status != _UNENDED
+        return self.still or (entries > self.entries and self.is_heard(result))
+
+    def is_heard(self, result: Result) -> bool:
+        """A run may be taken up, and wait again, between two answers that its client gives at once."""
+        return not any(item.id in self.answered for item in result.inbox)
 
 
 class Reply(Value):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,12 +12,12 @@ from starlette.requests import Request
 from starlette.types import Receive
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.engine.admission import check_request, check_tools
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.doors.conversation import Talk
-from folkmoot.http.doors.going_on import drafts_of, gone_on, run_before
+from folkmoot.http.doors.going_on import entries_of, gone_on, run_before
 from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
 from folkmoot.http.doors.threads import Threads
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
@@ -46,11 +45,11 @@ class Running:
         page = f"{request.url.scheme}://{request.url.netloc}/"
         return cls(house_of(request), request.app.state.threads, page)
 
-    async def begin(self, talk: Talk) -> Going:
-        """Answer what the conversation's last run asked, or start a new one. Raises what speaks against it."""
-        position = await self._moot.position()
+    async def begin(self, talk: Talk, *, surely: bool = True) -> Going:
+        """Answer what the conversation's last run asked, or start a new one. `surely`: whatever speaks against that is
+        raised here, before anything is told; otherwise also by `ended`, which costs less."""
         before = await run_before(self.house, self.threads, talk)
-        if before and (going := await gone_on(self.house, before, talk, position)):
+        if before and (going := await gone_on(self.house, before, talk)):
             return going
         self._check(talk)
         errand = Errand(
@@ -62,7 +61,10 @@ class Running:
         )
         with input_refused():
             errand = self._moot.enclose(errand, talk.files)
-        return Going(await self.house.room.begin(talk.agent, talk.request, errand), position)
+        room = self.house.room
+        if surely or self._moot.moot.journal.shared:
+            return Going(await room.begin(talk.agent, talk.request, errand))
+        return Going(room.start(talk.agent, talk.request, errand))
 
     async def ended(self, going: Going, receive: Receive) -> Reply:
         """When it has ended or waits. Raises `Gone` if its client goes before."""
@@ -84,16 +86,21 @@ class Running:
 
     async def progress(self, going: Going) -> AsyncIterator[Draft]:
         """What happens in the run, until it has ended or waits."""
-        if going.entries and going.is_over(await drafts_of(self._moot, going.run)):
+        entries = await entries_of(self._moot, going.run)
+        if going.entries and going.is_over(_result_of(going, entries), len(entries)):
             return
-        async for entry in self.house.hub.subscribe(Filter(run=going.run), going.position):
+        after = entries[going.entries - 1].seq if going.entries else entries[0].seq - 1
+        async for entry in self.house.hub.subscribe(Filter(run=going.run), after):
             yield entry.draft
             if isinstance(entry.event, OVER):
                 return
 
     async def cancel(self, going: Going) -> None:
-        with suppress(WrongUse):  # it is over already
+        try:
             await self._moot.cancel(going.run, "its client has gone")
+        except WrongUse:  # it is over already, or was not begun yet
+            if task := self.house.room.task(going.run):
+                task.cancel()
 
     @property
     def _moot(self) -> Folkmoot:
@@ -115,19 +122,26 @@ class Running:
     async def _result(self, going: Going) -> Result:
         if task := self.house.room.task(going.run):
             try:
-                return await asyncio.shield(task)
+                result = await asyncio.shield(task)
+                if going.is_heard(result):
+                    return result
             except (Held, StaleOwner):
                 pass  # another process goes on with it
             except HandedOver as error:
                 stops = f"the server stops; run {going.run} goes on when it is started again"
                 raise Wrong(503, stops, code="server_stops", headers=NO_RETRY) from error
-        drafts = await drafts_of(self._moot, going.run)
-        if not going.is_over(drafts):
-            async for entry in self._moot.events(going.run, follow=True, after=going.position):
+        while True:
+            entries = await entries_of(self._moot, going.run)
+            result = _result_of(going, entries)
+            if going.is_over(result, len(entries)):
+                return result
+            async for entry in self._moot.events(going.run, follow=True, after=entries[-1].seq):
                 if isinstance(entry.event, OVER):
                     break
-            drafts = await drafts_of(self._moot, going.run)
-        return Result(going.run, drafts)
+
+
+def _result_of(going: Going, entries: Sequence[Entry]) -> Result:
+    return Result(going.run, [entry.draft for entry in entries])
 
 
 async def left(receive: Receive) -> None:

@@ -69,6 +69,7 @@ class Threads:
                 self._runs.setdefault(errand.thread, []).append(begun)
                 self._reports[entry.stream] = 0
             case ClientCalled(id=id):
-                self._calls[id] = Answered(entry.stream, entry.draft.work_session_id)
+                begun = Answered(entry.stream, entry.draft.work_session_id)
+                self._calls.setdefault(id, begun)  # a fork has it too, later
             case RunCompleted(outcome=outcome) if entry.stream in self._reports and outcome.report:
                 self._reports[entry.stream] = hash(outcome.report.content.strip())
