@@ -193,7 +193,7 @@ def test_everything_that_is_wrong_in_a_file_is_said_at_once_each_at_its_place(de
 
     assert done.code == 4
     assert done.out == ""
-    assert done.err.splitlines() == [
+    assert done.err.splitlines()[:-1] == [
         "desk.test.yaml:1:8: this project has no agent 'frnt.ai'; did you mean 'front.ai'?",
         "desk.test.yaml:5:33: unknown key 'reprot'; did you mean 'report'?",
         "desk.test.yaml:6:15: `script` and `recorded` both answer; keep one",
@@ -209,6 +209,7 @@ def test_everything_that_is_wrong_in_a_file_is_said_at_once_each_at_its_place(de
         "desk.test.yaml:16:5: unknown key 'requst' in `scenarios[1]`; did you mean 'request'?",
         "13 problems; nothing was run",
     ]
+    assert done.err.endswith("more: folkmoot docs reference/scenarios\n")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def test_every_reason_to_stop_that_is_a_failure_has_a_page():
     assert set(STOPPED) == {*failures, "SCHEMA"}
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.words], ids=lambda row: row.words)
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE if row.words and not row.words.endswith(".yaml:")], ids=lambda row: row.words
+)
 def test_the_words_of_the_table_are_those_of_real_messages(row):
     assert row.words in SOURCE
 

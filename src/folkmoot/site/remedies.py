@@ -11,7 +11,10 @@ _HELP = "troubleshooting"
 
 
 class Remedy(NamedTuple):
-    """For errors of a kind whose message holds these words; without words for all others of it."""
+    """For errors of a kind whose message holds these words; without words for all others of it.
+
+    A problem in a file is looked at with its place, so that words may also be those of a file's name.
+    """
 
     kind: type[FolkmootError]
     words: str
@@ -33,6 +36,7 @@ TABLE: tuple[Remedy, ...] = (
     Remedy(DeclarationError, "this is not YAML", f"{_HELP}#this-is-not-yaml"),
     Remedy(DeclarationError, "this is no JSON Schema", "agents#reports"),
     Remedy(DeclarationError, "`contract: strict` forbids", "planning"),
+    Remedy(DeclarationError, ".test.yaml:", "reference/scenarios"),
     Remedy(DeclarationError, "", f"{_HELP}#a-file-or-a-setting-is-wrong"),
     Remedy(errors.Untrusted, "", "tools#trust"),
     Remedy(errors.WrongUse, "this project has no agent ", f"{_HELP}#there-is-no-such-agent"),
@@ -85,7 +89,7 @@ def topic_for(error: BaseException) -> str:
     """Of several problems, the first that is an error speaks for all."""
     words = str(error)
     if isinstance(error, DeclarationError):
-        faults = [problem.message for problem in error.problems if problem.severity == "error"]
+        faults = [str(problem) for problem in error.problems if problem.severity == "error"]
         words = faults[0] if faults else words
     fitting = (row.topic for row in TABLE if isinstance(error, row.kind) and row.words in words)
     return next(fitting, "")
