@@ -62,9 +62,12 @@ def test_a_run_that_waits_for_an_approval_says_so_and_is_told_of_when_it_is_over
 
 def ends(server: Server, run: str) -> dict:
     """The last event of a run, when it has come."""
+    lines = []
     with httpx.stream("GET", f"{server.address}api/runs/{run}/stream", timeout=20) as events:
-        lines = [line.removeprefix("data: ") for line in events.iter_lines() if line.startswith("data: ")]
-    return json.loads(lines[-1])
+        for line in events.iter_lines():
+            assert not line.startswith(":"), "nothing happens in it, and it does not end"
+            lines.append(line)
+    return json.loads([line for line in lines if line.startswith("data: ")][-1].removeprefix("data: "))
 
 
 def test_a_client_that_closes_a_stream_cancels_its_run(server: Server, client: openai.OpenAI):
