@@ -3,9 +3,13 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 from tests.desk import Desk
 from tests.postgres_server import running_server
+
+settings.register_profile("folkmoot", deadline=None)  # no test judges by the clock of a busy machine
+settings.load_profile("folkmoot")
 
 
 @pytest.fixture

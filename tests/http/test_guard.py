@@ -8,10 +8,13 @@ import msgspec
 import pytest
 from starlette.routing import Mount, Route, WebSocketRoute
 
+from folkmoot.a2a_server.application import a2a_routes
+from folkmoot.a2a_server.handling import Engine
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.application import application
 from folkmoot.http.headers import HEADERS
 from folkmoot.http.house import Door, House
+from folkmoot.mcp_server.application import mcp_app
 from tests.http.doors import TOKEN, UPGRADE, Served, request, serving
 
 EVERYWHERE = ("/api/status", "/", "/static/folkmoot.css", "/events-for-ever", "/nothing")
@@ -121,7 +124,7 @@ def every_route(app):
         path = re.sub(r"{[^}]*}", "x", one.path)
         match one:
             case Route():
-                yield from ((method, path) for method in sorted(one.methods or ()))
+                yield from ((method, path) for method in sorted(one.methods or ("GET", "POST", "DELETE")))
             case WebSocketRoute():
                 yield "WebSocket", path
             case Mount(path="/static"):
@@ -135,8 +138,13 @@ def every_route(app):
 async def test_without_the_token_every_route_of_the_table_is_closed_but_three(moot):
     """DESIGN 8: sign-in, health and static files alone."""
     async with serving(moot, GUARDED, routes=()) as served:
+        engine = Engine(served.house.room.begin, served.house.go_on)
+        doors = a2a_routes(served.house.moot, engine, secured=True)
+        doors += mcp_app(served.house.moot, guarded=True).routes
+        table = [*every_route(application(served.house, doors))]
+        assert {"/mcp", "/a2a", "/a2a/x", "/docs", "/v1/messages", "/ws"} <= {path for _, path in table}
         opened = set()
-        for method, path in every_route(application(served.house)):
+        for method, path in table:
             for headers in ({}, {"Cookie": f"folkmoot-{served.port}=1.2.3"}):
                 upgrade = UPGRADE if method == "WebSocket" else JSON
                 verb = "GET" if method == "WebSocket" else method
