@@ -10,14 +10,16 @@ A fenced block says in a comment on the line before it what becomes of it:
     <!-- output -->             what the python block before it printed
     <!-- read by AGENT -->      the first message of AGENT's latest session
     <!-- result of TOOL -->     what the latest call of TOOL gave; with TOOL of AGENT, of that agent's
-    <!-- serve -->              console: `folkmoot serve` is started on a free port, and stays until the page ends
+    <!-- serve -->              console: `folkmoot serve` is started on a free port, and stays until the page ends or
+                                starts another
+    <!-- served -->             the next line that it prints
     <!-- played by tests/… -->  a test of its own plays it, and names the page
     <!-- not run: why -->       it is only shown, for one of the REASONS, but makes sense
 
 In what is shown, `...` stands for anything, and run ids, hashes and times may differ. A command ends with 0 unless
 `$ echo $?` comes after it. One that ends with `&` goes on behind the others as soon as it has printed the last line that
-is shown for it; `$ kill %1` ends the first of them, and the end of the page all. An id in a command is the one that was
-printed where the page shows it, or else the latest of its kind.
+is shown for it; `$ kill %1` ends the first of them, and the end of the page all. `$ export NAME=value` holds until then.
+An id in a command is the one that was printed where the page shows it, or else the latest of its kind.
 """
 
 from __future__ import annotations
@@ -101,6 +103,7 @@ class _Player:
         self._ids: dict[str, str] = {}
         """The one that was printed for each that is shown, and by kind the latest."""
         self._jobs = Jobs()
+        self._environment = dict(os.environ)
         self._acts = {
             ("run", "console"): self._run_commands,
             ("run", "sh"): self._run_lines,
@@ -125,16 +128,23 @@ class _Player:
         return 1
 
     def stop(self) -> None:
+        self._stop_serving()
+        self._jobs.end()
+        os.environ.clear()
+        os.environ.update(self._environment)
+
+    def _stop_serving(self) -> None:
         if self._server:
             self._server.send_signal(signal.SIGINT)
             self._server.communicate(timeout=30)
-        self._jobs.end()
 
     def _told(self, block: Block) -> str:
         """What a block shows that is no command and no file."""
         match block.mark.split():
             case ["output"]:
                 return self._printed
+            case ["served"] if self._server and self._server.stdout:
+                return self._server.stdout.readline()
             case ["read", "by", agent]:
                 return first_message(agent)
             case ["result", "of", tool]:
@@ -176,17 +186,19 @@ class _Player:
                 raise Lie(f"line {block.line}: `{line}` ended with {self._code}:\n{printed}")
 
     def _run_python(self, block: Block) -> None:
-        code = compile(block.text, f"line {block.line}", "exec")
+        code = compile(block.text.replace(_SERVER, self._address), f"line {block.line}", "exec")
         _, self._printed = _captured(lambda: exec(code, {"__name__": "__main__"}))
 
     def _serve(self, block: Block) -> None:
+        self._stop_serving()
         ((command, shown),) = _steps(block)
-        words = [*shlex.split(command), "--port", "0"]
+        words = ["bash", "-c", f"exec {command} --port 0"]
         self._server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         said = self._server.stdout.readline() if self._server.stdout else ""
-        if address := re.search(r"127\.0\.0\.1:\d+", said):
-            self._address = address[0]
-        compare(block, f"`{command}`", shown, said.replace(self._address, _SERVER))
+        if port := re.search(r":(\d+)/", said):
+            self._address = f"127.0.0.1:{port[1]}"
+            said = said.replace(port[0], ":8484/")
+        compare(block, f"`{command}`", shown, said)
 
     def _run(self, command: str, shown: str = "") -> tuple[int, str]:
         """As it is typed, but for ids and the port, which are others each time."""
@@ -205,6 +217,10 @@ class _Player:
             return 0, ""
         if command.startswith("cd "):
             os.chdir(command.removeprefix("cd "))
+            return 0, ""
+        if command.startswith("export "):
+            name, _, value = command.removeprefix("export ").partition("=")
+            os.environ[name] = value
             return 0, ""
         if not _IN_A_SHELL.search(command):
             return _captured(lambda: main(shlex.split(command)[1:]))

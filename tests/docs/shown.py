@@ -20,7 +20,7 @@ _MASKS = [
         (r"\b[0-9a-f]{64}\b", "HASH"),
         (r"(?<=__)[0-9a-f]{12}\b", "NONCE"),
         (r"(?<=_)[0-9a-f]{8}\b", "SUFFIX"),
-        (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?", "MOMENT"),
+        (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z|,\d+)?", "MOMENT"),
         (r"\b\d+(\.\d+)? ?(ms|s)\b", "TIME"),
         (r"[ \t]+", " "),
     )

@@ -50,11 +50,12 @@ def desktop(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
+DATABASE = ("postgresql.md", "workers.md")
 MOVING = [name for name in PAGES if name.startswith("moving-from-")]
 
 
 @pytest.mark.usefixtures("desktop")
-@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"tutorial.md", *MOVING}))
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"tutorial.md", *DATABASE, *MOVING, "mcp-server.md"}))
 def test_the_examples_of_a_page_give_what_it_shows(name):
     """A-110: behaviour cannot change without the pages that show it."""
     played = play(PAGES[name], name=name)
@@ -110,6 +111,19 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_team_on_postgresql(postgre
         there = {"8000": str(model), "8484": free_port(), "postgresql://moot@127.0.0.1/moot": postgres.url}
 
         assert play(PAGES["tutorial.md"], there, name="tutorial.md") > 20
+
+
+@pytest.mark.usefixtures("desktop")
+def test_a_door_for_mcp():
+    there = {"8000": free_port(), "/home/ann/desk": str(Path.cwd() / "desk")}
+
+    assert play(PAGES["mcp-server.md"], there, name="mcp-server.md")
+
+
+@pytest.mark.usefixtures("desktop")
+@pytest.mark.parametrize("name", DATABASE)
+def test_what_needs_a_database_finds_one(name, postgres):
+    assert play(PAGES[name], {"postgresql://moot@db.example.com/folkmoot": postgres.url}, name=name)
 
 
 @pytest.mark.usefixtures("desktop")
