@@ -13,6 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import yaml
 
+from checks.files import ROOT
+from tests.docs.pages import blocks
+from tests.docs.shown import compare
+
 
 @dataclass
 class Server:
@@ -92,6 +96,21 @@ def test_what_the_doctor_prints_is_all_that_a_project_needs_to_use_the_models_it
     assert (ran.code, ran.out, server.asked) == (0, "Hello from here.\n", ["Qwen/Qwen3-8B"])
     assert "bge-embed, Qwen/Qwen3-8B; the project uses it\n" in again.out
     assert "folkmoot.yaml:" not in again.out
+
+
+def test_the_page_about_models_shows_what_the_doctor_prints(folkmoot):
+    """With other ports than the usual ones, which may be taken on this machine."""
+    ollama = listed("qwen3:8b", "nomic-embed-text:latest", owned_by="ollama")
+    with (
+        serving(ollama) as one,
+        serving(listed("Qwen/Qwen3-8B", owned_by="vllm", max_model_len=40960)) as two,
+    ):
+        page = (ROOT / "docs/models.md").read_text().replace(":11434", f":{one.port}")
+        (shown,) = (block for block in blocks(page) if block.text.startswith("$ folkmoot doctor\n"))
+        done = folkmoot("doctor", *(f"--look-at={port}" for port in (one.port, two.port)))
+
+    text = shown.text.partition("\n")[2].replace(":8000", f":{two.port}")
+    compare(shown, "the doctor", text, done.out)
 
 
 def test_no_key_and_nothing_else_of_the_environment_goes_to_a_server_that_nobody_named(folkmoot, monkeypatch):

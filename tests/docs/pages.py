@@ -45,19 +45,7 @@ from tests.docs.sense import nonsense
 from tests.docs.shown import Block, Lie, compare, first_message, fits, result
 
 T = TypeVar("T")
-REASONS = frozenset(
-    (
-        "does not end",
-        "for another program",
-        "installs packages",
-        "not installed here",
-        "needs a key",
-        "needs a model server",
-        "needs a run that waits",
-        "needs PostgreSQL",
-        "an illustration",
-    )
-)
+REASONS = frozenset(("for another program", "installs packages", "not installed here"))
 """Why a block may only be shown."""
 _SERVER = "127.0.0.1:8484"
 _ID = re.compile(r"\b(ap|q|doubt|task|plan|decision|ws)_[0-9a-f]{8,}\b|\b\d{8}-\d{6}-[0-9a-f]{8}\b")
@@ -213,14 +201,7 @@ class _Player:
         if command.endswith(" &"):
             last = shown.splitlines()[-1]
             return self._jobs.start(command, lambda line: fits(last, line))
-        if self._jobs.killed(command):
-            return 0, ""
-        if command.startswith("cd "):
-            os.chdir(command.removeprefix("cd "))
-            return 0, ""
-        if command.startswith("export "):
-            name, _, value = command.removeprefix("export ").partition("=")
-            os.environ[name] = value
+        if self._kept(command):
             return 0, ""
         if not _IN_A_SHELL.search(command):
             return _captured(lambda: main(shlex.split(command)[1:]))
@@ -232,6 +213,18 @@ class _Player:
             text=True,
         )
         return done.returncode, done.stdout
+
+    def _kept(self, command: str) -> bool:
+        """Whether it was about the shell itself: where it is, what is set, what goes on behind it."""
+        word, _, rest = command.partition(" ")
+        if word == "cd":
+            os.chdir(rest)
+        elif word == "export":
+            name, _, value = rest.partition("=")
+            os.environ[name] = value
+        else:
+            return self._jobs.killed(command)
+        return True
 
 
 def ids(text: str) -> list[str]:

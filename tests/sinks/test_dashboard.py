@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from checks.files import ROOT
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SessionStarted
@@ -13,6 +16,7 @@ from folkmoot.engine.standing import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
 from folkmoot.sinks.dashboard import DashboardSink, Row, board
+from tests.docs.pages import blocks
 from tests.sinks.receiver import Answer, Receiver, feeding, noted
 from tests.watching import Post
 
@@ -148,6 +152,22 @@ async def test_what_did_not_change_is_not_sent_again(journal, clock):
         assert await sink.deliver([], kept) == "4711"
         await sink.close()
     assert len(receiver.received) == 1
+
+
+def test_the_page_about_sinks_shows_a_team_as_it_is_told():
+    """But for how long ago it was, which Discord says in its own words."""
+    page = blocks((ROOT / "docs/sinks.md").read_text())
+    (shown,) = (block.text for block in page if block.text.startswith("🟢"))
+    then = "2026-01-01T00:00:00.000Z"
+    team = [
+        Row("coder", "active", "Mend the gate", then),
+        Row("reviewer", "idle", "", then),
+        Row("tester", "interrupted", "", then, "No key fits."),
+    ]
+
+    told = [f"{field['name']} {field['value']}".replace("\n", " · ") for field in board(team)["fields"]]
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert [re.sub(r"\w+ \w+ ago", "<t:1767225600:R>", line) for line in lines] == told
 
 
 def test_a_large_team_is_cut_to_what_one_message_takes():
