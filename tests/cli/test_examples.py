@@ -1,22 +1,21 @@
 """The example projects with called agents: sound, offline, and doing what their pages say."""
 
 import re
-import shutil
 
 import pytest
 
-from checks.files import ROOT
+from tests.examples import copied
 
 
 @pytest.fixture
 def example(folkmoot):
-    def copied(name):
-        shutil.copytree(ROOT / "examples" / name, folkmoot.folder, dirs_exist_ok=True)
+    def made(name):
+        copied(name, folkmoot.folder)
         script = folkmoot.folder / "script.yaml"
         script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
         return folkmoot
 
-    return copied
+    return made
 
 
 def test_the_research_assistant_sends_out_three_and_combines_what_they_find(example):

@@ -8,6 +8,7 @@ import yaml
 
 from bench.process import model_server, traffic
 from checks.files import ROOT
+from tests.examples import copied
 
 SETTINGS = """
 providers: {{endpoint: {{kind: openai, baseUrl: "http://127.0.0.1:{port}/v1", price: {{input: 1, output: 2}}, contextWindow: 32000}}}}
@@ -125,7 +126,7 @@ def test_a_scenario_on_one_line_cannot_be_recorded_into(desk):
 
 def test_parts_of_a_plan_claims_and_their_evidence_are_recorded_too(folkmoot):
     """Ids are the same each time, so that what was cited then is there now."""
-    shutil.copytree(ROOT / "examples" / "planner-executor", folkmoot.folder, dirs_exist_ok=True)
+    copied("planner-executor", folkmoot.folder)
     folkmoot("trust", "--yes")
 
     file = folkmoot.folder / "inspector.test.yaml"

@@ -11,10 +11,10 @@ from collections import defaultdict
 import msgspec
 import pytest
 
-from checks.files import ROOT
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import GROUPS
 from tests.cli.conftest import wait_for
+from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
 SINK = "\nsinks: {file: {kind: ndjson, events: ['*'], path: all.ndjson}}\n"
@@ -23,7 +23,7 @@ SEED_SPELLINGS = ("plan", "steps", "step", "arguments", "agent_role", "tool_call
 
 @pytest.fixture
 def shop(folkmoot):
-    shutil.copytree(ROOT / "examples" / "collaboration", folkmoot.folder, dirs_exist_ok=True)
+    copied("collaboration", folkmoot.folder)
     script = folkmoot.folder / "script.yaml"
     script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
     return folkmoot

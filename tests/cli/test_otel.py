@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-from checks.files import ROOT
 from folkmoot.domain.trace import trace_id
 from folkmoot.engine.workshop import open_journal
 from tests.cli.conftest import FOREVER, SETTINGS, ended
+from tests.examples import copied
 from tests.sinks.collector import PATIENCE, collector
 from tests.sinks.receiver import noted
 
@@ -32,7 +31,7 @@ def example(folkmoot, backend):
     """A run of an example, sent on."""
 
     def sent(name: str, agent: str, *options: str):
-        shutil.copytree(ROOT / "examples" / name, folkmoot.folder, dirs_exist_ok=True)
+        copied(name, folkmoot.folder)
         script = folkmoot.folder / "script.yaml"
         script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
         with (folkmoot.folder / "folkmoot.yaml").open("a") as settings:

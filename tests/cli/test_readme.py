@@ -3,13 +3,13 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 
 from checks.files import ROOT
 from tests.docs.pages import blocks
 from tests.docs.shown import compare
+from tests.examples import copied
 
 README = (ROOT / "README.md").read_text()
 
@@ -56,7 +56,7 @@ def test_the_settings_that_it_shows_are_sound(folkmoot):
 
 
 def test_the_example_project_is_sound_and_its_letters_come_from_the_desk_that_fits(folkmoot):
-    shutil.copytree(ROOT / "examples" / "front-desk", folkmoot.folder, dirs_exist_ok=True)
+    copied("front-desk", folkmoot.folder)
     script = folkmoot.folder / "script.yaml"
     script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
 
@@ -94,7 +94,7 @@ def test_the_session_in_the_readme_has_the_agents_of_the_example():
 
 
 def test_what_the_readme_shows_of_the_journal_is_what_a_run_leaves(folkmoot):
-    shutil.copytree(ROOT / "examples" / "front-desk", folkmoot.folder, dirs_exist_ok=True)
+    copied("front-desk", folkmoot.folder)
     (shown,) = (block for block in blocks(README) if block.text.startswith("$ folkmoot runs show last"))
 
     folkmoot("run", "front-desk.ai", "I was charged twice for order 1042. Can I have a refund?", "-q")
@@ -104,7 +104,7 @@ def test_what_the_readme_shows_of_the_journal_is_what_a_run_leaves(folkmoot):
 
 def test_the_review_team_asks_back_once_and_names_what_must_change(folkmoot):
     """A-89: a team of three, offline."""
-    shutil.copytree(ROOT / "examples" / "review-team", folkmoot.folder, dirs_exist_ok=True)
+    copied("review-team", folkmoot.folder)
     script = folkmoot.folder / "script.yaml"
     script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
 

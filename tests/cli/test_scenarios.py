@@ -1,7 +1,6 @@
 """`folkmoot test`: the scenarios that users write, as they meet them in the terminal."""
 
 import json
-import shutil
 from xml.etree import ElementTree
 
 import pytest
@@ -9,6 +8,7 @@ import yaml
 
 from checks.files import ROOT
 from tests.cli.test_servers import write as write_server
+from tests.examples import copied
 
 DESK = {
     "front": "advisors: [policy.ai]\nrouter: {destinations: [billing.ai]}",
@@ -526,7 +526,7 @@ EXAMPLES = sorted(path.parent.name for path in (ROOT / "examples").glob("*/folkm
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_has_scenarios_and_they_pass(folkmoot, name):
-    shutil.copytree(ROOT / "examples" / name, folkmoot.folder, dirs_exist_ok=True)
+    copied(name, folkmoot.folder)
     folkmoot("trust", "--yes")
 
     done = folkmoot("test", "--json")

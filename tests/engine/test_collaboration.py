@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections import Counter
 
 import pytest
 
-from checks.files import ROOT
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.contract.verify import verify
 from folkmoot.coordination.collaboration.moves import Ask, Move
@@ -20,6 +18,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
+from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
 
@@ -32,7 +31,7 @@ class Workplace:
     """The example of five agents, on a journal that outlives every opening of it."""
 
     def __init__(self, folder) -> None:
-        shutil.copytree(ROOT / "examples" / "collaboration", folder, dirs_exist_ok=True)
+        copied("collaboration", folder)
         script = folder / "script.yaml"
         script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
         self.folder = folder

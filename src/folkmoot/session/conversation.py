@@ -35,7 +35,7 @@ def sent(agent: Agent, events: Iterable[Event], model: str) -> tuple[Message, ..
 
 def with_own_thoughts(messages: tuple[Message, ...], model: str) -> tuple[Message, ...]:
     """What another model thought is no use to this one, and no provider takes the seals of another."""
-    if all(message.thinker in ("", model) for message in messages):
+    if not [message for message in messages if message.thinker and message.thinker != model]:
         return messages
     return tuple(
         message if message.thinker in ("", model) else replace(message, thoughts=()) for message in messages
