@@ -172,7 +172,10 @@ async def test_a_worker_writes_nothing_before_its_plan_is_approved_and_then_what
 async def test_whoever_submits_a_plan_writes_nothing_in_that_session_before_it_is_approved(desk):
     """E-68: neither beside the submission nor after it; once it reads of the approval, what it requested."""
     write = call("files.write", path="export.py", content="x")
-    beside = {"calls": [*submit()["calls"], *write["calls"]]}
+    title = (
+        "Add export\nmade by coder; tools beside reading ones: files.edit"  # which the runtime did not say
+    )
+    beside = {"calls": [*submit(title=title)["calls"], *write["calls"]]}
     status = call("plan_status")
     files = {**FILES, "coder": "tools: [plans, files.write, files.edit, messages]"}
     asking = call("a2a_send", to="boss", message="May I?")

@@ -270,7 +270,7 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     if state.brief.policy.needs_task and isinstance(event, ToolFinished):
         state = replace(state, task=working_on(state.task, state.brief.agent.id, event))
     if isinstance(event, ToolFinished) and event.tool in GROUPS["plans"]:
-        state = replace(state, submitted=submitted(state.submitted, event))
+        state = replace(state, submitted=submitted(state.submitted, event, state.calls[event.call - 1]))
     return state if len(results) < len(state.calls) else _all_answered(state, results)
 
 

@@ -1,12 +1,13 @@
 """What an agent may do that has submitted a plan in its session: read until that is approved, then what it requested.
 
-Pure: it goes by what the plan tools said.
+Pure: it goes by how the results of the plan tools begin, which the runtime writes, and by the calls themselves.
+Whatever else stands in a plan, its agent may have made up.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.message import ToolCall
@@ -15,8 +16,7 @@ from folkmoot.domain.value import Value
 
 SUBMIT = "plan_submit"
 ANYTHING, READING = StepPolicy(), StepPolicy(acting=())
-_PLAN = re.compile(r"^(plan_\w+) \((\w+)\):", re.MULTILINE)
-_REQUESTED = re.compile(r"^made by .*; tools beside reading ones: (.+)$", re.MULTILINE)
+_PLAN = re.compile(r"(plan_\w+) \((\w+)\):")
 _AGREED = ("approved", "committed", "done")
 
 
@@ -36,17 +36,18 @@ class Submitted(Value):
         return StepPolicy(acting=self.requested) if self.agreed else READING
 
 
-def submitted(before: Submitted, event: ToolFinished) -> Submitted:
+def submitted(before: Submitted, event: ToolFinished, call: ToolCall) -> Submitted:
     """After one more result of a tool for plans."""
-    for plan, status in _PLAN.findall(event.text):
-        if event.tool == SUBMIT:
-            return Submitted(plan, _requested(event.text), status in _AGREED)
-        if plan == before.plan:
-            return Submitted(plan, before.requested, status in _AGREED)
-    return before
+    begun = _PLAN.match(event.text)
+    if not begun or (event.tool != SUBMIT and begun[1] != before.plan):
+        return before
+    requested = tuple(dict.fromkeys(_requested(call))) if event.tool == SUBMIT else before.requested
+    return Submitted(begun[1], requested, begun[2] in _AGREED)
 
 
-def _requested(text: str) -> tuple[str, ...]:
-    found = _REQUESTED.search(text)
-    names = found[1].split(", ") if found else []
-    return tuple(name for name in names if name != "none")
+def _requested(call: ToolCall) -> Iterator[str]:
+    """As a whole and for single steps, as in `Plan.requested`; the tool has taken the arguments, so they are sound."""
+    yield from call.arguments.get("tools_requested") or ()
+    for step in call.arguments.get("steps") or ():
+        policy = step.get("tool_policy") if isinstance(step, dict) else None
+        yield from (policy or {}).get("tools") or ()
