@@ -122,8 +122,7 @@ def test_the_first_words_come_before_the_model_has_said_the_last(server: Server,
     assert last_run(server, "teller")["finalReport"]["content"] == TOLD
 
 
-@DOORS
-@pytest.mark.parametrize("agent", ["front", "chain", "advised"])
+@pytest.mark.parametrize(("door", "agent"), [(chat, "front"), (responses, "chain"), (messages, "advised")])
 def test_whoever_speaks_last_is_heard_live_and_nobody_else(server: Server, door: Door, agent: str):
     assert heard(server, door(server, agent)) == TOLD
 
@@ -144,9 +143,9 @@ def test_what_the_client_was_told_is_not_taken_back_but_called_wrong(server: Ser
     assert f"{server.address}runs/{run['runId']}" in str(wrong.value)
 
 
-@DOORS
-def test_no_secret_is_told_though_it_comes_in_two_pieces(server: Server, door: Door):
-    assert heard(server, door(server, "gossip"), "It is ") == "It is {{secret:TELLERS_PIN}}, you know."
+def test_no_secret_is_told_though_it_comes_in_two_pieces(server: Server):
+    """Issue 5: secrets."""
+    assert heard(server, chat(server, "gossip"), "It is ") == "It is {{secret:TELLERS_PIN}}, you know."
 
 
 @DOORS
