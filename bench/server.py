@@ -5,7 +5,8 @@
 The model's name says what to answer: `final` reports at once, `route` picks a destination, `tool-N` asks for
 a tool until N tool results are in the request and then reports, `call-N:ID` calls an agent N times in one turn and
 then reports. `willing` looks at what it is offered: it routes to the first destination, or reports in the form that is
-wanted; so a whole project can be played with it. `…@MS` waits that many milliseconds first.
+wanted, in plain words if it is offered nothing; so a whole project can be played with it. `…@MS` waits that many
+milliseconds first.
 """
 
 import asyncio
@@ -72,7 +73,10 @@ def completion(model: str, body: bytes) -> bytes:
     kind, _, turns = model.partition("-")
     turns, _, called = turns.partition(":")
     if kind == "willing":
-        call = _offered(json.loads(body)["tools"])
+        tools = json.loads(body).get("tools")
+        if not tools:
+            return _chat(done + 1, [], prompt_tokens=len(body) // 4)
+        call = _offered(tools)
     elif kind == "route":
         call = ("router__handoff-to", {"agent": "billing", "message": "Please take this one."})
     elif kind == "tool" and done < int(turns):
@@ -101,9 +105,10 @@ def _chat(first: int, calls: list[tuple[str, dict[str, Any]]], prompt_tokens: in
         {"id": f"call_{number}", "type": "function", "function": function}
         for number, function in enumerate(functions, start=first)
     ]
-    message = {"role": "assistant", "content": None, "tool_calls": wished}
+    said: dict[str, Any] = {"content": None, "tool_calls": wished} if wished else {"content": REPORT_TEXT}
+    message = {"role": "assistant", **said}
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": 40, "total_tokens": prompt_tokens + 40}
-    choices = [{"index": 0, "message": message, "finish_reason": "tool_calls"}]
+    choices = [{"index": 0, "message": message, "finish_reason": "tool_calls" if wished else "stop"}]
     answer = {"id": "chat-1", "object": "chat.completion", "created": 0, "model": "bench", "choices": choices}
     return json.dumps(answer | {"usage": usage}).encode()
 

@@ -72,3 +72,10 @@ def test_a_willing_model_takes_the_way_out_that_it_is_offered():
     report = {"agent__final_report": {"report_format": {"const": "json"}}}
     assert offered(**report) == {"report_format": "json", "content_json": {}}
     assert offered(**report, **{"router__handoff-to": {"agent": {"enum": ["b", "c"]}}}) == {"agent": "b"}
+
+
+def test_a_willing_model_that_is_offered_nothing_answers_in_words():
+    (choice,) = json.loads(server.completion("willing", b'{"model": "willing"}'))["choices"]
+
+    assert choice["message"] == {"role": "assistant", "content": server.REPORT_TEXT}
+    assert choice["finish_reason"] == "stop"

@@ -127,6 +127,16 @@ async def test_a_run_that_is_resumed_is_told_from_its_first_word(desk):
     assert listener.attempts == [result.final_report.content] == ["the end"]
 
 
+async def test_such_a_run_can_be_replayed(desk):
+    """What a model was offered follows from what is recorded."""
+    at = desk({"a": ROUTER, "end": ""}, {"a": [TO_END], "end": [" ", "the end"]})
+    await followed(at)
+    async with at.open() as moot:
+        replayed = await moot.replay("run-1")
+
+    assert (replayed.equal, replayed.divergence) == (True, "")
+
+
 async def test_no_piece_that_anybody_hears_holds_a_secret(desk):
     """Issue 5: secrets appear nowhere, in no two pieces either."""
     said = {"begins": "it is sword", "text": "fish-1234 and sword"}

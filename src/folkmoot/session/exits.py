@@ -132,7 +132,7 @@ def judge_report(agent: Agent, call: ToolCall) -> Report | Refusal:
 def judge_text(agent: Agent, text: str) -> Report | Refusal:
     """Plain text without tool calls is adopted as the final report."""
     if not text.strip():
-        return Refusal(reason="your answer was empty: call a tool, or end with agent__final_report")
+        return Refusal(reason="your answer was empty: give it in plain words, or call a tool")
     if agent.output.format == "json":
         return _json_report(agent, text, _ReportArguments())
     return Report(format=agent.output.format, content=text)
