@@ -88,10 +88,11 @@ class Desk:
         self.journal: Journal = MemoryJournal(self.clock.monotonic)
         self.tools = tools or []
         self.identity = Identity("run-1", "a seed nobody knows")
+        self.env: dict[str, str] = {}
 
     def open(self):
         around = Surroundings(
-            env={}, clock=self.clock, journal=self.journal, identify=lambda _: self.identity
+            env=self.env, clock=self.clock, journal=self.journal, identify=lambda _: self.identity
         )
         return Folkmoot.open(self.folder, tools=self.tools, models={"scripted": self.model}, around=around)
 

@@ -31,7 +31,7 @@ from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
-from folkmoot.orchestration.invocation import HearSpan
+from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.views.gates import Gated, gates
@@ -127,7 +127,7 @@ class Folkmoot:
         agent: str,
         request: str,
         *,
-        hear: HearSpan | None = None,
+        hear: HearSpan | Ear | None = None,
         answer: Answerer | None = None,
         wait: bool = False,
         errand: Errand = Errand(),
@@ -169,7 +169,7 @@ class Folkmoot:
         self,
         run_id: str,
         *,
-        hear: HearSpan | None = None,
+        hear: HearSpan | Ear | None = None,
         answer: Answerer | None = None,
         wait: bool = False,
         with_current_files: bool = False,
@@ -241,7 +241,7 @@ class Folkmoot:
         run_id: str,
         fork: Fork,
         *,
-        hear: HearSpan | None = None,
+        hear: HearSpan | Ear | None = None,
         answer: Answerer | None = None,
         wait: bool = False,
     ) -> Result:
@@ -384,5 +384,6 @@ class Folkmoot:
         return find_agent(self.graph, name)
 
 
-def _audience(hear: HearSpan | None, answer: Answerer | None, *, wait: bool) -> Audience:
-    return Audience(hear=hear, attendance=Attendance(answer=answer, stay=wait))
+def _audience(hear: HearSpan | Ear | None, answer: Answerer | None, *, wait: bool) -> Audience:
+    ear = hear if hear is None or isinstance(hear, Ear) else Ear(hear)
+    return Audience(ear=ear, attendance=Attendance(answer=answer, stay=wait))

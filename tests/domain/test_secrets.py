@@ -1,6 +1,8 @@
 """Values that must appear nowhere, and their names in their place."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from folkmoot.domain.events import ToolFinished, ToolStarted
 from folkmoot.domain.secrets import Secrets, secrets_of
@@ -18,6 +20,17 @@ def test_a_value_is_replaced_by_its_name_and_the_longest_wins():
     assert SECRETS.text(f"a {TOKEN} b") == "a {{secret:TOKEN}} b"
     assert SECRETS.text(f"{TOKEN} and more") == "{{secret:LONG}}"
     assert SECRETS.text("pin 1234") == "pin 1234", "less than 8 characters are no secret"
+
+
+@given(st.lists(st.sampled_from(["tok", 'tok"en\\with\nlines', "12345", "678", " and more", "\n", "1", "a"])))
+def test_a_text_that_comes_in_pieces_is_the_same_and_no_beginning_of_a_value_is_shown(pieces):
+    """Issue 5: what is held back in the end is only what may be the beginning of one."""
+    concealed = SECRETS.in_pieces()
+    shown = "".join(map(concealed, pieces))
+    whole = SECRETS.text("".join(pieces))
+
+    assert whole.startswith(shown) or SECRETS.text("".join(pieces) + "\0").startswith(shown)
+    assert shown + concealed("\0") == f"{whole}\0"
 
 
 def test_in_an_event_every_text_is_looked_at_and_no_number():

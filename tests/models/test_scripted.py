@@ -228,6 +228,21 @@ async def test_whoever_listens_hears_the_text_in_pieces():
     assert len(heard) == 3
 
 
+async def test_what_an_answer_begins_with_is_heard_before_it_waits_or_fails():
+    heard, begun = [], asyncio.Event()
+    both = {"begins": "Once ", "text": "more.", "barrier": "both/2"}
+    model = ScriptedModel({"a": [both], "b": [{"begins": "Once ", "error": "cut"}]})
+
+    waiting = asyncio.create_task(model.answer(asking(), lambda piece: (heard.append(piece), begun.set())))
+    await begun.wait()
+    assert (heard, waiting.done()) == (["Once "], False)
+    await model.answer(asking())
+    assert (await waiting).message.text == "".join(heard) == "Once more."
+    with pytest.raises(ModelFailed, match="cut"):
+        await model.answer(asking(agent="b"), heard.append)
+    assert heard[-1] == "Once "
+
+
 async def test_every_request_is_remembered_also_those_that_fail():
     """The vocabulary of the requirements: SM records every request it got."""
     model = ScriptedModel({"a": [{"error": "busy"}], "b": ["fine"]})

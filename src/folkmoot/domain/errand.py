@@ -49,6 +49,8 @@ class Errand(Value):
     """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
     thread: str = ""
     """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
+    aloud: bool = False
+    """Its client follows what is said: whoever answers it, and has no tool, does so in plain words."""
 
 
 def own_work_session(run: str) -> str:

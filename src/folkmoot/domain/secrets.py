@@ -39,6 +39,32 @@ class Secrets:
     def text(self, text: str) -> str:
         return self._pattern.sub(self._name, text) if self._pattern else text
 
+    def in_pieces(self) -> Callable[[str], str]:
+        """The same for a text that comes piece by piece: what may be the beginning of a value is held back until more
+        has come. What is held back in the end is not given."""
+        pattern, held = self._pattern, ""
+        if not pattern:
+            return lambda piece: piece
+
+        def passed(piece: str) -> str:
+            nonlocal held
+            text, shown = held + piece, []
+            at, doubtful = 0, self._doubtful(text, 0)
+            while (found := pattern.search(text, at)) and found.start() < doubtful:
+                shown += [text[at : found.start()], self._name(found)]
+                at = found.end()
+                doubtful = self._doubtful(text, at)
+            held = text[doubtful:]
+            return "".join((*shown, text[at:doubtful]))
+
+        return passed
+
+    def _doubtful(self, text: str, at: int) -> int:
+        """From where on, not before `at`, a text may end with the beginning of a value."""
+        first = max(at, len(text) - max(map(len, self._names)) + 1)
+        ends = range(first, len(text))
+        return next((n for n in ends if any(form.startswith(text[n:]) for form in self._names)), len(text))
+
     def event(self, event: E) -> E:
         """The same event if it holds none of the values, as nearly all do."""
         if not self._pattern or not self._pattern.search(msgspec.json.encode(event).decode()):

@@ -15,7 +15,7 @@ from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Attendance, Inbox
-from folkmoot.orchestration.invocation import HearSpan, Run
+from folkmoot.orchestration.invocation import Ear, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.subscribers import TeamSubscriber, told
@@ -47,7 +47,7 @@ class Shift(Value):
 class Audience(msgspec.Struct, frozen=True, kw_only=True):
     """Who hears a run and is there to answer it."""
 
-    hear: HearSpan | None = None
+    ear: Ear | None = None
     attendance: Attendance = Attendance()
 
 
@@ -87,7 +87,7 @@ class Maker:
             traffic=self._traffic,
             turnstile=asyncio.Semaphore(settings.limits.concurrent),
             inbox=Inbox(identity.run, log, audience.attendance, deny=deny, clock=self._clock),
-            hear=audience.hear,
+            ear=audience.ear,
             label=self._label,
             chats=chats,
             evidence=evidence,

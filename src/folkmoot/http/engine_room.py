@@ -18,7 +18,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.engine.caretaker import Caretaker
 from folkmoot.engine.identity import drawn
 from folkmoot.errors import HandedOver, Held, StaleOwner
-from folkmoot.orchestration.invocation import HearSpan
+from folkmoot.orchestration.invocation import Ear
 from folkmoot.views.result import Result
 
 GRACE = 10.0
@@ -35,8 +35,8 @@ class EngineRoom:
         self._runs: dict[str, asyncio.Task[Result]] = {}
         self._caretaker = Caretaker(moot.moot.journal, self._clock, self._taken_up)
         self._looking: asyncio.Task[None] | None = None
-        self.ear: Callable[[str], HearSpan | None] = lambda run: None
-        """By run: who is told each piece of its answers."""
+        self.ear: Callable[[str], Ear | None] = lambda run: None
+        """By run: who listens to it."""
         self.say: Callable[[str], None] = lambda text: None
         """Told what becomes of runs that nobody asked for here, and what goes wrong with any."""
 

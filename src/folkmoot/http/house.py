@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from ipaddress import ip_address
 
 from starlette.requests import HTTPConnection
@@ -21,7 +21,9 @@ from folkmoot.http.patience import Patience
 from folkmoot.http.records import Records
 from folkmoot.http.refusals import Refusals
 from folkmoot.http.repeating import Repeats
+from folkmoot.http.spoken import Spoken
 from folkmoot.http.stream.hub import Hub
+from folkmoot.orchestration.invocation import Ear
 from folkmoot.ports import Clock
 
 
@@ -78,7 +80,9 @@ class House:
     def room(self) -> EngineRoom:
         """The runs that go on in this server."""
         room = EngineRoom(self.moot)
-        room.ear = lambda run: self.heard.ear(run, self.hub.deltas.hear(run))
+        room.ear = lambda run: Ear(
+            self.heard.ear(run, self.hub.deltas.hear(run)), partial(self.spoken.begins, run)
+        )
         return room
 
     def go_on(self, run: str) -> None:
@@ -89,6 +93,10 @@ class House:
     @cached_property
     def heard(self) -> Heard:
         return Heard()
+
+    @cached_property
+    def spoken(self) -> Spoken:
+        return Spoken()
 
     @cached_property
     def hub(self) -> Hub:

@@ -9,7 +9,16 @@ import msgspec
 from folkmoot.domain.message import Answer, Message, Thought, Usage
 from folkmoot.domain.text import storable
 from folkmoot.models.http import Endpoint
-from folkmoot.models.incoming import Unreadable, count, joined, read, read_piece, text_of, tool_call
+from folkmoot.models.incoming import (
+    Unreadable,
+    count,
+    joined,
+    read,
+    read_piece,
+    text_of,
+    tool_call,
+    whole_characters,
+)
 from folkmoot.ports import Hear
 
 
@@ -31,7 +40,7 @@ class Heard:
 
     def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
         self._endpoint = endpoint
-        self._hear = hear
+        self._hear = whole_characters(hear)
         self._blocks: dict[str, tuple[_Block, list[str]]] = {}
         self._usage = _Usage()
         self._stop: Any = None
@@ -79,7 +88,7 @@ class Heard:
             _, pieces = self._blocks.setdefault(index, (_Block(type="text"), []))
             pieces.append(piece)
             if aloud:
-                self._hear(joined([piece]))
+                self._hear(piece)
 
     def answer(self) -> Answer:
         if not (self._done or self._stop):

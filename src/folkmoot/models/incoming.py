@@ -11,6 +11,7 @@ import msgspec
 
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.text import storable
+from folkmoot.ports import Hear
 
 T = TypeVar("T")
 
@@ -59,6 +60,21 @@ def joined(pieces: list[str]) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return storable(text)
+
+
+def whole_characters(hear: Hear) -> Hear:
+    """Tell the pieces of a stream on, so that together they are what `joined` gives."""
+    half = ""
+
+    def told(piece: str) -> None:
+        nonlocal half
+        text, half = half + piece, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, half = text[:-1], text[-1]
+        if text:
+            hear(joined([text]))
+
+    return told
 
 
 def tool_call(id: Any, tool: Any, raw: Any) -> ToolCall:

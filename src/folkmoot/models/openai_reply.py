@@ -14,7 +14,17 @@ from msgspec.structs import replace
 from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
 from folkmoot.models.http import Endpoint
-from folkmoot.models.incoming import Unreadable, count, joined, money, read, read_piece, text_of, tool_call
+from folkmoot.models.incoming import (
+    Unreadable,
+    count,
+    joined,
+    money,
+    read,
+    read_piece,
+    text_of,
+    tool_call,
+    whole_characters,
+)
 from folkmoot.models.openai_thoughts import Thoughts
 from folkmoot.ports import Hear
 
@@ -46,7 +56,7 @@ class Heard:
 
     def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
         self._endpoint = endpoint
-        self._hear = hear
+        self._hear = whole_characters(hear)
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._thoughts = Thoughts()
@@ -78,7 +88,7 @@ class Heard:
             return
         if text := text_of(said.content):
             self._text.append(text)
-            self._hear(joined([text]))
+            self._hear(text)
         if refusal := text_of(said.refusal):
             self._refusal.append(refusal)
         self._thoughts.take(said.reasoning_content, said.reasoning, said.reasoning_details)

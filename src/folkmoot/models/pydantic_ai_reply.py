@@ -12,7 +12,7 @@ from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
 from folkmoot.errors import ModelFailed, WrongUse
 from folkmoot.models import failure
-from folkmoot.models.incoming import count, joined, tool_call
+from folkmoot.models.incoming import count, joined, tool_call, whole_characters
 from folkmoot.models.pydantic_ai_talk import thoughts
 from folkmoot.ports import Hear
 
@@ -42,9 +42,10 @@ def answer(response: messages.ModelResponse) -> Answer:
 
 
 async def heard(stream: StreamedResponse, hear: Hear) -> Answer:
+    say = whole_characters(hear)
     async for event in stream:
         if piece := _piece(event):
-            hear(joined([piece]))
+            say(piece)
     response = stream.get()
     if not _stop(response):
         raise _NoAnswer("broke off in the middle of its answer")

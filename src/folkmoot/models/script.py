@@ -84,6 +84,8 @@ class Claim(Value, forbid_unknown_fields=True):
 class Reply(Value, forbid_unknown_fields=True):
     """One answer. Written as a string: its text."""
 
+    begins: str = ""
+    """What is said before `text`, and heard before `delay`, `barrier` and `error` take effect."""
     text: str = ""
     thought: str = ""
     """What it thought before: recorded and shown, never part of a report."""

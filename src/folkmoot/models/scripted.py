@@ -58,16 +58,21 @@ class ScriptedModel:
         self.heard.append(request)
         turn = _turn(self._script, request)
         reply = turn[min(request.attempt, len(turn)) - 1]
+        _say(reply.begins, hear)
         if reply.delay:
             await self._sleep(reply.delay)
         if reply.barrier:
             await self._barriers.setdefault(reply.barrier, asyncio.Barrier(reply.barrier.count)).wait()
         if reply.error:
             raise _failed(reply.error)
-        if hear and reply.text:
-            for word in re.findall(r"\s*\S+\s*|\s+", reply.text):
-                hear(word)
+        _say(reply.text, hear)
         return _answer(reply, request)
+
+
+def _say(text: str, hear: Hear | None) -> None:
+    if hear:
+        for word in re.findall(r"\s*\S+\s*|\s+", text):
+            hear(word)
 
 
 def _turn(script: Script, request: Request) -> Turn:
@@ -117,7 +122,7 @@ def _answer(reply: Reply, request: Request) -> Answer:
         calls.append(Call(tool=BROADCAST, arguments={"message": said.message, **left}))
     wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
     thoughts = (Thought("reasoning", reply.thought),) if reply.thought else ()
-    message = Message("assistant", reply.text, wished, thoughts=thoughts)
+    message = Message("assistant", reply.begins + reply.text, wished, thoughts=thoughts)
     return Answer(
         message=message,
         usage=(reply.usage and Usage(*(getattr(reply.usage, field) for field in Usage.__struct_fields__)))

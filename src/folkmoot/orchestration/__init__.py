@@ -26,6 +26,7 @@ team        members in parallel under a lead, cycle by cycle
 seats       who sits in a team, with what
 broker      what a team has said, and who has read what
 subscribers the seam for whoever wants to hear what is said in teams
+listening   what models say, on its way to whoever listens
 envelope    foreign text in a prompt, fenced by nonces
 inbox       what waits for someone, who is asked, and where the answer goes
 waiting     how a branch waits, and when a run has nothing left to do

@@ -34,12 +34,20 @@ from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
 from folkmoot.orchestration.step_account import StepAccount
 from folkmoot.orchestration.traffic import Traffic
-from folkmoot.ports import Clock, Models, Tools
+from folkmoot.ports import Clock, Hear, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
+
+
+class Ear(msgspec.Struct, frozen=True):
+    """Who listens to a run."""
+
+    everything: HearSpan
+    report: Callable[[], Hear] | None = None
+    """Called whenever a model begins to say what is the report of the run; what it gives is told the pieces."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +68,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     traffic: Traffic
     turnstile: asyncio.Semaphore
     inbox: Inbox
-    hear: HearSpan | None = None
+    ear: Ear | None = None
     label: str = ""
     """Of the place where it runs; empty where there is only one."""
     chats: Chats = msgspec.field(default_factory=Chats)
@@ -138,6 +146,8 @@ class Invocation(Value):
     """The conversation between agents that it takes part in."""
     facing: bool = False
     """Whether it speaks with the caller of the run, and may use what that brought along."""
+    last: bool = False
+    """Whether its report, or that of whom it hands off to, is the report of the run."""
 
     @property
     def place(self) -> Place:
@@ -178,6 +188,7 @@ class Invocation(Value):
             reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
             thread=replace(self.thread, main=self.thread.main and cause == "lead"),
             facing=self.facing and cause in FACING,
+            last=self.last and (cause == "handoff" or (cause == "route" and not self.agent.handoff)),
         )
 
     def _heard_before(self, run: Run, span: str) -> str:
@@ -201,6 +212,7 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} of {self.agent.id}",
+            last=False,
             reach=replace(self.reach, taint=self.taint or self._heard_before(run, span)),
         )
 

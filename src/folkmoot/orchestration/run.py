@@ -25,6 +25,7 @@ from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.listening import listening
 from folkmoot.orchestration.reach import Reach, is_strict
 from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.calls import Around
@@ -53,6 +54,7 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
         reach=reach,
         thread=Thread(hops=started.errand.hops, main=True),
         facing=True,
+        last=True,
     )
     outcome = await run_agent(run, inv)
     if not outcome.failed:
@@ -107,7 +109,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         allowance=partial(run.ledger.allowance, inv.span),
         turnstile=run.turnstile,
         content=run.content,
-        hear=partial(run.hear, inv.span) if run.hear else None,
+        hear=listening(run.ear, run.secrets, inv.span) if run.ear else None,
         extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
         evidence=run.evidence.results,
         around=partial(_around, run, inv),

@@ -8,6 +8,7 @@ from folkmoot.domain.draw import chance
 from folkmoot.domain.events import LlmFailed
 from folkmoot.domain.message import ToolSpec, Usage
 from folkmoot.domain.text import estimated_tokens
+from folkmoot.session.aloud import is_report
 from folkmoot.session.ends import failure
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask, Exceed, Finish, Step
@@ -32,17 +33,19 @@ def ask(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = ()) ->
     output, limit = _affordable(needed, output, choice, allowance)
     if limit:
         return Exceed(limit)
+    aloud = is_report(state, extra)
     final = turn >= state.brief.max_turns or state.overflow or allowance.requests.left <= 1
     return Ask(
         choice=choice,
         turn=turn,
         attempt=len(state.failures) + 1,
-        tools=_tools(state, extra, final=final),
+        tools=() if aloud else _tools(state, extra, final=final),
         max_output=output,
         reserved_tokens=needed + output,
         reserved_usd=cost(Usage(tokens_in=needed, tokens_out=output), choice.price),
         final=final,
         delay=delay,
+        aloud=aloud,
     )
 
 
@@ -55,16 +58,18 @@ def ask_again(state: State, allowance: Allowance, extra: tuple[ToolSpec, ...] = 
     assert asked is not None
     if allowance.seconds.left <= 0:
         return Exceed(allowance.seconds.limit)
+    aloud = is_report(state, extra)
     return Ask(
         choice=next((choice for choice in models if choice.ref == asked.model), models[0]),
         turn=asked.turn,
         attempt=asked.attempt,
-        tools=_tools(state, extra, final=asked.final),
+        tools=() if aloud else _tools(state, extra, final=asked.final),
         max_output=asked.max_output,
         reserved_tokens=asked.reserved_tokens,
         reserved_usd=asked.reserved_usd,
         final=asked.final,
         again=True,
+        aloud=aloud,
     )
 
 

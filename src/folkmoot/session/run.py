@@ -58,7 +58,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     turnstile: asyncio.Semaphore
     content: Callable[[Part], Awaitable[bytes]]
     """What a part of a message holds. Raises `ModelFailed` if nobody has it any more."""
-    hear: Hear | None = None
+    hear: Callable[[Ask], Hear] | None = None
+    """Who is told the pieces of one attempt; absent: nobody listens."""
     extra: Callable[[], tuple[ToolSpec, ...]] = tuple
     """Tools that come and go, asked for before each request."""
     around: Callable[[], Around] = Around
@@ -148,9 +149,10 @@ class Session:
         messages = self._state.messages
         contents = {part.artifact: await world.content(part) for said in messages for part in said.parts}
         request = record.request(self._state, ask, contents)
+        hear = world.hear(ask) if world.hear else None
         try:
             async with world.turnstile:
-                return await world.clock.within(limit, model.answer(request, world.hear))
+                return await world.clock.within(limit, model.answer(request, hear))
         except ModelFailed as error:
             raise record.with_its_parts(error, messages) from None
 

@@ -80,6 +80,8 @@ class Brief(Value):
     """How often the matter was passed on from agent to agent before."""
     policy: Policy = Policy()
     """What the gate goes by."""
+    aloud: bool = False
+    """Its report is that of the run, and the run's client follows what is said."""
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""

@@ -24,6 +24,8 @@ class Ask(Value):
     delay: float = 0.0
     again: bool = False
     """It may have been sent before: the process ended before the answer came."""
+    aloud: bool = False
+    """Whatever the model says is the report of the run."""
 
 
 class Call(Value):

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from folkmoot.domain.message import ToolCall
 from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.engine.enclosing import read_files
@@ -20,7 +21,7 @@ from folkmoot.http.doors.conversation import talk
 from folkmoot.http.doors.offers import offered
 from folkmoot.http.doors.reply import Going, Reply
 from folkmoot.http.doors.running import Running
-from folkmoot.http.doors.streaming import Stream, event, pieces
+from folkmoot.http.doors.streaming import Stream, event
 from folkmoot.http.doors.wrong import Wrong, anthropic_error
 from folkmoot.http.house import house_of
 from folkmoot.http.problems import input_refused
@@ -75,8 +76,10 @@ class _Message:
     def __init__(self, id: str, model: str, *, thinks: bool) -> None:
         self._head = {"id": id, "type": "message", "role": "assistant", "model": model}
         self._thinks = thinks
-        self._told = False
-        """Whether a block of thinking is open."""
+        self._blocks = 0
+        """How many are complete."""
+        self._open = ""
+        """What is told now: `thinking` or `text`."""
 
     alive = event({"type": "ping"}, "ping")
 
@@ -103,21 +106,24 @@ class _Message:
     def progress(self, line: str) -> Iterator[bytes]:
         if not self._thinks:
             return
-        if not self._told:
-            self._told = True
-            yield _event(
-                "content_block_start",
-                index=0,
-                content_block={"type": "thinking", "thinking": "", "signature": ""},
-            )
-        yield _delta(0, type="thinking_delta", thinking=f"{line}\n")
+        if not self._open:
+            yield from self._begin("thinking", thinking="", signature="")
+        yield _delta(self._blocks, type="thinking_delta", thinking=f"{line}\n")
+
+    def said(self, piece: str) -> Iterator[bytes]:
+        if self._open != "text":
+            yield from self._end()
+            yield from self._begin("text", text="")
+        yield _delta(self._blocks, type="text_delta", text=piece)
 
     def ended(self, reply: Reply) -> Iterator[bytes]:
-        if self._told:
-            yield _delta(0, type="signature_delta", signature=_SIGNED)
-            yield _event("content_block_stop", index=0)
-        for index, block in enumerate(_blocks(reply), start=int(self._told)):
-            yield from _in_pieces(index, block)
+        yield from self._end()
+        for call in reply.calls:
+            block = _block(call)
+            yield from self._begin(**{**block, "input": {}})
+            given = msgspec.json.encode(block["input"]).decode()
+            yield _delta(self._blocks, type="input_json_delta", partial_json=given)
+            yield from self._end()
         yield _event(
             "message_delta",
             delta={"stop_reason": _stop(reply), "stop_sequence": None},
@@ -128,6 +134,18 @@ class _Message:
 
     def failed(self, error: Wrong) -> Iterator[bytes]:
         yield event(anthropic_error(error), "error")
+
+    def _begin(self, type: str, **empty: Any) -> Iterator[bytes]:
+        self._open = type
+        yield _event("content_block_start", index=self._blocks, content_block={"type": type, **empty})
+
+    def _end(self) -> Iterator[bytes]:
+        if not self._open:
+            return
+        if self._open == "thinking":
+            yield _delta(self._blocks, type="signature_delta", signature=_SIGNED)
+        yield _event("content_block_stop", index=self._blocks)
+        self._blocks, self._open = self._blocks + 1, ""
 
 
 def usage(spent: Totals) -> dict[str, int]:
@@ -144,20 +162,11 @@ def usage(spent: Totals) -> dict[str, int]:
 def _blocks(reply: Reply) -> Iterator[dict[str, Any]]:
     if reply.text:
         yield {"type": "text", "text": reply.text}
-    for call in reply.calls:
-        yield {"type": "tool_use", "id": call.id, "name": call.tool, "input": call.arguments}
+    yield from map(_block, reply.calls)
 
 
-def _in_pieces(index: int, block: dict[str, Any]) -> Iterator[bytes]:
-    if block["type"] == "text":
-        yield _event("content_block_start", index=index, content_block={"type": "text", "text": ""})
-        for piece in pieces(block["text"]):
-            yield _delta(index, type="text_delta", text=piece)
-    else:
-        yield _event("content_block_start", index=index, content_block={**block, "input": {}})
-        whole = msgspec.json.encode(block["input"]).decode()
-        yield _delta(index, type="input_json_delta", partial_json=whole)
-    yield _event("content_block_stop", index=index)
+def _block(call: ToolCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": call.tool, "input": call.arguments}
 
 
 def _stop(reply: Reply) -> str:

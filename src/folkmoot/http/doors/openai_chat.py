@@ -18,7 +18,7 @@ from folkmoot.http.doors.offers import offered
 from folkmoot.http.doors.openai_request import ChatBody
 from folkmoot.http.doors.reply import Going, Reply
 from folkmoot.http.doors.running import Running, seconds
-from folkmoot.http.doors.streaming import Stream, event, pieces
+from folkmoot.http.doors.streaming import Stream, event
 from folkmoot.http.doors.wrong import Wrong, openai_error
 from folkmoot.http.house import house_of
 from folkmoot.views.accounting import Totals
@@ -77,9 +77,10 @@ class _Chunks:
     def progress(self, line: str) -> Iterator[bytes]:
         yield self._chunk({"reasoning_content": f"{line}\n"})
 
+    def said(self, piece: str) -> Iterator[bytes]:
+        yield self._chunk({"content": piece})
+
     def ended(self, reply: Reply) -> Iterator[bytes]:
-        for piece in pieces(reply.text):
-            yield self._chunk({"content": piece})
         for number, one in enumerate(reply.calls):
             yield self._chunk({"tool_calls": [{"index": number, **_call(one)}]})
         yield self._chunk({}, _finish(reply), folkmoot=reply.about)

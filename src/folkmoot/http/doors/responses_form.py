@@ -9,7 +9,7 @@ import msgspec
 
 from folkmoot.domain.message import ToolCall
 from folkmoot.http.doors.reply import Going, Reply
-from folkmoot.http.doors.streaming import event, pieces
+from folkmoot.http.doors.streaming import event
 from folkmoot.http.doors.wrong import Wrong
 from folkmoot.views.accounting import Totals
 
@@ -54,6 +54,7 @@ class Events:
         self._id: str = head["id"]
         self._told = 0
         self._progress = ""
+        self._text = ""
 
     def begun(self, going: Going) -> Iterator[bytes]:
         yield self._event("response.created", response=self._head)
@@ -68,12 +69,20 @@ class Events:
         self._progress += f"{line}\n"
         yield self._event("response.reasoning_summary_text.delta", **place, delta=f"{line}\n")
 
-    def ended(self, reply: Reply) -> Iterator[bytes]:
-        output = [self._reasoning] if self._progress else []
-        if self._progress:
+    def said(self, piece: str) -> Iterator[bytes]:
+        if not self._text:
             yield from self._end_progress()
+            yield from self._begin_message()
+        self._text += piece
+        yield self._event("response.output_text.delta", **self._in_message, delta=piece, logprobs=[])
+
+    def ended(self, reply: Reply) -> Iterator[bytes]:
+        if not self._text:
+            yield from self._end_progress()
+        output = [self._reasoning] if self._progress else []
         for item in _output(self._id, reply):
-            yield from self._item(len(output), item)
+            yield from self._end_message(item) if item["type"] == "message" else self._call(len(output), item)
+            yield self._event("response.output_item.done", output_index=len(output), item=item)
             output.append(item)
         yield self._event("response.completed", response={**whole(self._head, reply), "output": output})
 
@@ -87,33 +96,39 @@ class Events:
         return {"id": f"rs_{self._id}", "type": "reasoning", "summary": told}
 
     def _end_progress(self) -> Iterator[bytes]:
+        if not self._progress:
+            return
         place = {"item_id": self._reasoning["id"], "output_index": 0, "summary_index": 0}
         yield self._event("response.reasoning_summary_text.done", **place, text=self._progress)
         part = self._reasoning["summary"][0]
         yield self._event("response.reasoning_summary_part.done", **place, part=part)
         yield self._event("response.output_item.done", output_index=0, item=self._reasoning)
 
-    def _item(self, index: int, item: Document) -> Iterator[bytes]:
-        place = {"item_id": item["id"], "output_index": index}
-        if item["type"] == "message":
-            (part,) = item["content"]
-            yield self._event("response.output_item.added", output_index=index, item={**item, "content": []})
-            place |= {"content_index": 0}
-            yield self._event("response.content_part.added", **place, part={**part, "text": ""})
-            for piece in pieces(part["text"]):
-                yield self._event("response.output_text.delta", **place, delta=piece, logprobs=[])
-            yield self._event("response.output_text.done", **place, text=part["text"], logprobs=[])
-            yield self._event("response.content_part.done", **place, part=part)
-        else:
-            given = item["arguments"]
-            yield self._event(
-                "response.output_item.added", output_index=index, item={**item, "arguments": ""}
-            )
-            yield self._event("response.function_call_arguments.delta", **place, delta=given)
-            yield self._event(
-                "response.function_call_arguments.done", **place, name=item["name"], arguments=given
-            )
-        yield self._event("response.output_item.done", output_index=index, item=item)
+    @property
+    def _in_message(self) -> Document:
+        index = 1 if self._progress else 0
+        return {"item_id": _message(self._id, "")["id"], "output_index": index, "content_index": 0}
+
+    def _begin_message(self) -> Iterator[bytes]:
+        place, empty = self._in_message, _message(self._id, "")
+        item = {**empty, "status": "in_progress", "content": []}
+        yield self._event("response.output_item.added", output_index=place["output_index"], item=item)
+        yield self._event("response.content_part.added", **place, part=empty["content"][0])
+
+    def _end_message(self, item: Document) -> Iterator[bytes]:
+        if not self._text:
+            yield from self._begin_message()
+        (part,) = item["content"]
+        yield self._event("response.output_text.done", **self._in_message, text=part["text"], logprobs=[])
+        yield self._event("response.content_part.done", **self._in_message, part=part)
+
+    def _call(self, index: int, item: Document) -> Iterator[bytes]:
+        place, given = {"item_id": item["id"], "output_index": index}, item["arguments"]
+        yield self._event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
+        yield self._event("response.function_call_arguments.delta", **place, delta=given)
+        yield self._event(
+            "response.function_call_arguments.done", **place, name=item["name"], arguments=given
+        )
 
     def _event(self, type: str, /, **data: Any) -> bytes:
         number, self._told = self._told, self._told + 1
@@ -124,9 +139,13 @@ def _output(id: str, reply: Reply) -> list[Document]:
     calls = [_call(call) for call in reply.calls]
     if calls and not reply.text:
         return calls
-    part = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
+    return [_message(id, reply.text), *calls]
+
+
+def _message(id: str, text: str) -> Document:
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     message = {"id": f"msg_{id}", "type": "message", "status": "completed", "role": "assistant"}
-    return [{**message, "content": [part]}, *calls]
+    return {**message, "content": [part]}
 
 
 def _call(call: ToolCall) -> Document:

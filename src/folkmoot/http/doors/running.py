@@ -58,6 +58,7 @@ class Running:
             blocks=tuple(map(self._concealed, talk.blocks)),
             tools=talk.tools,
             thread=talk.thread,
+            aloud=True,
         )
         with input_refused():
             errand = self._moot.enclose(errand, talk.files)
@@ -94,6 +95,10 @@ class Running:
             yield entry.draft
             if isinstance(entry.event, OVER):
                 return
+
+    def words(self, going: Going) -> AsyncIterator[str]:
+        """What is said of its report, each time from the beginning; nothing, if a worker runs it."""
+        return self.house.spoken.follow(going.run)
 
     async def cancel(self, going: Going) -> None:
         try:

@@ -1,7 +1,7 @@
 """An answer that is told while its run goes on: server-sent events in the words of one kind of client.
 
-What is told as the answer is the report and nothing else, so it comes when the run is over: nobody knows before that
-whether what a model says now is the answer. Until then the client hears what happens.
+What is told as the answer is the report and nothing else. It is told as a model says it where it is certain that this
+is the report (`session/aloud.py`), otherwise when the run is over. Until then the client hears what happens.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from folkmoot.domain.canonical import visible
 from folkmoot.errors import FolkmootError
 from folkmoot.http.doors.reply import Going, Reply
 from folkmoot.http.doors.running import Running, left
+from folkmoot.http.doors.told import Told
 from folkmoot.http.doors.wrong import Wrong, wrong
 from folkmoot.http.stream.event_source import HEARTBEAT, STALLED
 from folkmoot.views.timeline import line_of
@@ -40,9 +41,14 @@ class Wire(Protocol):
 
     def begun(self, going: Going) -> Iterable[bytes]: ...
 
-    def progress(self, line: str) -> Iterable[bytes]: ...
+    def progress(self, line: str) -> Iterable[bytes]:
+        """What happens, before anything is said."""
 
-    def ended(self, reply: Reply) -> Iterable[bytes]: ...
+    def said(self, piece: str) -> Iterable[bytes]:
+        """A piece of the answer's text."""
+
+    def ended(self, reply: Reply) -> Iterable[bytes]:
+        """All that comes behind the text."""
 
     def failed(self, error: Wrong) -> Iterable[bytes]: ...
 
@@ -56,6 +62,9 @@ class Stream(Response):
         self.init_headers({"x-accel-buffering": "no"})
         self._running, self._going, self._wire = running, going, wire
         self._clock = running.house.clock
+        self._told = Told()
+        self._writing = asyncio.Lock()
+        """Messages that belong together go out together."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._send = send
@@ -74,9 +83,11 @@ class Stream(Response):
     async def _tell(self) -> None:
         try:
             await self._write(self._wire.begun(self._going))
-            reply = await self._after_its_progress()
+            reply = await self._reply()
             if reply.wrong:
                 raise reply.wrong
+            for piece in pieces(self._told.rest(reply, self._running.page)):
+                await self._write(self._wire.said(piece))
             await self._write(self._wire.ended(reply))
         except FolkmootError as error:
             await self._write(self._wire.failed(wrong(error)))
@@ -88,20 +99,40 @@ class Stream(Response):
             await self._write(self._wire.failed(surprise))
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _after_its_progress(self) -> Reply:
-        telling = asyncio.create_task(self._tell_progress())
+    async def _reply(self) -> Reply:
+        """When there is one; meanwhile the client is told what happens, and then what is said."""
+        reply = asyncio.create_task(self._running.reply(self._going))
+        progress, words = asyncio.create_task(self._tell_progress()), asyncio.create_task(self._tell_words())
         try:
-            reply = await self._running.reply(self._going)
-            await asyncio.wait({telling}, timeout=_CATCH_UP)
+            await asyncio.wait({reply, words}, return_when=asyncio.FIRST_COMPLETED)
+            if words.done():  # something stands in the way: who misses words is told no others
+                words.result()
+            await asyncio.wait({progress}, timeout=_CATCH_UP)  # who cannot be told that, is told the end
+            async with self._writing:  # whatever was begun has gone out
+                progress.cancel()
+                words.cancel()
+            return await reply
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)  # who cannot be told that, is told the end
-        return reply
+            for task in (reply, progress, words):
+                task.cancel()
+            await asyncio.gather(reply, progress, words, return_exceptions=True)
 
     async def _tell_progress(self) -> None:
         async for draft in self._running.progress(self._going):
             if line := visible(" ".join(line_of(draft).split())):
-                await self._write(self._wire.progress(line[:_LINE]))
+                await self._write(self._progress(line[:_LINE]))
+
+    def _progress(self, line: str) -> Iterator[bytes]:
+        if not self._told.text:
+            yield from self._wire.progress(line)
+
+    async def _tell_words(self) -> None:
+        async for said in self._running.words(self._going):
+            await self._write(self._more(said))
+
+    def _more(self, said: str) -> Iterator[bytes]:
+        if new := self._told.more(said):
+            yield from self._wire.said(new)
 
     async def _beat(self) -> None:
         while True:
@@ -110,9 +141,10 @@ class Stream(Response):
 
     async def _write(self, messages: Iterable[bytes]) -> None:
         """Raises TimeoutError if the client does not take it."""
-        for body in messages:
-            message = {"type": "http.response.body", "body": body, "more_body": True}
-            await self._clock.within(STALLED, self._send(message))
+        async with self._writing:
+            for body in messages:
+                message = {"type": "http.response.body", "body": body, "more_body": True}
+                await self._clock.within(STALLED, self._send(message))
 
 
 def event(data: Any, name: str = "") -> bytes:

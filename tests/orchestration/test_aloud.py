@@ -1,0 +1,139 @@
+"""Whose words are told as the report of a run, of all agents that take part."""
+
+import asyncio
+
+import pytest
+
+from folkmoot import MemoryJournal
+from folkmoot.domain.errand import Errand
+from folkmoot.engine.local import encoded
+from folkmoot.orchestration.invocation import Ear
+from folkmoot.ports import NewRun
+from tests.desk import SETTINGS
+from tests.orchestration.test_strategies import PLAN
+
+FOLLOWED = Errand(aloud=True)
+ROUTER = "router: {destinations: [end.ai]}"
+TO_END = {"text": "I pass you on.", "route": "end"}
+
+
+class Listener:
+    """What was told as the report, by attempt."""
+
+    def __init__(self):
+        self.attempts = []
+        self.everything = []
+
+    @property
+    def ear(self):
+        return Ear(lambda span, piece: self.everything.append(piece), self._begins)
+
+    def _begins(self):
+        self.attempts.append("")
+        return self._hear
+
+    def _hear(self, piece):
+        self.attempts[-1] += piece
+
+
+async def followed(at, errand=FOLLOWED):
+    listener = Listener()
+    async with at.open() as moot:
+        result = await moot.run("a", "hello", hear=listener.ear, errand=errand)
+    return await at.played(result), listener
+
+
+@pytest.mark.parametrize(
+    ("files", "script"),
+    [
+        ({"a": ""}, {"a": ["the end"]}),
+        ({"a": "handoff: end.ai", "end": ""}, {"a": ["a draft"], "end": ["the end"]}),
+        ({"a": ROUTER, "end": ""}, {"a": [TO_END], "end": ["the end"]}),
+        (
+            {"a": ROUTER, "end": "handoff: last.ai", "last": ""},
+            {"a": [TO_END], "end": ["a draft"], "last": ["the end"]},
+        ),
+        (
+            {"a": f"{ROUTER}\nhandoff: last.ai", "end": "", "last": ""},
+            {"a": [TO_END], "end": ["a draft"], "last": ["the end"]},
+        ),
+        (
+            {"a": "advisors: [law.ai]\nhandoff: end.ai", "law": "", "end": ""},
+            {"law": ["advice"], "a": ["a draft"], "end": ["the end"]},
+        ),
+    ],
+)
+async def test_only_the_last_of_a_chain_is_told_as_the_report(desk, files, script):
+    """Issue 8: what is streamed is the report."""
+    played, listener = await followed(desk(files, script))
+
+    assert listener.attempts == [played.report] == ["the end"]
+    assert "the end" in "".join(listener.everything)
+
+
+@pytest.mark.parametrize(
+    ("files", "script"),
+    [
+        ({"a": "tools: [ask_user]"}, {"a": ["the end"]}),
+        ({"a": ROUTER, "end": ""}, {"a": ["the end"]}),
+        ({"a": "agents: [b.ai]", "b": ""}, {"a": [{"calls": [{"tool": "b", "arguments": {"prompt": "x", "reason": "y"}}]}, "the end"], "b": ["more"]}),
+        ({"a": "team: {members: [b.ai]}", "b": ""}, {"b": ["done"], "a": [{"report": "the end"}]}),
+        ({"a": "output: {format: json}"}, {"a": ['{"the":"end"}']}),
+        ({"a": "planningStrategy: spar"}, {"a/planner": [PLAN], "a/sense": ["nothing"], "a/step": ["did it", "did it"], "a/reflect": ['{"done": true}'], "a": ["the end"]}),
+        ({"a": "planningStrategy: plan_and_execute"}, {"a/planner": [PLAN], "a/executor": ["the end"]}),
+    ],
+)  # fmt: skip
+async def test_of_all_others_nobody_knows_before_they_have_ended(desk, files, script):
+    played, listener = await followed(desk(files, script))
+
+    assert played.result.success
+    assert listener.attempts == []
+
+
+async def test_who_is_followed_by_nobody_is_offered_the_report_as_ever(desk):
+    played, listener = await followed(desk({"a": ""}, {"a": ["the end"]}), Errand())
+
+    assert (played.offered("a"), listener.attempts) == (["agent__final_report"], [])
+
+
+async def test_a_report_that_is_called_for_all_that_is_taken(desk):
+    """A model that is offered nothing may still have learnt it."""
+    played, listener = await followed(desk({"a": ""}, {"a": [{"report": "the end"}]}))
+
+    assert (played.offered("a"), played.report, listener.attempts) == ([], "the end", [""])
+
+
+async def test_each_attempt_and_each_turn_begins_anew(desk):
+    cut = {"attempts": [{"begins": "the ", "error": "cut"}, " "]}
+    at = desk({"a": ""}, {"a": [cut, "the end"]})
+    following = asyncio.create_task(followed(at))
+    await at.clock.advance(1)
+    _, listener = await following
+
+    assert listener.attempts == ["the ", " ", "the end"]
+
+
+async def test_a_run_that_is_resumed_is_told_from_its_first_word(desk):
+    """The process ended between the request and its answer."""
+    at = desk({"a": ""}, {"a": ["the end"]})
+    played, _ = await followed(at)
+    cut = played.types.index("llm.request") + 1
+    at.journal, listener = MemoryJournal(), Listener()
+    async with at.open() as moot:
+        at.journal.keep(encoded(moot.graph))
+        await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), played.drafts[:cut])
+        result = await moot.resume("run-1", hear=listener.ear)
+
+    assert listener.attempts == [result.final_report.content] == ["the end"]
+
+
+async def test_no_piece_that_anybody_hears_holds_a_secret(desk):
+    """Issue 5: secrets appear nowhere, in no two pieces either."""
+    said = {"begins": "it is sword", "text": "fish-1234 and sword"}
+    at = desk({"a": ""}, {"a": [said]}, settings=f"{SETTINGS}secrets: [PIN]\n")
+    at.env = {"PIN": "swordfish-1234"}
+    played, listener = await followed(at)
+
+    assert listener.attempts == ["it is {{secret:PIN}} and "]
+    assert "".join(listener.everything) == listener.attempts[0]
+    assert played.report == "it is {{secret:PIN}} and sword"
