@@ -214,3 +214,29 @@ async def test_the_document_names_every_operation_with_what_it_takes_and_gives(a
     ):
         assert f"/api/{path}" in shown["paths"]
     assert document()["paths"].keys() == shown["paths"].keys()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("GET", "/api/nothing", None, 404, "there is nothing at /api/nothing; /api/openapi.json lists"),
+        ("DELETE", "/api/runs", None, 405, "/api/runs takes GET, HEAD, POST, not DELETE"),
+        ("GET", "/api/runs?status=odd", None, 400, "'odd' - at `$.status`; it is one of running, queued"),
+        ("POST", "/api/runs", {"agent": "desk", "request": " "}, 400, "Expected some words - at `$.request`"),
+    ],
+)
+async def test_whoever_asks_wrongly_is_told_what_would_be_right(api, method, path, body, status, words):
+    answer = await api.ask(method, path, json=body)
+
+    assert answer.status == status
+    assert words in answer.json["detail"]
+    if status == 405:
+        assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+async def test_files_of_the_page_are_kept_and_nothing_else_is(api):
+    style, runs = await api.ask("GET", "/static/folkmoot.css"), await api.ask("GET", "/runs")
+    again = await api.ask("GET", "/static/folkmoot.css", headers={"if-none-match": style.headers["etag"]})
+
+    assert (again.status, style.headers["cache-control"]) == (304, "no-cache")
+    assert runs.headers["cache-control"] == "no-store"

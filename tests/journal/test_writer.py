@@ -170,6 +170,14 @@ async def test_a_large_content_that_cannot_be_written_is_a_failed_write_too(jour
         await journal.close()
 
 
+async def test_what_goes_into_a_removed_database_is_not_acknowledged(journal, tmp_path):
+    """C1: SQLite itself would go on with a file that nobody can find any more."""
+    (tmp_path / ".folkmoot" / "folkmoot.db").unlink()
+
+    with pytest.raises(OperationFailed, match=r"folkmoot\.db was removed or replaced while it was open"):
+        await journal.append("run-1", Epoch(1), [draft(ASKED)])
+
+
 async def test_a_damaged_database_is_reported_to_who_writes(tmp_path):
     journal = SqliteJournal.open(tmp_path, Time())
     await journal.append("run-1", ME, [draft()] * 50)

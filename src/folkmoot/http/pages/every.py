@@ -14,6 +14,7 @@ from folkmoot.http.pages import (
     graph,
     inbox,
     more,
+    rail,
     run,
     run_change,
     runs,
@@ -39,5 +40,6 @@ ROUTES: tuple[BaseRoute, ...] = (
     *costs.ROUTES,
     *events.ROUTES,
     *more.ROUTES,
+    *rail.ROUTES,
     *docs.ROUTES,
 )
