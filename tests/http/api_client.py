@@ -116,5 +116,6 @@ async def served(folder: Path, **door: Any) -> AsyncIterator[Client]:
         house = House(moot=moot, door=Door(port=0, **door))
         async with listening(house) as base, aiohttp.ClientSession() as session:
             yield Client(house, base.rstrip("/"), session, bench)
+        await house.carrying.close()
         house.room.leave_at_once()
         await house.room.close()

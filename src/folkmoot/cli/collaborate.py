@@ -66,7 +66,6 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     """
     from folkmoot.cli.output import write, write_json
     from folkmoot.engine.collaboration import INTERRUPTED
-    from folkmoot.views.collaboration import document
 
     if bool(goal.strip()) == bool(resume):
         raise WrongUse("name a goal, or a work session to go on with: folkmoot collaborate --resume ID")
@@ -74,7 +73,7 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     stopped, scene = finished(_carried_on(call_of(context), wanted, quiet=quiet or as_json))
     work = scene.work
     if as_json:
-        write_json({"workSessionId": work.id, **document(scene), "waiting": stopped.why})
+        write_json({"workSessionId": work.id, **scene.document(), "waiting": stopped.why})
     elif work.state == "Completed":
         write(work.summary)
     if not as_json:

@@ -85,18 +85,7 @@ class Collaboration:
                 return Stopped(why)
 
     async def scene(self) -> Scene:
-        moot, id = self._moot, self._id
-        events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
-        plans = [plan for plan in (await moot.plans.all()).values() if plan.work_session == id]
-        tasks = await moot.tasks.all()
-        return Scene(
-            work=await moot.work_sessions.get(id),
-            now=moot.clock.now(),
-            askings=askings_of(events),
-            plan=plans[-1] if plans else None,
-            tasks={name: task for name, task in tasks.items() if task.work_session_id == id},
-            decisions=tuple(each for each in await moot.decisions.all() if each.work_session == id),
-        )
+        return await scene_of(self._moot, self._id)
 
     async def _perform(self, scene: Scene, move: Move) -> str:
         """Why it does not go on; empty if it does."""
@@ -199,6 +188,20 @@ class Collaboration:
         await sessions.snapshot(id, Milestone("final"))
         taken = tuple(decision.id for decision in scene.decisions)
         await sessions.change(id, decide.completed(summary, taken), _RUNTIME)
+
+
+async def scene_of(moot: Moot, id: str) -> Scene:
+    events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
+    plans = [plan for plan in (await moot.plans.all()).values() if plan.work_session == id]
+    tasks = await moot.tasks.all()
+    return Scene(
+        work=await moot.work_sessions.get(id),
+        now=moot.clock.now(),
+        askings=askings_of(events),
+        plan=plans[-1] if plans else None,
+        tasks={name: task for name, task in tasks.items() if task.work_session_id == id},
+        decisions=tuple(each for each in await moot.decisions.all() if each.work_session == id),
+    )
 
 
 _DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, Actor], Events]]] = {

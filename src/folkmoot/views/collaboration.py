@@ -1,4 +1,4 @@
-"""A collaboration as people follow it: one line for each move that they want to know of; and where it stands."""
+"""A collaboration as people follow it: one line for each move that they want to know of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from folkmoot.coordination.collaboration import moves
 from folkmoot.coordination.collaboration.moves import Move
-from folkmoot.coordination.collaboration.scene import Scene
 
 _PURPOSES = {
     "plan": "{agent} plans",
@@ -43,16 +42,3 @@ def line(move: Move) -> str:
         return _PURPOSES[kind].format(agent=move.agent, of=of.partition("/")[0])
     said = _LINES.get(type(move))
     return said(move).partition("\n")[0] if said else ""
-
-
-def document(scene: Scene) -> dict[str, object]:
-    work = scene.work
-    return {
-        "goal": work.goal,
-        "state": work.state,
-        "summary": work.summary,
-        "team": work.team,
-        "plan": scene.plan,
-        "decisions": [each.id for each in scene.decisions],
-        "history": work.history,
-    }
