@@ -79,7 +79,8 @@ class Client:
     async def ask(self, method: str, path: str, **how: Any) -> Answer:
         async with self.session.request(method, f"{self.base}{path}", **how) as response:
             text = await response.text()
-            json = await response.json(content_type=None) if "json" in response.content_type else None
+            is_json = response.content_type in ("application/json", "application/problem+json")
+            json = await response.json(content_type=None) if is_json else None
             return Answer(response.status, response.headers, text, json)
 
     async def get(self, path: str, status: int = 200, /, **query: Any) -> Any:

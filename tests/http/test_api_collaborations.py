@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import asynccontextmanager
 
@@ -9,6 +10,7 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
+from folkmoot.engine.making import Shift
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
 from folkmoot.ports import Query
@@ -170,3 +172,23 @@ async def test_what_cannot_be_is_refused_and_what_comes_again_is_one(shop):
 
     assert "the team has no lead" in alone["detail"]
     assert [row["id"] for row in works] == [work["id"]]
+
+
+async def test_in_front_of_workers_it_is_carried_on_here_and_its_members_work_there(shop, storage):
+    """Issue 7: in front of PostgreSQL workers; two servers do not carry it on at once."""
+    settings = shop / "folkmoot.yaml"
+    where = f"storage: {{url: '{storage.url}', project: {storage.project}}}\n"
+    settings.write_text(settings.read_text() + where)
+    async with served(shop) as api, served(shop) as other, Folkmoot.open(shop) as moot:
+        worker = moot.worker(Shift())
+        working = asyncio.create_task(worker.work())
+        work = (await api.post("/api/collaborations", 202, goal=GOAL))["id"]
+        await other.post(f"/api/collaborations/{work}/resume", 202)
+        await seen(api, "work_session.completed", work)
+        worker.stop()
+        await working
+        told = await types(api, work)
+        runs = await api.get("/api/runs")
+
+    assert {row["status"] for row in runs} == {"completed"}
+    assert len(runs) == told.count("work_session.asked") == told.count("work_session.answered")

@@ -49,7 +49,7 @@ class CollaborationState(msgspec.Struct):
     status: str
 
 
-class Member(msgspec.Struct, rename="camel"):
+class AskedMember(msgspec.Struct, rename="camel"):
     """What a member of the team was asked for."""
 
     purpose: str
@@ -66,7 +66,7 @@ class CollaborationDocument(msgspec.Struct):
     """`running`, `waiting`, `paused`, `interrupted`, `completed`, `failed` or `cancelled`."""
     waiting: list[str]
     """Why it does not go on by itself."""
-    asked: list[Member]
+    asked: list[AskedMember]
     goal: str
     state: WorkState
     summary: str
@@ -101,7 +101,9 @@ async def show_collaboration(asked: Asked) -> CollaborationDocument:
     scene = await scene_of(asked.desks, asked.id)
     runs = {row.run_id: row.status for row in await asked.moot.runs()}
     members = [
-        Member(each.purpose, each.agent, each.run, runs.get(each.run, "failed" if each.answer else "queued"))
+        AskedMember(
+            each.purpose, each.agent, each.run, runs.get(each.run, "failed" if each.answer else "queued")
+        )
         for each in scene.askings.values()
     ]
     waiting = [move.why for move in next_moves(scene) if isinstance(move, Wait)]
