@@ -18,7 +18,7 @@ from folkmoot.coordination.work_sessions.decide import entrusted
 from folkmoot.domain.collaboration_events import WorkSessionEntrusted
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.errors import FolkmootError
+from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.http.engine_room import EngineRoom
 from folkmoot.ports import Query
 from folkmoot.views.result import Result
@@ -44,15 +44,13 @@ class Carrying:
         self._room = room
         self._clock = moot.moot.clock
         self._going: dict[str, _Carried] = {}
+        self._looking: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self.say: Callable[[str], None] = lambda text: None
         """Told what goes wrong."""
 
     async def __aenter__(self) -> Self:
-        works = await self._moot.moot.work_sessions.all()
-        async for entry in self._moot.moot.journal.read(Query(types=(WorkSessionEntrusted.type,))):
-            if not works[entry.stream].ended:
-                await self._take_up(entry.stream, again=False)
+        self._looking = asyncio.create_task(self._look())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -60,7 +58,7 @@ class Carrying:
 
     async def close(self) -> None:
         """What is under way is left as it is; the runs are the engine room's."""
-        tasks = [self._listening, *(each.task for each in self._going.values())]
+        tasks = [self._looking, self._listening, *(each.task for each in self._going.values())]
         left = [task for task in tasks if task]
         for task in left:
             task.cancel()
@@ -71,6 +69,18 @@ class Carrying:
         """Carry it on until it has ended, whoever else asks for what; also over restarts."""
         await self._moot.moot.work_sessions.change(id, entrusted, author)
         await self._take_up(id, again=True)
+
+    async def _look(self) -> None:
+        """For what the last server left; a journal that is away now may not be so later."""
+        try:
+            works = await self._moot.moot.work_sessions.all()
+            async for entry in self._moot.moot.journal.read(Query(types=(WorkSessionEntrusted.type,))):
+                if not works[entry.stream].ended:
+                    await self._take_up(entry.stream, again=False)
+        except OperationFailed as error:
+            self.say(f"collaborations are taken up in {PATIENCE:g} s: {error}")
+            await self._clock.sleep(PATIENCE)
+            await self._look()
 
     async def _take_up(self, id: str, *, again: bool) -> None:
         if self._listening is None:

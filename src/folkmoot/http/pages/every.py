@@ -20,6 +20,7 @@ from folkmoot.http.pages import (
     start,
     tasks,
     team,
+    teamwork,
     work,
 )
 
@@ -31,6 +32,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     *inbox.ROUTES,
     *conversations.ROUTES,
     *tasks.ROUTES,
+    *teamwork.ROUTES,
     *work.ROUTES,
     *chat.ROUTES,
     *decisions.ROUTES,
