@@ -28,6 +28,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.value import Value
 from folkmoot.engine.alone import alone
+from folkmoot.engine.owner import host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query
 from folkmoot.views import adr
@@ -69,7 +70,7 @@ class Collaboration:
             async with alone(self._moot.journal, self._moot.clock, self._id):
                 return await self._carried_on()
         except Held as held:
-            return Stopped((f"another process carries it on: {held.owner}",))
+            return Stopped((f"another process carries it on, at {host_of(held.owner)}",))
 
     async def _carried_on(self) -> Stopped:
         while True:
