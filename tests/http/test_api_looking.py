@@ -1,5 +1,6 @@
 """What one looks at over HTTP: agents, events, the inbox, conversations, costs, health; and the document itself."""
 
+import msgspec
 import pytest
 
 from folkmoot.http.openapi import document
@@ -171,6 +172,70 @@ async def test_there_is_nothing_to_see_in_an_empty_project(api):
     for path in ("conversations", "sinks", "inbox", "tasks", "plans", "decisions", "work-sessions", "events"):
         assert await api.get(f"/api/{path}") == []
     await api.get("/api/conversations/conv_nope", 404)
+
+
+async def test_what_an_agent_may_call_is_explained_and_a_call_is_judged(api):
+    """Issue 7: what the terminal does with `explain`."""
+    whole = await api.get("/api/agents/clerk/explain")
+    one = await api.get("/api/agents/clerk/explain", tool="pay")
+    judged = await api.post("/api/agents/clerk/explain", tool="pay", arguments={"to": "ann"})
+
+    assert {"pay", "ask_user"} <= {tool["tool"] for tool in whole["tools"]}
+    assert [tool["because"] for tool in one["tools"]] == ["clerk.ai names 'pay' in `tools`"]
+    assert (whole["decision"], judged["decision"]) == (None, "ask")
+    assert "risk high" in judged["reason"]
+    assert (await api.get("/api/agents/desk/explain"))["tools"] == []
+    await api.get("/api/agents/clerk/explain", 404, tool="fly")
+    await api.post("/api/agents/clerk/explain", 404, tool="fly")
+    await api.get("/api/agents/nobody/explain", 404)
+    assert await api.get("/api/events") == []
+
+
+async def test_what_is_recorded_is_verified_and_exported_as_the_terminal_does_it(api):
+    """Issue 7: `verify` and `log export`; C1 to C7."""
+    run = (await api.post("/api/runs", 202, agent="desk", request="hello"))["runId"]
+    await api.ended(run)
+    whole, one = await api.get("/api/verify"), await api.get(f"/api/runs/{run}/verify")
+    log, of_run = await api.ask("GET", "/api/log"), await api.ask("GET", f"/api/runs/{run}/log")
+
+    assert (whole["holds"], one["holds"], whole["faults"]) == (True, True, [])
+    assert set(one["checked"]) == {"C1", "C2", "C3", "C4", "C5", "C6", "C7"}
+    assert (one["runs"], one["stateHash"] is not None) == (1, True)
+    assert of_run.headers["content-type"] == "application/x-ndjson"
+    lines = [msgspec.json.decode(line) for line in of_run.text.splitlines()]
+    assert lines == await api.get(f"/api/runs/{run}/events")
+    assert log.text == of_run.text
+    await api.get("/api/runs/nope/verify", 404)
+    await api.get("/api/runs/nope/log", 404)
+
+
+async def test_settings_are_shown_with_their_sources(tmp_path):
+    """Issue 7: `config show`, with the values that this server goes by."""
+    async with served(tmp_path) as first:
+        (first.moot.folder / "desk.ai").write_text("---\nmaxTurns: 7\n---\nYou are desk.\n")
+    async with served(tmp_path) as api:
+        of_desk = [row for row in await api.get("/api/settings") if row.get("file") == "desk.ai"]
+
+    (turns,) = [row for row in of_desk if row["key"] == "maxTurns"]
+    assert (turns["value"], turns["source"]) == (7, "desk.ai:2")
+
+
+async def test_a_sink_goes_on_from_another_place(tmp_path):
+    """Issue 7: `sinks move`."""
+    async with served(tmp_path):
+        pass
+    settings = tmp_path / "folkmoot.yaml"
+    settings.write_text(settings.read_text() + "sinks: {log: {kind: ndjson, path: events.ndjson}}\n")
+    async with served(tmp_path) as api:
+        await api.ended((await api.post("/api/runs", 202, agent="desk", request="hello"))["runId"])
+        end = await api.moot.position()
+        moved = [await api.post("/api/sinks/log/move", to=to) for to in ("end", "start", 2, end + 1_000)]
+        (row,) = await api.get("/api/sinks")
+        await api.post("/api/sinks/log/move", 400, to="middle")
+        await api.post("/api/sinks/chat/move", 404, to="end")
+
+    assert [each["position"] for each in moved][:3] == [end, 0, 2]
+    assert row["position"] == moved[-1]["position"] > end
 
 
 async def test_bodies_that_are_no_json_are_refused_in_words(api):

@@ -44,4 +44,4 @@ async def test_the_commands_of_the_page_give_what_it_shows(tmp_path):
                 if '"running"' in shown:
                     await house.room.task("50de9c26eb0a51e4e4b9")
 
-    assert len(commands) == 10
+    assert len(commands) == 13

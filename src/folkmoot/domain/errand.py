@@ -33,6 +33,8 @@ class Errand(Value):
     plan: str = ""
     step: str = ""
     """The step of that plan which it carries out."""
+    completes_step: bool = False
+    """With the run the step is done; otherwise somebody else says when it is."""
     policy: StepPolicy = StepPolicy()
     """What that step may do; it holds for every agent of the run."""
     blocks: tuple[Block, ...] = ()

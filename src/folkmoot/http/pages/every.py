@@ -21,6 +21,7 @@ from folkmoot.http.pages import (
     start,
     tasks,
     team,
+    teamwork,
     work,
 )
 
@@ -32,6 +33,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     *inbox.ROUTES,
     *conversations.ROUTES,
     *tasks.ROUTES,
+    *teamwork.ROUTES,
     *work.ROUTES,
     *chat.ROUTES,
     *decisions.ROUTES,
