@@ -14,7 +14,17 @@ from msgspec.structs import replace
 from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
 from folkmoot.models.http import Endpoint
-from folkmoot.models.incoming import Unreadable, count, joined, money, read, read_piece, text_of, tool_call
+from folkmoot.models.incoming import (
+    Unreadable,
+    count,
+    counted,
+    joined,
+    money,
+    read,
+    read_piece,
+    text_of,
+    tool_call,
+)
 from folkmoot.models.openai_thoughts import Thoughts
 from folkmoot.ports import Hear
 
@@ -144,7 +154,7 @@ def _counted(usage: _Usage) -> Usage:
     details = usage.prompt_tokens_details
     read_back = count(details.cached_tokens) if details else count(usage.prompt_cache_hit_tokens)
     written = count(details.cache_write_tokens) if details else 0
-    return Usage(into, out, min(read_back, into), min(written, into - min(read_back, into)))
+    return counted(into, out, min(read_back, into), min(written, into - min(read_back, into)))
 
 
 class _Function(msgspec.Struct, frozen=True):
