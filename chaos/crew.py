@@ -28,7 +28,8 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Epoch, NewRun, Query, Version
 
-PLACE = Placement("here", lease=1.0)
+PLACE = Placement("here", lease=3.0)
+"""Longer than a busy machine keeps a process waiting: who loses a run while it acts would act beside its successor."""
 LONGEST = 90.0
 """Seconds until a batch of runs counts as stuck."""
 

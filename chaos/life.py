@@ -7,6 +7,7 @@ It is forked, not started, because starting Python takes longer than most lives.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import os
 import signal
@@ -70,7 +71,10 @@ class Life:
         os.close(waits)
         self._said = b""
 
-    def begin(self) -> None:
+    def begin(self, *, talkative: bool = True) -> None:
+        """If it is not `talkative`, it stops after a few words until somebody listens."""
+        if not talkative:
+            fcntl.fcntl(self._hear, fcntl.F_SETPIPE_SZ, 4096)
         os.write(self._release, b"!")
         os.close(self._release)
 

@@ -24,12 +24,6 @@ from tests.journal.postgres.storm import Storm
 from tests.journal.test_processes import child, promised
 
 
-@pytest.fixture
-def short(monkeypatch):
-    """Little patience."""
-    monkeypatch.setattr(server, "PATIENCE", 0.3)
-
-
 async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(
     postgres, storage, journal, other
 ):
@@ -202,8 +196,11 @@ async def test_a_post_whose_connection_is_cut_at_the_commit_lies_there_once(stor
     assert list(await journal.claims()) == [claim]
 
 
-async def test_a_server_killed_under_load_loses_and_doubles_nothing_that_was_acknowledged(postgres, storage):
-    """C1, C2: neither for those who write nor for one who follows."""
+async def test_a_server_killed_under_load_loses_and_doubles_nothing_that_was_acknowledged(
+    postgres, storage, monkeypatch
+):
+    """C1, C2: neither for those who write nor for one who follows, however long the server takes to come back."""
+    monkeypatch.setattr(server, "PATIENCE", 600.0)
     storm = Storm(postgres, storage)
 
     await storm.rage(kills=3)
@@ -232,10 +229,11 @@ async def test_two_processes_write_at_once_and_nothing_is_lost_or_mixed_up(stora
 
 
 async def test_a_server_that_stays_away_is_a_clear_error_and_its_return_heals_everything(
-    postgres, journal, short, monkeypatch
+    postgres, journal, monkeypatch
 ):
     await journal.append("run-1", ME, [draft()])
     postgres.kill()
+    monkeypatch.setattr(server, "PATIENCE", 0.3)
     try:
         with pytest.raises(OperationFailed, match=r"no answer for 0 s; .* given up \(.*connect"):
             await journal.append("run-1", Epoch(1), [draft(ASKED)])
