@@ -85,7 +85,7 @@ class Life:
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
-    def over(self, seconds: float = 60.0) -> str:
+    def over(self, seconds: float = 300.0) -> str:
         """Everything it said, when it is over. Raises `TimeoutError` if it does not end: then it is stuck."""
         deadline = time.monotonic() + seconds
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
