@@ -13,9 +13,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 async def test_g_and_a_letter_go_to_a_screen(house, visit, keys, path):
     visitor = await visit(await house(CLERK, {}), "/more")
 
-    for key in keys:
-        await visitor.page.keyboard.press(key)
-
+    await visitor.page.keyboard.type(keys)
     await visitor.page.wait_for_url(f"**{path}")
 
 
@@ -113,4 +111,4 @@ async def test_everything_can_be_read_without_javascript(house, visit):
 
     await visitor.page.get_by_role("link", name="run.started").click()
 
-    assert "Where is it?" in (await visitor.texts(".drawer pre"))[0]
+    await expect(visitor.page.locator(".drawer pre").first).to_contain_text("Where is it?")
