@@ -139,13 +139,19 @@ async def test_on_a_phone_the_chats_are_a_page_of_their_own(house, visit):
 
 async def test_a_chat_goes_on_by_itself_until_the_answer_is_there(house, visit):
     """D-7: then the next message goes on in the same place."""
-    moot = await house({"clerk": ""}, {"clerk": [{"text": "Slowly *but* surely.", "delay": "700ms"}]})
+    surely = {"text": "Slowly *but* surely."}
+    script = {
+        "clerk": {"rules": [{"when": "again", **surely}], "default": {**surely, "barrier": "a door/2"}},
+        "porter": [{"report": "It is open.", "barrier": "a door/2"}],
+    }
+    moot = await house({"clerk": "", "porter": ""}, script)
     visitor = await visit(moot, "/chat")
     await visitor.page.get_by_label("To").select_option("clerk")
     await visitor.page.get_by_label("Write", exact=True).fill("hello")
     await visitor.page.get_by_role("button", name="Send").click()
 
     await expect(visitor.page.locator("#turns")).to_contain_text("writing")
+    await moot.run("porter", "Open the door.")
     await expect(visitor.page.locator("#turns em")).to_have_text("but")
     place = visitor.page.url
     await visitor.page.get_by_label("Write to clerk").fill("and again")
