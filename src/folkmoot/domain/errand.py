@@ -49,6 +49,8 @@ class Errand(Value):
     """What its caller brings along: a call of one is put before the caller, whose answer is the result."""
     thread: str = ""
     """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
+    ticket: str = ""
+    """The key under which its client may send the same request again, and what that asks, by hash."""
 
 
 def own_work_session(run: str) -> str:

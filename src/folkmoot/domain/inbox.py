@@ -118,10 +118,10 @@ def _close_call(items: dict[str, Item], span: str, event: ToolFinished | ToolFai
 
 def _decide(items: dict[str, Item], event: Event) -> None:
     match event:
-        case QuestionAnswered():
-            status, by, text = "answered", event.by, event.text
-        case ClientAnswered():
-            status, by, text = "failed" if event.failed else "answered", event.by, event.text
+        case QuestionAnswered() | ClientAnswered():
+            failed = isinstance(event, ClientAnswered) and event.failed
+            status, by, text = "failed" if failed else "answered", event.by, event.text
+            items[event.id] = replace(items[event.id], ticket=event.ticket)
         case ApprovalApproved():
             status, by, text = "approved", event.by, ""
         case ApprovalDenied():

@@ -42,6 +42,8 @@ class QuestionAnswered(Event):
     id: str
     text: str
     by: str = ""
+    ticket: str = ""
+    """Of the request that brought it, if its client may send that again; see `Errand.ticket`."""
 
 
 class ClientCalled(Event):
@@ -63,6 +65,8 @@ class ClientAnswered(Event):
     text: str
     failed: bool = False
     by: str = ""
+    ticket: str = ""
+    """Of the request that brought it, if its client may send that again; see `Errand.ticket`."""
 
 
 class ApprovalRequested(Event):
