@@ -61,6 +61,7 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | Approva
     item = _item(run, draft, event)
     if isinstance(event, QuestionAsked):
         return replace(item, kind="question", question=event.question)
+    item = replace(item, until=later(draft.ts, event.expires) if event.expires else "")
     if isinstance(event, ClientCalled):
         return replace(item, kind="client_call", tool=event.tool, arguments=event.arguments, begun=True)
     return replace(
@@ -72,7 +73,6 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | Approva
         preview=event.preview,
         why=event.why,
         approvers=event.approvers,
-        until=later(draft.ts, event.expires) if event.expires else "",
     )
 
 

@@ -55,6 +55,8 @@ class ClientCalled(Event):
     call: int
     tool: str
     arguments: dict[str, Any]
+    expires: float | None = None
+    """Seconds after which the run does not wait for it any more, and is cancelled."""
 
 
 class ClientAnswered(Event):

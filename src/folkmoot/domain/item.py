@@ -87,7 +87,7 @@ class Item(Value, omit_defaults=False):
     approvers: tuple[Approver, ...] = HUMAN
     """Who is asked now, and who would be next."""
     until: str = ""
-    """From then on nobody can approve it; empty: without end."""
+    """From then on nobody can approve it, or the run is cancelled for want of its result; empty: without end."""
     ticket: str = ""
     """Of the request that decided it, see `Errand.ticket`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -74,7 +74,7 @@ async def gone_on(house: House, before: Answered, talk: Talk, ticket: str = "") 
     if not talk.results and not is_told(before.run, before.answer):
         return None
     items = {item.id: item for item in await house.moot.inbox(before.run)}
-    if talk.results and not any(result.answers in items for result in talk.results):
+    if not _is_meant(items, talk):
         return None
     drafts = [entry.draft for entry in await entries_of(house.moot, before.run)]
     came = _came(drafts, ticket)
@@ -96,6 +96,25 @@ async def gone_on(house: House, before: Answered, talk: Talk, ticket: str = "") 
         return replace(going, still=True)
     house.go_on(before.run)
     return replace(going, answered=answered)
+
+
+def _is_meant(items: Mapping[str, Item], talk: Talk) -> bool:
+    """Whether the client speaks of what a run waits for, and not of something else."""
+    if talk.results:
+        return any(result.answers in items for result in talk.results)
+    return {item.kind for item in items.values() if item.is_open} != {"client_call"}
+
+
+async def let_go(house: House, threads: Threads, talk: Talk) -> None:
+    """Cancel what waits for results of the client's tools, if the conversation has gone on without them. A client that
+    does not name those calls any more may be another one that asked the same: then their time ends them."""
+    runs = [called.run for id in talk.dropped if (called := await threads.called([id]))]
+    if talk.after and not talk.results:
+        runs.append(talk.after.partition(".")[0])
+    for run in dict.fromkeys(runs):
+        if any(item.is_open and item.kind == "client_call" for item in await house.moot.inbox(run)):
+            with suppress(WrongUse):  # it has ended meanwhile
+                await house.moot.cancel(run, "its conversation went on without the results that it waits for")
 
 
 def _came(drafts: Sequence[Draft], ticket: str) -> int:

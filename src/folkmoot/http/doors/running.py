@@ -18,7 +18,7 @@ from folkmoot.domain.errand import Block, Errand
 from folkmoot.engine.admission import check_request, check_tools
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.doors.conversation import Talk
-from folkmoot.http.doors.going_on import entries_of, gone_on, run_before
+from folkmoot.http.doors.going_on import entries_of, gone_on, let_go, run_before
 from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
 from folkmoot.http.doors.threads import Threads
 from folkmoot.http.doors.tickets import Ticket, ticket_of
@@ -80,6 +80,11 @@ class Running:
         )
         with input_refused():
             errand = self._moot.enclose(errand, talk.files)
+        going = await self._started(talk, errand, surely=surely)
+        await let_go(self.house, self.threads, talk)
+        return going
+
+    async def _started(self, talk: Talk, errand: Errand, *, surely: bool) -> Going:
         room = self.house.room
         if surely or self._moot.moot.journal.shared:
             with suppress(Held):  # the same request came to another server at the same time
