@@ -33,5 +33,5 @@ def model_server() -> Iterator[int]:
 
 def traffic(port: int) -> Traffic:
     """What came in since the server began."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats", timeout=60) as answer:
         return Traffic(**json.load(answer))

@@ -28,8 +28,9 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Epoch, NewRun, Query, Version
 
-PLACE = Placement("here", lease=1.0)
-LONGEST = 90.0
+PLACE = Placement("here", lease=3.0)
+"""Longer than a busy machine keeps a process waiting: who loses a run while it acts would act beside its successor."""
+LONGEST = 300.0
 """Seconds until a batch of runs counts as stuck."""
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from chaos.kills import RUNS
 from chaos.life import Life
@@ -25,12 +26,17 @@ ERROR = re.compile(r"failed OperationFailed: .*\.folkmoot/?.*: ")
 """It names the file, and then says what is the matter with it."""
 _HOLD = """
 import sqlite3, sys
-print("ready", flush=True)
-sys.stdin.readline()
 connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
 connection.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
 sys.stdin.read()
 """
+
+
+class Scene(NamedTuple):
+    disturb: Callable[[int], Disturb]
+    """At this place: the call, counted from 1, that fails."""
+    last: int = 1
 
 
 @dataclass
@@ -49,14 +55,22 @@ def suffer_faults(times: int, seed: int) -> Tally:
         trials = Trials(port, RUNS, before=_impatient)
         for name, scene in SCENES.items():
             for _ in range(times):
-                lived, faults = trials.hold(scene(dice))
-                end = lived.last_words
-                if end != "ended":
-                    tally.injected[name] += 1
-                    tally.errors.add(re.sub(r"(?<!\w)/\S*/", "", end.removeprefix("failed ")))
-                    faults += [] if ERROR.match(end) else [f"the error is not clear: {end!r}"]
-                tally.faults += [f"{name}: {fault}" for fault in faults]
+                _suffer(name, scene, trials, dice, tally)
     return tally
+
+
+def _suffer(name: str, scene: Scene, trials: Trials, dice: random.Random, tally: Tally) -> None:
+    """Once. No two lives are quite alike: if one ended before it came to the place, an earlier one is drawn."""
+    end, place = "ended", scene.last + 1
+    while end == "ended" and place > 1:
+        place = dice.randrange(1, place)
+        lived, faults = trials.hold(scene.disturb(place))
+        end = lived.last_words
+        if end != "ended":
+            tally.injected[name] += 1
+            tally.errors.add(re.sub(r"(?<!\w)/\S*/", "", end.removeprefix("failed ")))
+            faults += [] if ERROR.match(end) else [f"the error is not clear: {end!r}"]
+        tally.faults += [f"{name}: {fault}" for fault in faults]
 
 
 def _impatient(journal: SqliteJournal) -> None:
@@ -78,25 +92,21 @@ def _failing(call: str, error: str, when: str, *more: str) -> Disturb:
 def _locked(life: Life, folder: Path) -> str:
     """By another process, for longer than anybody has patience, while the runs are under way."""
     command = [sys.executable, "-c", _HOLD, str(folder / ".folkmoot" / "folkmoot.db")]
+    life.begin(talkative=False)
+    life.first_word()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
-        assert other.stdin is not None
         other.stdout.readline()
-        life.begin()
-        life.first_word()
-        other.stdin.write(b"now\n")
-        other.stdin.flush()
         return life.over()
 
 
 _LARGE = hash_of(LARGE.encode())
-SCENES: dict[str, Callable[[random.Random], Disturb]] = {
-    "full disk": lambda dice: _failing("pwrite64", "ENOSPC", f"{dice.randrange(1, 600)}+"),
-    "full disk under an artifact": lambda dice: _failing(
-        "write", "ENOSPC", "1+", f".folkmoot/artifacts/{_LARGE[:2]}/.{_LARGE}.{{pid}}.tmp"
-    ),
-    "I/O error at fdatasync": lambda dice: _failing("fdatasync", "EIO", f"{dice.randrange(1, 40)}"),
-    "I/O error at fsync": lambda dice: _failing("fsync", "EIO", f"{dice.randrange(1, 6)}"),
-    "I/O error at write": lambda dice: _failing("pwrite64", "EIO", f"{dice.randrange(1, 600)}"),
-    "locked by another": lambda dice: _locked,
+_ARTIFACT = f".folkmoot/artifacts/{_LARGE[:2]}/.{_LARGE}.{{pid}}.tmp"
+SCENES = {
+    "full disk": Scene(lambda place: _failing("pwrite64", "ENOSPC", f"{place}+"), 600),
+    "full disk under an artifact": Scene(lambda place: _failing("write", "ENOSPC", f"{place}+", _ARTIFACT)),
+    "I/O error at fdatasync": Scene(lambda place: _failing("fdatasync", "EIO", f"{place}"), 40),
+    "I/O error at fsync": Scene(lambda place: _failing("fsync", "EIO", f"{place}"), 6),
+    "I/O error at write": Scene(lambda place: _failing("pwrite64", "EIO", f"{place}"), 600),
+    "locked by another": Scene(lambda place: _locked),
 }

@@ -7,6 +7,7 @@ It is forked, not started, because starting Python takes longer than most lives.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import os
 import signal
@@ -70,7 +71,10 @@ class Life:
         os.close(waits)
         self._said = b""
 
-    def begin(self) -> None:
+    def begin(self, *, talkative: bool = True) -> None:
+        """If it is not `talkative`, it stops after a few words until somebody listens."""
+        if not talkative:
+            fcntl.fcntl(self._hear, fcntl.F_SETPIPE_SZ, 4096)
         os.write(self._release, b"!")
         os.close(self._release)
 
@@ -81,7 +85,7 @@ class Life:
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
-    def over(self, seconds: float = 60.0) -> str:
+    def over(self, seconds: float = 300.0) -> str:
         """Everything it said, when it is over. Raises `TimeoutError` if it does not end: then it is stuck."""
         deadline = time.monotonic() + seconds
         while os.waitpid(self.pid, os.WNOHANG) == (0, 0):

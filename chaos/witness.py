@@ -86,7 +86,7 @@ def witness() -> Iterator[int]:
 def tell(port: int, *, forget: bool = False, now: bool = False) -> list[Seen]:
     """Everything seen since it last forgot. It waits for what the dead had sent before they died; `now` does not wait
     for those who live."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as line:
         line.sendall(b"forget\n" if forget else b"now\n" if now else b"tell\n")
         with line.makefile("rb") as answer:
             return [Seen(*seen) for seen in json.loads(answer.readline())]

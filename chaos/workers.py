@@ -86,13 +86,19 @@ def _stop(pid: int) -> None:
 def _play(
     server: PostgresServer, tally: Tally, seed: int, disturb: Disturb, more: Callable[[], bool]
 ) -> None:
-    """Batches of runs of every pattern, as long as there is more to come; the first is left in peace."""
+    """Batches of runs of every pattern, as long as there is more to come; the first is left in peace, and so is the
+    last when it has seen enough: a machine may be too slow to get on between one disturbance and the next."""
     dice = random.Random(seed)
+
+    def disturb_on(crew: Crew, dice: random.Random) -> None:
+        if more():
+            disturb(crew, dice)
+
     runs = [f"{root}-{number}" for root in ROOTS for number in range(1, 4)]
     with witness() as port:
         undisturbed = _batch(server, port, runs, dice, None, tally)
         while more() and not tally.faults:
-            crew = _batch(server, port, runs, dice, disturb, tally)
+            crew = _batch(server, port, runs, dice, disturb_on, tally)
             tally.faults += effect_faults(crew.seen, undisturbed.seen)
             tally.faults += differences(crew.book, undisturbed.book, runs)
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 from typer.main import get_command
 
+from checks.served import SERVED
 from checks.structs import Row, all_rows, inner_structs, own_rows
 from folkmoot import errors
 from folkmoot.domain.agent import Frontmatter
@@ -65,6 +66,18 @@ def http() -> str:
     return "\n\n".join("\n\n".join((f"## {tag}", *parts[tag])) for tag in sorted(parts))
 
 
+def served() -> str:
+    """Every command that the API knows too, with its operations."""
+    paths = importlib.import_module("folkmoot.http.openapi").document()["paths"]
+    where = {
+        operation["operationId"]: f"`{method.upper()} {path}`"
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+    }
+    rows = ((f"`{name}`", ", ".join(where[id] for id in ids)) for name, ids in SERVED.items())
+    return _table(("Command", "Operation"), rows)
+
+
 def exits() -> str:
     """The exit code of every error that is raised on purpose."""
     kinds = [
@@ -89,6 +102,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "frontmatter": frontmatter,
     "http": http,
     "scenarios": scenarios,
+    "served": served,
     "settings": settings,
 }
 

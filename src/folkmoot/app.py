@@ -28,6 +28,7 @@ from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
 from folkmoot.engine.pins import pin_of, pinned_graph
+from folkmoot.engine.step_runs import settle_all, settle_its_step
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.inbox import Answerer, Attendance
@@ -62,8 +63,10 @@ class Folkmoot:
         self.folder = workshop.folder
         self.graph = loaded.graph
         self.warnings = loaded.warnings
+        self.settings = loaded.settings
         self._journal = journal
         self._engine = workshop.engine(journal)
+        self._engine.after = partial(settle_its_step, lambda: self.moot)
         self._workshop = workshop
         self._admitted: set[str] = set()
         self._encoded = encoded(loaded.graph)
@@ -221,8 +224,8 @@ class Folkmoot:
 
         start = self.submit if self._journal.shared else self.run
         starts = Starts(lambda agent: self._admit(agent, "go on"), start)
-        duties = (self.moot.decisions.settle_overdue, self._workshop.write_files, *duties)
-        return Watch(self.moot, self._journal, self._workshop.clock, starts, duties)
+        own = (self.moot.decisions.settle_overdue, partial(settle_all, self.moot), self._workshop.write_files)
+        return Watch(self.moot, self._journal, self._workshop.clock, starts, (*own, *duties))
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""

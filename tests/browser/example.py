@@ -20,7 +20,9 @@ from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.collaboration import Collaboration, gathered
+from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.collaboration import Collaboration
+from folkmoot.engine.gathering import gathered
 
 Word = Callable[[str, str], str]
 SPOKEN = ("report", "reason", "text", "title", "description", "acceptance", "rationale", "content", "message")
@@ -139,7 +141,8 @@ async def _collaborate(moot: Folkmoot, word: Word) -> None:
     team = ("lead", "planner", "coder", "operator", "reviewer")
     seats = [Seat(moot.agent(name).role, agent=name) for name in team]
     goal = word("goal", "Add a health check to the shop")
-    id = await gathered(moot.moot, goal, seats, (word("constraint", "no downtime"),), "a chance")
+    opening = WorkSessionOpened(goal, constraints=(word("constraint", "no downtime"),))
+    id = (await gathered(moot.moot, opening, seats, "a chance")).id
 
     async def start(agent: str, request: str, errand: Errand) -> Any:
         return await moot.run(agent, request, errand=errand)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -15,9 +15,13 @@ from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
 
 
-def serving(moot: Folkmoot) -> AbstractAsyncContextManager[str]:
+@asynccontextmanager
+async def serving(moot: Folkmoot) -> AsyncIterator[str]:
     """The address of its page, for as long as the block lasts."""
-    return listening(application(House(moot=moot, door=Door())))
+    house = House(moot=moot, door=Door())
+    async with listening(application(house)) as home:
+        yield home
+    await house.carrying.close()
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ async def test_an_event_is_shown_exactly_as_it_was_written(house, visit):
 
     await visitor.page.get_by_role("link", name="run.started").click()
 
-    assert '"request": "Where is it?"' in (await visitor.texts(".drawer pre"))[0]
+    await expect(visitor.page.locator(".drawer pre").first).to_contain_text('"request": "Where is it?"')
     assert "type=run.started&at=1" in visitor.page.url
 
 
@@ -39,11 +39,13 @@ async def test_older_events_are_a_page_away_and_nothing_is_twice_or_missing(hous
         await moot.run("clerk.ai", f"Question {number}")
     visitor = await visit(moot, "/events")
 
-    seen = await visitor.texts(".events .item > :first-child")
-    while await visitor.page.get_by_role("link", name="Older").count():
-        await visitor.page.get_by_role("link", name="Older").click()
+    numbers, older = ".events .item > :first-child", visitor.page.get_by_role("link", name="Older")
+    seen = await visitor.texts(numbers)
+    while await older.count():
+        await older.click()
+        await expect(visitor.page.locator(numbers).first).to_have_text(str(int(seen[-1]) - 1))
         await visitor.page.wait_for_load_state()
-        seen += await visitor.texts(".events .item > :first-child")
+        seen += await visitor.texts(numbers)
 
     assert seen == [str(number) for number in range(await moot.position(), 0, -1)]
 

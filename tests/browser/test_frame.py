@@ -13,9 +13,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 async def test_g_and_a_letter_go_to_a_screen(house, visit, keys, path):
     visitor = await visit(await house(CLERK, {}), "/more")
 
-    for key in keys:
-        await visitor.page.keyboard.press(key)
-
+    await visitor.page.keyboard.type(keys)
     await visitor.page.wait_for_url(f"**{path}")
 
 
@@ -113,4 +111,38 @@ async def test_everything_can_be_read_without_javascript(house, visit):
 
     await visitor.page.get_by_role("link", name="run.started").click()
 
-    assert "Where is it?" in (await visitor.texts(".drawer pre"))[0]
+    await expect(visitor.page.locator(".drawer pre").first).to_contain_text("Where is it?")
+
+
+async def test_what_waits_is_counted_on_every_screen(house, visit):
+    ask = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
+    moot = await house({"clerk": "tools: [ask_user]"}, {"clerk": [ask, "done"]})
+    visitor = await visit(moot, "/graph")
+    count = visitor.page.locator("#count-inbox")
+    await expect(visitor.page.locator("#live")).to_contain_text("Live · event 0")
+    await expect(count).to_be_empty()
+
+    await moot.run("clerk", "hello")
+
+    await expect(count).to_have_text("1 wait for you", timeout=60_000)
+    await expect(visitor.page.locator("#live")).to_contain_text(
+        f"Live · event {await moot.position()}", timeout=60_000
+    )
+
+
+@pytest.mark.parametrize("look", [{}, PHONE], ids=["wide", "phone"])
+async def test_a_page_says_when_nobody_keeps_it_up_to_date_and_goes_on_by_itself(house, visit, look):
+    visitor = await visit(await house(CLERK, {}), "/runs", **look)
+    lost = visitor.page.locator("#lost")
+    await expect(visitor.page.locator("#live")).not_to_be_empty()
+    await expect(lost).not_to_be_visible()
+
+    await visitor.page.route("**/*", lambda route: route.abort())
+    await expect(lost).to_contain_text("The server does not answer", timeout=60_000)
+    await visitor.page.unroute("**/*")
+    await expect(lost).not_to_be_visible(timeout=60_000)
+
+    await visitor.page.route("**/*", lambda route: route.fulfill(status=401))
+    visitor.expected.add(401)
+    await expect(lost).to_contain_text("You are signed out", timeout=60_000)
+    visitor.scandals[:] = [each for each in visitor.scandals if not each.startswith("console")]

@@ -45,4 +45,4 @@ async def test_changed_files_are_told_from_those_the_server_runs(house, visit, t
 
     visitor = await visit(moot, "/graph")
 
-    assert "The files have changed" in (await visitor.texts(".callout"))[0]
+    assert "The files have changed" in (await visitor.texts(".left .callout"))[0]

@@ -44,7 +44,7 @@ async def test_what_happened_while_the_connection_was_broken_is_there_afterwards
         await running
 
         state = visitor.page.locator(".head .state").first
-        await expect(state).to_contain_text("completed", ignore_case=True, timeout=15_000)
+        await expect(state).to_contain_text("completed", ignore_case=True)
         await expect(rows.filter(has_text="turn 2")).to_have_count(1)
         await expect(rows.filter(has_text="ledger")).to_have_count(1)
 

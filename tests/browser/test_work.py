@@ -110,15 +110,48 @@ async def test_the_board_and_the_threads_follow_what_happens(house, visit):
     await expect(visitor.page.get_by_label("In progress")).to_contain_text("Second")
 
 
+async def test_what_is_looked_at_stays_in_sight_while_the_board_is_kept_up_to_date(house, visit):
+    moot = await house({"ann": "description: A clerk."}, {})
+    for number in range(30):
+        await moot.moot.tasks.of("ann", Author("eve")).start(NewTask(f"Task {number}"), str(number))
+    visitor = await visit(moot, "/tasks")
+    card = visitor.page.locator("a.card", has_text="Task 12")
+    await card.focus()
+
+    await moot.moot.tasks.of("ann", Author("eve")).start(NewTask("One more"), "more")
+
+    await expect(visitor.page.get_by_label("In progress")).to_contain_text("One more")
+    await expect(card).to_be_focused()
+    await expect(card).to_be_in_viewport()
+
+
+async def test_on_a_phone_the_chats_are_a_page_of_their_own(house, visit):
+    moot = await house({"clerk": ""}, {"clerk": ["Good day."]})
+    await moot.run("clerk", "hello")
+    visitor = await visit(moot, "/chat", **PHONE)
+
+    await visitor.page.get_by_role("link", name="hello").click()
+    await expect(visitor.page.locator("#turns")).to_contain_text("Good day.")
+    await visitor.page.get_by_role("link", name="Chats").click()
+    await visitor.page.get_by_role("link", name="New chat").click()
+    await expect(visitor.page.get_by_label("To")).to_be_visible()
+
+
 async def test_a_chat_goes_on_by_itself_until_the_answer_is_there(house, visit):
     """D-7: then the next message goes on in the same place."""
-    moot = await house({"clerk": ""}, {"clerk": [{"text": "Slowly *but* surely.", "delay": "700ms"}]})
+    surely = {"text": "Slowly *but* surely."}
+    script = {
+        "clerk": {"rules": [{"when": "again", **surely}], "default": {**surely, "barrier": "a door/2"}},
+        "porter": [{"report": "It is open.", "barrier": "a door/2"}],
+    }
+    moot = await house({"clerk": "", "porter": ""}, script)
     visitor = await visit(moot, "/chat")
     await visitor.page.get_by_label("To").select_option("clerk")
     await visitor.page.get_by_label("Write", exact=True).fill("hello")
     await visitor.page.get_by_role("button", name="Send").click()
 
     await expect(visitor.page.locator("#turns")).to_contain_text("writing")
+    await moot.run("porter", "Open the door.")
     await expect(visitor.page.locator("#turns em")).to_have_text("but")
     place = visitor.page.url
     await visitor.page.get_by_label("Write to clerk").fill("and again")

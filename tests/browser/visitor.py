@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from playwright.async_api import Browser, Dialog, Page, Request, Response, async_playwright
+from playwright.async_api import Browser, Dialog, Page, Request, Response, async_playwright, expect
 
 CHROMIUM = shutil.which("chromium")
 """Of the system."""
@@ -20,6 +20,9 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
+PATIENCE = 60_000
+"""Milliseconds, for what comes or does not: a busy machine takes its time."""
+expect.set_options(timeout=PATIENCE)
 LISTEN = (
     "addEventListener('securitypolicyviolation', (e) => violated(`${e.violatedDirective}: ${e.blockedURI}`))"
 )
@@ -28,7 +31,9 @@ LISTEN = (
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM or "chromium", args=QUIET)
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM or "chromium", args=QUIET, timeout=PATIENCE
+        )
         yield browser
         await browser.close()
 
@@ -72,7 +77,7 @@ class Visitor:
 async def visiting(browser: Browser, home: str, **look: Any) -> AsyncIterator[Visitor]:
     """`look` is Playwright's: `viewport`, `color_scheme`, `java_script_enabled`, …"""
     context = await browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **look})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     page = await context.new_page()
     visitor = Visitor(page, home)
     await context.expose_function(

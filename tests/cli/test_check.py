@@ -90,3 +90,15 @@ def test_the_nearest_settings_upwards_make_the_project(folkmoot, monkeypatch):
         folkmoot("check", "--project", str(folkmoot.folder / "some")).err
         == "0 agents, no problems, 1 warning\n"
     )
+
+
+@pytest.mark.parametrize("command", [["run", "loop.ai", "hi"], ["explain", "loop.ai"], ["test", "loop.ai"]])
+def test_links_in_a_circle_are_wrong_use_and_no_breakdown(folkmoot, command):
+    folkmoot.write({"a": ""}, ANSWER)
+    (folkmoot.folder / "loop.ai").symlink_to("loop.ai")
+
+    done = folkmoot(*command)
+
+    assert done.code in (2, 4)
+    assert "loop.ai" in done.err
+    assert "broke" not in done.err

@@ -116,6 +116,17 @@ def test_a_fork_goes_on_with_another_prompt_model_or_answer(ran):
     assert answered.json["finalReport"]["content"] == "mine"
 
 
+def test_a_fork_of_an_old_run_is_the_last_run_and_took_its_own_time(ran):
+    """It bears the entries of the run that it was taken from, with their moments."""
+    source = ran("runs", "list", "--json").json[0]
+    newer = ran("run", "desk.ai", "money back", "--json").json["runId"]
+    fork = ran("runs", "fork", source["runId"], "--at", "3", "--json").json["runId"]
+    listed = ran("runs", "list", "--json").json
+
+    assert [row["runId"] for row in listed] == [fork, newer, source["runId"]]
+    assert listed[0]["startedAt"] >= listed[1]["endedAt"]
+
+
 def _data(folkmoot, type):
     return [each["data"] for each in entries(folkmoot) if each["type"] == type]
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 
+from folkmoot import Folkmoot
 from folkmoot.engine.workshop import open_journal
 from folkmoot.ports import Query
 from tests.cli.conftest import SETTINGS, ended, interrupted, wait_for
@@ -203,6 +204,21 @@ def test_it_sends_on_what_happens_while_it_runs_and_ends_when_it_is_told(folkmoo
 
     assert done.code == 0
     assert [line["type"] for line in lines(folkmoot)][-1] == "handoff.completed"
+
+
+async def test_what_comes_in_while_a_batch_is_sent_is_sent_before_it_ends(folkmoot):
+    """5.1: stop() flushes."""
+    go_on = asyncio.Event()
+    async with Receiver(Answer(after=go_on)) as receiver:
+        write(folkmoot, f"  hook: {{kind: webhook, url: '{receiver.url}', batch: 2, window: 1ms}}\n")
+        await recorded(folkmoot, 1, 1)
+        async with Folkmoot.open(folkmoot.folder) as moot, moot.sinking() as sinking:
+            await receiver.next()
+            ids = await recorded(folkmoot, 2, 6)
+            sinking.stop()
+            go_on.set()
+            await sinking.ended()
+    assert [event["id"] for came in receiver.received for event in came.json["events"]] == ids
 
 
 def all_lines(folkmoot) -> list[str]:

@@ -152,6 +152,18 @@ def test_an_answer_wakes_a_run_that_nobody_holds(shop):
     assert f"a worker goes on with run {run}" in said.err
 
 
+def test_a_run_that_nobody_answers_in_time_is_woken_by_a_worker(shop):
+    """It is parked, and nobody would look at it otherwise."""
+    shop.write({"a": [calls("pay"), {"report": "not paid"}]}, settings="approvals: {expires: 1s}\n")
+    shop.worker()
+    (run,) = shop.submit()
+
+    shop.ended([run])
+    types = [entry.event.type for entry in shop.until(run, "run.completed")]
+    assert types.index("run.parked") < types.index("approval.expired")
+    assert shop.done() == []
+
+
 def test_a_run_is_cancelled_from_another_process(shop):
     """C5."""
     shop.write(SIMPLE)

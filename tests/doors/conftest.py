@@ -13,6 +13,8 @@ AGENTS = {
     "walker": "description: Goes for walks.",
     "guide": "description: Says what to wear.",
     "broken": "description: Has no luck.",
+    "pair": "description: Waits for another of its kind.",
+    "asker": "tools: [ask_user]",
 }
 BOTH = [{"tool": "get_weather", "arguments": {"city": city}} for city in ("Bonn", "Rome")]
 SCRIPT = {
@@ -52,6 +54,12 @@ SCRIPT = {
         ],
         "default": {"calls": BOTH[:1]},
     },
+    "pair": {"default": {"report": "Met.", "barrier": "another run/2"}},
+    "asker": [
+        {"calls": [{"tool": "ask_user", "arguments": {"question": "Which colour?"}}]},
+        {"calls": [{"tool": "ask_user", "arguments": {"question": "Which size?"}}]},
+        {"report": "Ordered."},
+    ],
     "broken": {"default": {"error": {"message": "the model is out", "retryable": False}}},
 }
 

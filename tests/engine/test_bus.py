@@ -17,7 +17,7 @@ def desk(tmp_path) -> Desk:
 
 
 async def heard_until(wanted: asyncio.Event) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await wanted.wait()
 
 

@@ -15,7 +15,9 @@ from folkmoot.coordination.collaboration.scene import Scene
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
+from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.collaboration import Collaboration, Stopped
+from folkmoot.engine.gathering import gathered
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 from tests.examples import copied
@@ -53,7 +55,7 @@ class Workplace:
         async with self.open() as moot:
             agents = members or tuple(agent.id for agent in moot.graph.agents.values())
             seats = [Seat(moot.agent(name).role, agent=name) for name in agents]
-            self.id = await gathered(moot.moot, GOAL, seats, (), "a chance")
+            self.id = (await gathered(moot.moot, WorkSessionOpened(GOAL), seats, "a chance")).id
         return self.id
 
     async def carry_on(self, *, dies_at: int = -1, dies_after_run: int = -1) -> tuple[Stopped, Scene]:

@@ -33,7 +33,7 @@ async def handed_over(at, bench, *, at_once=False):
     """Until the first call is under way; then it is left, and the call ends unless that was at once."""
     async with at.open() as moot:
         running = asyncio.ensure_future(moot.run("a", "hello"))
-        await asyncio.wait_for(bench.busy.wait(), 5)
+        await asyncio.wait_for(bench.busy.wait(), 60)
         moot._engine.hand_over(at_once=at_once)
         if not at_once:
             bench.go_on.set()
@@ -88,7 +88,7 @@ async def test_a_run_that_is_being_left_can_still_be_cancelled(desk):
     at = desk({"a": "tools: [work]"}, {"a": [CALL, "fine"]}, tools=[bench.tool])
     async with at.open() as moot:
         running = asyncio.ensure_future(moot.run("a", "hello"))
-        await asyncio.wait_for(bench.busy.wait(), 5)
+        await asyncio.wait_for(bench.busy.wait(), 60)
         moot._engine.hand_over()
         await moot.cancel("run-1", "enough")
 

@@ -64,7 +64,7 @@ async def test_a_run_under_way_asks_no_model_once_its_work_session_is_paused(des
     async with at.open() as moot:
         work = await opened(moot)
         running = asyncio.ensure_future(moot.run("a", "hello", errand=Errand(work)))
-        await asyncio.wait_for(bench.busy.wait(), 5)
+        await asyncio.wait_for(bench.busy.wait(), 60)
 
         if here:
             assert await moot.control.pause(work) == ["run-1"]
@@ -138,7 +138,7 @@ async def test_branches_end_what_is_under_way_and_the_pause_can_be_replayed(desk
         work = await opened(moot)
         running = asyncio.ensure_future(moot.run("a", "hello", errand=Errand(work)))
         for bench in benches.values():
-            await asyncio.wait_for(bench.busy.wait(), 5)
+            await asyncio.wait_for(bench.busy.wait(), 60)
         await moot.control.pause(work)
         for bench in benches.values():
             bench.go_on.set()
@@ -159,7 +159,7 @@ async def test_the_work_session_of_a_plain_run_can_be_paused_too(desk):
     at = desk({"a": "tools: [work]"}, {"a": [CALL, "fine"]}, tools=[bench.tool])
     async with at.open() as moot:
         running = asyncio.ensure_future(moot.run("a", "hello"))
-        await asyncio.wait_for(bench.busy.wait(), 5)
+        await asyncio.wait_for(bench.busy.wait(), 60)
         (started,) = [e async for e in at.journal.read(Query(types=("run.started",)))]
         work = started.draft.work_session_id
 
@@ -177,7 +177,7 @@ async def test_a_work_session_that_is_given_up_stops_its_runs(desk):
     async with at.open() as moot:
         work = await opened(moot)
         running = asyncio.ensure_future(moot.run("a", "hello", errand=Errand(work)))
-        await asyncio.wait_for(bench.busy.wait(), 5)
+        await asyncio.wait_for(bench.busy.wait(), 60)
 
         assert await moot.control.cancel(work, "no longer wanted") == ["run-1"]
 

@@ -79,7 +79,8 @@ class Client:
     async def ask(self, method: str, path: str, **how: Any) -> Answer:
         async with self.session.request(method, f"{self.base}{path}", **how) as response:
             text = await response.text()
-            json = await response.json(content_type=None) if "json" in response.content_type else None
+            is_json = response.content_type in ("application/json", "application/problem+json")
+            json = await response.json(content_type=None) if is_json else None
             return Answer(response.status, response.headers, text, json)
 
     async def get(self, path: str, status: int = 200, /, **query: Any) -> Any:
@@ -116,5 +117,6 @@ async def served(folder: Path, **door: Any) -> AsyncIterator[Client]:
         house = House(moot=moot, door=Door(port=0, **door))
         async with listening(house) as base, aiohttp.ClientSession() as session:
             yield Client(house, base.rstrip("/"), session, bench)
+        await house.carrying.close()
         house.room.leave_at_once()
         await house.room.close()

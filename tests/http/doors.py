@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -120,11 +121,10 @@ def request(path: str, headers: Mapping[str, str], *, method: str = "GET", body:
 
 
 async def until(happened: Callable[[], bool]) -> None:
-    for _ in range(100_000):
-        if happened():
-            return
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
         await asyncio.sleep(0)
-    raise AssertionError("it did not happen")
 
 
 def frame(text: bytes, opcode: int = 1) -> bytes:

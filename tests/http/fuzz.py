@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.http.api_client import Client, served
+from tests.desk import write
+from tests.http.api_client import FILES, Client, served
 
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,"
@@ -36,6 +37,7 @@ class Tried:
 
 async def tried(folder: Path, *options: str) -> Tried:
     """What comes of it; `options` are those of `schemathesis run`."""
+    write(folder, {**FILES, "boss": "role: lead\ntools: [plans]"})  # a lead with whom work can begin
     async with served(folder) as api:
         await furnish(api)
         api.bench.go_on.set()

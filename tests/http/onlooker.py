@@ -16,7 +16,7 @@ from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds, for what comes over a socket or not at all."""
 
 

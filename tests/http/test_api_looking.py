@@ -1,5 +1,6 @@
 """What one looks at over HTTP: agents, events, the inbox, conversations, costs, health; and the document itself."""
 
+import msgspec
 import pytest
 
 from folkmoot.http.openapi import document
@@ -113,7 +114,7 @@ async def test_a_question_is_answered(api):
 async def test_events_are_found_by_session_agent_step_time_and_type(api):
     """D-28: a filter for each; pages lead on; a text is found wherever it stands."""
     run = (await api.post("/api/runs", 202, agent="desk", request="a rare word"))["runId"]
-    shown = await api.ended(run)
+    await api.ended(run)
     await api.post("/api/work-sessions", 201, goal="Sue them for the contract")
     work = (await api.get("/api/events", run=run, limit=1))[0]["workSessionId"]
     everything = await api.get("/api/events")
@@ -134,7 +135,8 @@ async def test_events_are_found_by_session_agent_step_time_and_type(api):
         "run.started",
     ]
     assert await api.get("/api/events", step="s9") == []
-    assert await api.get("/api/events", since=shown["endedAt"], agent="desk", until=shown["startedAt"]) == []
+    assert await api.get("/api/events", since="2100-01-01", agent="desk") == []
+    assert await api.get("/api/events", until="2000-01-01", agent="desk") == []
     assert await api.get("/api/events", since="1h") == everything
     assert {event["type"] for event in await api.get("/api/events", viewCategory="legal_compliance")} == {
         "work_session.opened"
@@ -160,7 +162,8 @@ async def test_costs_are_told_by_agent_model_and_day(api):
     requests = {row["id"]: row["totals"]["modelRequests"] for row in by_agent["rows"]}
     assert requests == {"desk": 2, "boss": 1}
     assert [row["id"] for row in by_model["rows"]] == ["scripted/any"]
-    assert by_agent["totals"] == by_model["totals"] == by_day["rows"][0]["totals"]
+    assert by_agent["totals"] == by_model["totals"] == by_day["totals"]
+    assert sum(row["totals"]["modelRequests"] for row in by_day["rows"]) == 3
     assert by_agent["budgets"][0].keys() == {"id", "budget"}
     assert (await api.get("/api/costs", until="2000-01-01"))["rows"] == []
     await api.get("/api/costs", 400, by="colour")
@@ -171,6 +174,70 @@ async def test_there_is_nothing_to_see_in_an_empty_project(api):
     for path in ("conversations", "sinks", "inbox", "tasks", "plans", "decisions", "work-sessions", "events"):
         assert await api.get(f"/api/{path}") == []
     await api.get("/api/conversations/conv_nope", 404)
+
+
+async def test_what_an_agent_may_call_is_explained_and_a_call_is_judged(api):
+    """Issue 7: what the terminal does with `explain`."""
+    whole = await api.get("/api/agents/clerk/explain")
+    one = await api.get("/api/agents/clerk/explain", tool="pay")
+    judged = await api.post("/api/agents/clerk/explain", tool="pay", arguments={"to": "ann"})
+
+    assert {"pay", "ask_user"} <= {tool["tool"] for tool in whole["tools"]}
+    assert [tool["because"] for tool in one["tools"]] == ["clerk.ai names 'pay' in `tools`"]
+    assert (whole["decision"], judged["decision"]) == (None, "ask")
+    assert "risk high" in judged["reason"]
+    assert (await api.get("/api/agents/desk/explain"))["tools"] == []
+    await api.get("/api/agents/clerk/explain", 404, tool="fly")
+    await api.post("/api/agents/clerk/explain", 404, tool="fly")
+    await api.get("/api/agents/nobody/explain", 404)
+    assert await api.get("/api/events") == []
+
+
+async def test_what_is_recorded_is_verified_and_exported_as_the_terminal_does_it(api):
+    """Issue 7: `verify` and `log export`; C1 to C7."""
+    run = (await api.post("/api/runs", 202, agent="desk", request="hello"))["runId"]
+    await api.ended(run)
+    whole, one = await api.get("/api/verify"), await api.get(f"/api/runs/{run}/verify")
+    log, of_run = await api.ask("GET", "/api/log"), await api.ask("GET", f"/api/runs/{run}/log")
+
+    assert (whole["holds"], one["holds"], whole["faults"]) == (True, True, [])
+    assert set(one["checked"]) == {"C1", "C2", "C3", "C4", "C5", "C6", "C7"}
+    assert (one["runs"], one["stateHash"] is not None) == (1, True)
+    assert of_run.headers["content-type"] == "application/x-ndjson"
+    lines = [msgspec.json.decode(line) for line in of_run.text.splitlines()]
+    assert lines == await api.get(f"/api/runs/{run}/events")
+    assert log.text == of_run.text
+    await api.get("/api/runs/nope/verify", 404)
+    await api.get("/api/runs/nope/log", 404)
+
+
+async def test_settings_are_shown_with_their_sources(tmp_path):
+    """Issue 7: `config show`, with the values that this server goes by."""
+    async with served(tmp_path) as first:
+        (first.moot.folder / "desk.ai").write_text("---\nmaxTurns: 7\n---\nYou are desk.\n")
+    async with served(tmp_path) as api:
+        of_desk = [row for row in await api.get("/api/settings") if row.get("file") == "desk.ai"]
+
+    (turns,) = [row for row in of_desk if row["key"] == "maxTurns"]
+    assert (turns["value"], turns["source"]) == (7, "desk.ai:2")
+
+
+async def test_a_sink_goes_on_from_another_place(tmp_path):
+    """Issue 7: `sinks move`."""
+    async with served(tmp_path):
+        pass
+    settings = tmp_path / "folkmoot.yaml"
+    settings.write_text(settings.read_text() + "sinks: {log: {kind: ndjson, path: events.ndjson}}\n")
+    async with served(tmp_path) as api:
+        await api.ended((await api.post("/api/runs", 202, agent="desk", request="hello"))["runId"])
+        end = await api.moot.position()
+        moved = [await api.post("/api/sinks/log/move", to=to) for to in ("end", "start", 2, end + 1_000)]
+        (row,) = await api.get("/api/sinks")
+        await api.post("/api/sinks/log/move", 400, to="middle")
+        await api.post("/api/sinks/chat/move", 404, to="end")
+
+    assert [each["position"] for each in moved][:3] == [end, 0, 2]
+    assert row["position"] == moved[-1]["position"] > end
 
 
 async def test_bodies_that_are_no_json_are_refused_in_words(api):
@@ -214,3 +281,29 @@ async def test_the_document_names_every_operation_with_what_it_takes_and_gives(a
     ):
         assert f"/api/{path}" in shown["paths"]
     assert document()["paths"].keys() == shown["paths"].keys()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("GET", "/api/nothing", None, 404, "there is nothing at /api/nothing; /api/openapi.json lists"),
+        ("DELETE", "/api/runs", None, 405, "/api/runs takes GET, HEAD, POST, not DELETE"),
+        ("GET", "/api/runs?status=odd", None, 400, "'odd' - at `$.status`; it is one of running, queued"),
+        ("POST", "/api/runs", {"agent": "desk", "request": " "}, 400, "Expected some words - at `$.request`"),
+    ],
+)
+async def test_whoever_asks_wrongly_is_told_what_would_be_right(api, method, path, body, status, words):
+    answer = await api.ask(method, path, json=body)
+
+    assert answer.status == status
+    assert words in answer.json["detail"]
+    if status == 405:
+        assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+async def test_files_of_the_page_are_kept_and_nothing_else_is(api):
+    style, runs = await api.ask("GET", "/static/folkmoot.css"), await api.ask("GET", "/runs")
+    again = await api.ask("GET", "/static/folkmoot.css", headers={"if-none-match": style.headers["etag"]})
+
+    assert (again.status, style.headers["cache-control"]) == (304, "no-cache")
+    assert runs.headers["cache-control"] == "no-store"

@@ -142,12 +142,13 @@ async def test_two_hundred_clients_that_never_finish_their_request(local):
         clients = [await stack.enter_async_context(local.connected()) for _ in range(200)]
         for client in clients:
             await client.send(b"GET /api/status HTTP/1.1\r\nX-Loris: ")
+        answers = [asyncio.create_task(client.answer()) for client in clients]
         for _ in range(20):
             assert (await local.ask("/api/health")).status == 200
             for client in clients:
-                await client.send(b"x")
-        answers = [await client.answer() for client in clients]
-        assert {said.status for said in answers} == {408}
+                with suppress(ConnectionError):  # on a slow machine it was sent away by now
+                    await client.send(b"x")
+        assert {(await said).status for said in answers} == {408}
         assert {await client.rest() for client in clients} == {b""}
 
     assert local.grown < GROWTH

@@ -13,6 +13,7 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.engine_room import GRACE, EngineRoom
 from folkmoot.ports import Query
 from tests.desk import SETTINGS, Desk
+from tests.orchestration.test_client_tools import BROUGHT
 
 TOGETHER = {"report": "said", "barrier": "two of us/2"}
 """An answer that waits for another one."""
@@ -74,6 +75,23 @@ async def test_a_run_that_was_answered_from_elsewhere_goes_on(moot):
         await ended(opened, waiting.run_id, "completed")
 
     assert (waiting.status, still) == ("waiting", "waiting")
+
+
+async def test_a_run_whose_client_does_not_come_back_is_ended_when_its_time_is_over(desk):
+    """Whoever serves looks for it: nobody would otherwise."""
+    calls = [{"calls": [{"tool": "get_weather", "arguments": {"city": "Bonn"}}]}]
+    at = desk({"a": ""}, {"a": calls}, settings=SETTINGS + "limits: {clientCall: 1m}\n")
+    async with at.open() as opened, EngineRoom(opened) as room:
+        run = await room.begin("a.ai", "hello", BROUGHT)
+        await ended(opened, run, "waiting")
+        await at.clock.advance(58)
+        still = (await opened.result(run)).status
+        await at.clock.advance(2 + EVERY)
+        await ended(opened, run, "cancelled")
+        error = (await opened.result(run)).error
+
+    assert still == "waiting"
+    assert error == "its client did not bring the result of get_weather until 2026-01-01T00:01:00.000Z"
 
 
 async def test_a_run_whose_process_left_it_goes_on_and_one_that_is_held_does_not(moot):

@@ -12,6 +12,8 @@ from folkmoot.http.limits import Limits
 from tests.http.doors import UPGRADE, Client, frame, request, serving, until
 
 JSON = {"Content-Type": "application/json"}
+SHORT = 1.0
+"""Seconds: a client that means well is done long before."""
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ async def test_too_many_headers_and_too_long_ones_are_refused(moot):
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost:"])
 async def test_a_head_that_does_not_come_to_its_end_is_not_waited_for(moot, sent):
-    async with serving(moot, door(head_time=0.05)) as served, served.connected() as client:
+    async with serving(moot, door(head_time=SHORT)) as served, served.connected() as client:
         await client.send(sent)
 
         said = await client.answer()
@@ -75,7 +77,7 @@ async def test_a_head_that_does_not_come_to_its_end_is_not_waited_for(moot, sent
 
 async def test_who_sends_byte_after_byte_gets_no_more_time_by_it(moot):
     """Slow-loris: the time runs from the first byte."""
-    async with serving(moot, door(head_time=0.2)) as served, served.connected() as client:
+    async with serving(moot, door(head_time=SHORT)) as served, served.connected() as client:
         await client.send(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n".encode())
         answer = asyncio.create_task(client.answer())
         await trickle(client)
@@ -85,7 +87,7 @@ async def test_who_sends_byte_after_byte_gets_no_more_time_by_it(moot):
 
 
 async def test_a_body_that_does_not_come_to_its_end_is_not_waited_for(moot, caplog):
-    async with serving(moot, door(body_time=0.05)) as served, served.connected() as client:
+    async with serving(moot, door(body_time=SHORT)) as served, served.connected() as client:
         head = {**served.known, **JSON, "Content-Length": "10"}
         await client.send(request("/read", head, method="POST"), b"12345")
 
@@ -95,7 +97,7 @@ async def test_a_body_that_does_not_come_to_its_end_is_not_waited_for(moot, capl
 
 
 async def test_who_comes_in_time_may_take_as_long_as_the_answer_takes(moot):
-    async with serving(moot, door(head_time=0.05, body_time=0.05)) as served, served.connected() as client:
+    async with serving(moot, door(head_time=SHORT, body_time=SHORT)) as served, served.connected() as client:
         await client.send(request("/events-for-ever", served.known))
         await client.until(b"begun")
 

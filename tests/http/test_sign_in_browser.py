@@ -24,6 +24,7 @@ async def test_a_browser_signs_in_once_and_is_led_to_what_was_asked(desk):
     async with serving(moot, Door(port=0, token=TOKEN)) as served, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         page = await browser.new_page()
+        page.set_default_timeout(60_000)
         asked = await page.goto(f"{served.address}runs?state=failed")
         await page.get_by_label("Token").fill(TOKEN)
         async with page.expect_navigation():

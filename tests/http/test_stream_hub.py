@@ -16,6 +16,7 @@ from folkmoot.http.stream.deltas import WAITING, Delta, Deltas
 from folkmoot.http.stream.hub import Hub
 from folkmoot.ports import Filter, Query
 from tests.desk import Desk
+from tests.http.doors import until
 from tests.http.onlooker import PATIENCE, Event, visited
 from tests.sinks.receiver import happen, steps
 
@@ -94,14 +95,6 @@ async def test_fifty_who_look_on_cost_one_reader(tmp_path):
 
     assert seen == [list(range(1, 41))] * 50
     assert (journal.followers, journal.read_entries) == (1, 40)
-
-
-async def until(true) -> None:
-    for _ in range(10_000):
-        if true():
-            return
-        await asyncio.sleep(0)
-    raise AssertionError
 
 
 async def test_who_is_slow_keeps_no_more_than_its_room_and_loses_nothing(tmp_path, monkeypatch):

@@ -60,7 +60,7 @@ async def read(journal: Journal, **query) -> list[Entry]:
 
 async def first(entries, count: int) -> list[Entry]:
     """The next entries of a follower, or a failure where it would wait for ever."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return [await anext(entries) for _ in range(count)]
 
 
@@ -341,7 +341,7 @@ class JournalContract:
         await asyncio.sleep(0)
         await journal.close()
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await following == [1]
 
     @pytest.mark.parametrize("size", [0, 1, LIMIT, LIMIT + 1, 3_000_000])

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+from contextlib import closing
 
 import pytest
 
@@ -211,7 +212,8 @@ def test_the_database_of_another_program_is_not_touched(tmp_path, file):
     with pytest.raises(JournalDamaged, match="not one that Folkmoot wrote"):
         SqliteJournal.open(tmp_path, Time())
 
-    assert sqlite3.connect(file).execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
     assert len(before) == file.stat().st_size
 
 

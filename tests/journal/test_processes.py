@@ -31,7 +31,7 @@ async def child(folder, what, name, count):
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             yield process
     finally:
         if process.returncode is None:

@@ -1,6 +1,7 @@
 """One attempt at a remote agent, which the official SDK serves: what is sent, what comes back, what goes wrong."""
 
 import asyncio
+import socket
 
 import pytest
 from msgspec.structs import replace
@@ -179,11 +180,14 @@ async def test_a_card_cannot_send_the_token_elsewhere(helper):
     assert helper.heard == []
 
 
-async def test_who_is_not_there_may_be_asked_again(helper):
-    async with serving(helper) as url:
-        pass
-    with pytest.raises(ModelFailed, match=r"remote:helper.ai could not be reached at http://127") as failed:
-        await answered(url, asked("policy?"))
+async def test_who_is_not_there_may_be_asked_again():
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(
+            ModelFailed, match=r"remote:helper.ai could not be reached at http://127"
+        ) as failed:
+            await answered(url, asked("policy?"))
 
     assert failed.value.retryable
 

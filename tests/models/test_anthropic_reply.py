@@ -198,6 +198,7 @@ async def test_arguments_that_come_at_once_are_taken(anthropic, provider):
         (None, Usage()),
         ({}, Usage()),
         ({"input_tokens": -1, "output_tokens": None}, Usage()),
+        ({"input_tokens": 0, "output_tokens": 9}, Usage()),
         ({"input_tokens": 5, "cache_read_input_tokens": None, "output_tokens": 2}, Usage(5, 2)),
     ],
 )

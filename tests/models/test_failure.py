@@ -50,6 +50,13 @@ def test_every_usual_way_to_ask_for_a_pause_is_understood(headers, seconds):
     assert wait_asked(CIMultiDict(headers)) == seconds
 
 
+def test_a_pause_that_was_asked_for_is_told():
+    """A pause of a day is why no other attempt is made."""
+    failed = of_status("p", 429, {"retry-after": "86400"}, b"slow down", "")
+
+    assert str(failed) == "p answered 429 Too Many Requests: slow down; it asks for a pause of 1d"
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [

@@ -145,9 +145,10 @@ async def test_a_provider_that_hangs_is_left_when_the_session_gives_it_up(either
     """The next attempt gets a connection of its own, and its answer."""
     provider.plays = [play, answered({"error": {"message": "later"}}, 503)]
 
+    asked = asyncio.ensure_future(either.answer(asking(), [].append if listening else None))
+    await provider.hanging.wait()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await either.answer(asking(), [].append if listening else None)
+        await asyncio.wait_for(asked, 0.05)
 
     assert "fake answered 503" in str(await failure_of(either))
 
@@ -189,9 +190,10 @@ async def test_a_server_that_takes_no_connection_is_given_up_after_the_time_for_
 async def test_whoever_asked_may_stop_waiting(either, provider):
     provider.plays = [[Do.HANG]]
 
+    asked = asyncio.ensure_future(either.answer(asking()))
+    await provider.hanging.wait()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await either.answer(asking())
+        await asyncio.wait_for(asked, 0.05)
 
 
 @pytest.mark.parametrize("listening", [False, True])
@@ -333,7 +335,8 @@ async def test_connections_are_used_again(either, provider):
     assert (len(provider.asked), provider.connections) == (3, 1)
 
 
-async def test_a_connection_is_used_again_after_a_stream(openai, provider):
+async def test_a_connection_is_used_again_after_a_stream(openai, provider, monkeypatch):
+    monkeypatch.setattr(http, "_LINGER", 60.0)
     done = {"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}
     provider.plays = [streamed(done, b"[DONE]")]
 

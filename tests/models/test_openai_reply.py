@@ -220,6 +220,7 @@ async def test_every_reason_to_stop_is_passed_on(openai, provider, finish):
         ({}, Usage()),
         ({"prompt_tokens": -5, "completion_tokens": -1, "total_tokens": -6}, Usage()),
         ({"prompt_tokens": None, "completion_tokens": "7"}, Usage()),
+        ({"prompt_tokens": 0, "completion_tokens": 7}, Usage()),
         ({"prompt_tokens": 10.0, "completion_tokens": True}, Usage(10, 0)),
         ({"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": None}, Usage(10, 3)),
         ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 99}}, Usage(10, 0, 10)),

@@ -53,7 +53,7 @@ async def test_a_slow_advisor_is_a_failed_one(desk):
         played = await at.played(await running)
 
     assert played.result.success
-    assert "did not answer in time" in blocks(played.prompt("desk"))[2][2]
+    assert "did not answer in time: within 5s" in blocks(played.prompt("desk"))[2][2]
 
 
 async def test_the_agent_runs_even_when_all_advisors_fail(desk):

@@ -1,5 +1,7 @@
 """Tools that the caller of a run brings along: a call of one waits for the caller, whose answer is its result."""
 
+import asyncio
+
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse, tool
@@ -255,3 +257,51 @@ async def test_a_parked_run_with_tools_of_its_caller_replays(desk):
     await said(at, item.answer("rain"))
     async with at.open() as moot:
         assert (await moot.replay("run-1")).equal
+
+
+LATE = "its client did not bring the result of get_weather until 2026-01-02T00:00:00.000Z"
+
+
+async def test_a_caller_that_does_not_bring_a_result_within_a_day_has_its_run_cancelled(desk):
+    """O-43: nobody is there any more, so no model is asked again."""
+    at = desk({"desk": ""}, BOTH)
+    result = await parked(at)
+    assert {item.until for item in result.inbox} == {"2026-01-02T00:00:00.000Z"}
+    await at.clock.advance(86_399)
+    async with at.open() as moot:
+        assert (await moot.resume("run-1")).status == "waiting"
+    await at.clock.advance(1)
+
+    played = await said(at)
+
+    assert (played.result.status, played.result.error) == ("cancelled", LATE)
+    assert len(at.model.heard) == 1
+    async with at.open() as moot:
+        assert {item.status for item in await moot.inbox()} == {"over"}
+        assert (await moot.replay("run-1")).divergence == ""
+
+
+async def test_a_run_that_stays_for_its_caller_is_cancelled_in_time_too(desk):
+    at = desk({"desk": ""}, SCRIPT, settings=SETTINGS + "limits: {clientCall: 1m}\n")
+    async with at.open() as moot:
+        going = asyncio.ensure_future(moot.run("desk", "hello", wait=True, errand=BROUGHT))
+        await at.clock.advance(59)
+        assert not going.done()
+        await at.clock.advance(2)
+        assert (await going).status == "cancelled"
+
+
+async def test_a_result_that_comes_late_but_first_counts(desk):
+    at = desk({"desk": ""}, SCRIPT)
+    (item,) = (await parked(at)).inbox
+    await at.clock.advance(100_000)
+
+    assert (await said(at, item.answer("rain"))).report == "It rains."
+
+
+async def test_a_project_says_how_long_a_caller_has_or_that_it_has_for_ever(desk):
+    for setting, until in (("10m", "2026-01-01T00:10:00.000Z"), ("off", "")):
+        at = desk({"desk": ""}, SCRIPT, settings=SETTINGS + f"limits: {{clientCall: {setting}}}\n")
+        result = await parked(at)
+        (item,) = result.inbox
+        assert item.until == until

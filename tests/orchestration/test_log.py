@@ -29,7 +29,7 @@ class SlowJournal(MemoryJournal):
 
 async def until_written(journal, type):
     """Ends only if an event of this type becomes durable; the run itself is stuck by then."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async for entry in journal.follow():
             if entry.event.type == type:
                 assert entry.stream == "run-1"

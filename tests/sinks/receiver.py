@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +21,7 @@ from folkmoot.engine.feeding import Outlet
 from folkmoot.engine.sinking import Sinking
 from folkmoot.ports import Journal, Query, Sink, Version
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds, for what comes over a socket or not at all."""
 
 
@@ -85,6 +87,14 @@ class Receiver:
         if answer.after:
             await answer.after.wait()
         return web.Response(status=answer.status, text=answer.body or None, headers=answer.headers)
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """An address at which nobody listens, and that nobody can take meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/hook/token"
 
 
 def steps(first: int, last: int) -> list[StepStarted]:

@@ -18,7 +18,7 @@ from folkmoot.sinks.otel import OtelSink
 from folkmoot.sinks.otlp import Otlp
 from tests.engine.test_fork import Desks
 from tests.sinks.collector import collector
-from tests.sinks.receiver import feeding
+from tests.sinks.receiver import feeding, nobody
 from tests.test_resume import PATTERNS, SAID, look
 
 SETTINGS = SinkSettings("otel")
@@ -177,8 +177,15 @@ async def test_what_a_collector_did_not_take_is_told_at_once_and_nothing_is_foll
 
     assert (str(failed.value), failed.value.wait) == (words, wait)
     assert len(backend.raw) == 1
-    with pytest.raises(SinkFailed, match=r"^127.0.0.1 could not be reached \(Connection refused\)$"):
-        await sending.deliver(entries, "")
+
+
+async def test_a_collector_that_is_not_there_is_told_without_its_address(played):
+    journal, entries, _ = played
+    with nobody() as url:
+        sending = sink(journal, Otlp(url, {}, {}))
+
+        with pytest.raises(SinkFailed, match=r"^127.0.0.1 could not be reached \(Connection refused\)$"):
+            await sending.deliver(entries, "")
 
 
 async def test_the_prompts_of_a_run_of_which_not_everything_is_kept_are_left_out(played):

@@ -1,13 +1,19 @@
 """The first thing that two runs did otherwise, in words."""
 
+from itertools import count
+
 from folkmoot.engine.identity import Identity
 from folkmoot.views.difference import difference
 from tests.test_resume import PATTERNS, SAID, look
 
+NAMES = count(1)
+"""No two runs have the same."""
+
 
 async def ran(desk, script, files=PATTERNS, **more):
     at = desk(files, script, tools=[look], **more)
-    at.identity = Identity(f"run-{id(at)}", f"seed {id(at)}")
+    name = next(NAMES)
+    at.identity = Identity(f"run-{name}", f"seed {name}")
     return (await at.run("front.ai" if files is PATTERNS else "desk")).drafts
 
 

@@ -1,4 +1,5 @@
 from folkmoot.views.outline import Line, outline
+from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS
 from tests.views.test_timeline import FILES, SCRIPT
 
@@ -39,6 +40,28 @@ async def test_a_long_result_is_cut_and_a_request_without_answer_is_open(desk):
     assert lines[1] == Line(1, "turn 1: scripted/any, no answer yet", "running")
     assert lines[2].text.endswith("…")
     assert len(lines[2].text) < 150
+
+
+async def test_an_answer_that_was_cut_off_or_empty_is_marked_and_nothing_that_cost_is_free(desk):
+    """Whoever reads half an answer must not take it for a whole one."""
+    half = {
+        "text": "Half of wh",
+        "stop": "length",
+        "usage": {"tokensIn": 1, "tokensOut": 1},
+        "costUsd": 0.00001,
+    }
+    nothing = half | {"text": "", "stop": "content_filter"}
+    long = {"calls": [{"tool": "n" * 500, "arguments": {}}]}
+    played = await desk({"a": "description: a"}, {"a": [nothing, long, half]}).run("a.ai")
+
+    turns = [line.text for line in outline(played.result.op_tree)][1:]
+    assert turns[0] == "turn 1: scripted/any, 1 tokens in, 1 out, <$0.0001, 0 ms, empty (content_filter)"
+    assert len(turns[2]) < 200
+    assert turns[-1] == "turn 3: scripted/any, 1 tokens in, 1 out, <$0.0001, 0 ms, cut off (length)"
+    assert [line for line in timeline(played.drafts) if "answer" in line] == [
+        "a has an answer that is empty (content_filter)",
+        "a has an answer that is cut off (length)",
+    ]
 
 
 async def test_the_missions_of_one_call_stand_below_it(desk):

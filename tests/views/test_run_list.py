@@ -1,5 +1,9 @@
+from msgspec.structs import replace
+
 from bench.page import RUN, long_run
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import RunCompleted
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.views.run_list import PAGE, ListedRun, RunList, Wanted, listed, matching, pulse
 from folkmoot.views.runs import RunRow
 from folkmoot.views.sparks import bars, line
@@ -24,6 +28,19 @@ def test_the_shape_of_a_long_run_takes_no_more_room_than_that_of_a_short_one():
     assert len(shown.marks) < 260
     assert "fail" in {mark.kind for mark in shown.marks}
     assert all(0 <= mark.left <= 100 and mark.lane < 4 for mark in shown.marks)
+
+
+def test_what_a_fork_took_over_counts_neither_as_its_time_nor_as_its_money():
+    folded = RunList()
+    past = [draft for draft in long_run(20) if not isinstance(draft.event, RunCompleted)]
+    forked = replace(past[0], ts="2099-01-01T00:00:00.000Z", event=RunForked("another", len(past)))
+    for n, draft in enumerate(past, start=1):
+        folded.take(Entry(n, n, "", "", RUN, draft))
+    took = folded.summaries[RUN].now
+    folded.take(Entry(len(past) + 1, len(past) + 1, "", "", RUN, forked))
+    (shown,) = listed([RunRow(RUN, "boss.ai", "completed", NOW, "x")], folded.summaries, 0.0)
+
+    assert (shown.tokens, shown.cost, round(shown.duration, 3)) == (0, 0.0, round(took, 3))
 
 
 def test_the_pulse_counts_the_last_day_hour_by_hour():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,12 +50,12 @@ class Call:
 
     def target(self, agent: str) -> Target:
         """An agent by its id or its file: within the project, or a path from here."""
-        path = Path(agent).resolve()
+        path = real(Path(agent))
         if not agent.endswith(".ai") or not path.is_file():
             if not self.project and not nearest_project(Path.cwd()):
                 raise _no_agent_file(agent)
             return Target(folder=self.folder, agent=agent)
-        folder = self.project.resolve() if self.project else nearest_project(path.parent)
+        folder = real(self.project) if self.project else nearest_project(path.parent)
         if folder is None:
             return Target(folder=path.parent, agent=path.name, alone=True)
         inside = path.is_relative_to(folder)
@@ -66,6 +67,11 @@ class Call:
 
         only = target.agent if target.alone else None
         return load_project(target.folder, overrides=self.overrides, only=only)
+
+
+def real(path: Path) -> Path:
+    """Without links. `Path.resolve` breaks on links in a circle; here they stay, and nobody can open them."""
+    return Path(os.path.realpath(path))
 
 
 def call_of(context: typer.Context) -> Call:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from folkmoot.app import Folkmoot
     from folkmoot.coordination.collaboration.scene import Scene
-    from folkmoot.coordination.work_sessions.forming import Seat
     from folkmoot.domain.agent import MemberRole
     from folkmoot.domain.errand import Errand
     from folkmoot.engine.collaboration import Collaboration, Stopped
@@ -74,7 +73,7 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     stopped, scene = finished(_carried_on(call_of(context), wanted, quiet=quiet or as_json))
     work = scene.work
     if as_json:
-        write_json({**_document(scene), "waiting": stopped.why})
+        write_json({"workSessionId": work.id, **scene.document(), "waiting": stopped.why})
     elif work.state == "Completed":
         write(work.summary)
     if not as_json:
@@ -123,12 +122,14 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
-    from folkmoot.engine.collaboration import gathered
+    from folkmoot.domain.work_session_events import WorkSessionOpened
+    from folkmoot.engine.gathering import gathered, seats
     from folkmoot.engine.identity import chance
 
     if not wanted.resume:
-        seats = _seats(wanted.members, moot)
-        return await gathered(moot.moot, wanted.goal, seats, wanted.constraints, chance())
+        opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)
+        team = seats(moot.graph, map(_member, wanted.members))
+        return (await gathered(moot.moot, opening, team, chance())).id
     known = await moot.moot.work_sessions.all()
     if wanted.resume == "last" and known:
         return next(reversed(known))
@@ -148,39 +149,16 @@ def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., Non
         asyncio.get_running_loop().add_signal_handler(number, leave)
 
 
-def _seats(members: tuple[str, ...], moot: Folkmoot) -> list[Seat]:
-    from folkmoot.coordination.work_sessions.forming import Seat
-
-    if not members:
-        return [Seat(agent.role, agent=agent.id) for agent in moot.graph.agents.values()]
-    named = (each.partition("=") for each in members)
-    return [
-        Seat(_role(role) if role else moot.agent(name).role, agent=moot.agent(name).id)
-        for name, _, role in named
-    ]
-
-
-def _role(written: str) -> MemberRole:
+def _member(written: str) -> tuple[str, MemberRole | None]:
     from typing import get_args
 
     from folkmoot.domain.agent import MemberRole
 
+    name, _, wanted = written.partition("=")
     roles: tuple[MemberRole, ...] = get_args(MemberRole)
     for role in roles:
-        if role == written:
-            return role
-    raise WrongUse(f"there is no role {written!r}; there are {', '.join(roles)}")
-
-
-def _document(scene: Scene) -> dict[str, object]:
-    work = scene.work
-    return {
-        "workSessionId": work.id,
-        "goal": work.goal,
-        "state": work.state,
-        "summary": work.summary,
-        "team": work.team,
-        "plan": scene.plan,
-        "decisions": [each.id for each in scene.decisions],
-        "history": work.history,
-    }
+        if role == wanted:
+            return name, role
+    if wanted:
+        raise WrongUse(f"there is no role {wanted!r}; there are {', '.join(roles)}")
+    return name, None

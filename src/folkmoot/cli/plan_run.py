@@ -13,7 +13,6 @@ from folkmoot.cli.plans import Id
 
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
-    from folkmoot.domain.plan import Plan, PlanStep
     from folkmoot.orchestration.inbox import Answerer
     from folkmoot.orchestration.invocation import HearSpan
     from folkmoot.views.result import Result
@@ -39,47 +38,23 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot plans run last s1
       folkmoot plans run last s1 "Write it, and mind the umlauts."
     """
+    from folkmoot.cli.asking import this_user
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.cli.planning import one_plan
-    from folkmoot.coordination.plans.errand import errand_for
+    from folkmoot.coordination.author import Author
     from folkmoot.coordination.plans.steps import step_of
+    from folkmoot.engine.step_runs import begun
 
-    call, began = call_of(context), time.monotonic()
+    call, started = call_of(context), time.monotonic()
     plan = finished(one_plan(call.folder, id))
-    owner = step_of(plan, step).owner
+    target = Target(folder=call.folder, agent=step_of(plan, step).owner)
 
     async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
-        begun = await _begun(moot, plan.id, step)
-        request, errand = text or _asked(step_of(begun, step)), errand_for(begun, step)
-        result = await moot.run(owner, request, hear=hear, answer=answer, wait=wait, errand=errand)
-        await _ended(moot, plan.id, step, result)
-        return result
+        wanted = await begun(moot.moot, plan.id, step, Author(this_user()), text)
+        return await moot.run(
+            wanted.owner, wanted.request, hear=hear, answer=answer, wait=wait, errand=wanted.errand
+        )
 
-    result = perform(call, Target(folder=call.folder, agent=owner), begin, quiet=quiet)
-    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
-
-
-async def _begun(moot: Folkmoot, id: str, step: str) -> Plan:
-    """Started, unless it was before: a run may have failed."""
-    from folkmoot.cli.asking import this_user
-    from folkmoot.coordination.author import Author
-    from folkmoot.coordination.plans import steps
-
-    plan = await moot.moot.plans.get(id)
-    if steps.step_of(plan, step).begun_by:
-        return plan
-    return await moot.moot.plans.change(id, Author(this_user()), steps.start, step)
-
-
-async def _ended(moot: Folkmoot, id: str, step: str, result: Result) -> None:
-    from folkmoot.cli.asking import this_user
-    from folkmoot.coordination.author import Author
-    from folkmoot.coordination.plans import steps
-
-    if result.success and (report := result.final_report):
-        await moot.moot.plans.change(id, Author(this_user()), steps.complete, step, report.content)
-
-
-def _asked(step: PlanStep) -> str:
-    return f"{step.description}\n\nIt is accepted when: {step.acceptance}"
+    result = perform(call, target, begin, quiet=quiet)
+    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - started)

@@ -9,13 +9,15 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from folkmoot.cli.output import console, say
-from folkmoot.cli.shown import shown
+from folkmoot.cli.shown import in_one_line, shown
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SessionFailed
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.views.timeline import line_of
 
 _log = logging.getLogger("folkmoot")
+_WIDEST = 1000
+"""Characters of a line: what a tool or an agent said may be a book."""
 
 
 class Progress(Protocol):
@@ -86,7 +88,7 @@ class Lines(Silence):
             return  # the whole run failed with it, and its end is told
         if line := line_of(draft, detailed=self._detailed):
             indent = line[: len(line) - len(line.lstrip())]
-            say(indent + " ".join(line.split()))
+            say(indent + in_one_line(line, _WIDEST))
 
     def note(self, text: str) -> None:
         say(text)

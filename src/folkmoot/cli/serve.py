@@ -148,6 +148,8 @@ async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_fi
         sinking.say = say
         await stack.enter_async_context(sinking)
     await stack.enter_async_context(house.room)
+    house.carrying.say = say
+    await stack.enter_async_context(house.carrying)
     if token_file:
         following = asyncio.create_task(_follow(token_file, house.keys))
         stack.callback(following.cancel)

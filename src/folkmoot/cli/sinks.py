@@ -11,6 +11,7 @@ from folkmoot.cli.call import AsJson, Call, call_of, finished
 if TYPE_CHECKING:
     from folkmoot.domain.settings import Settings
     from folkmoot.engine.sinking import Sinking
+    from folkmoot.engine.standing import Place
 
 app = typer.Typer(
     help="Where events are sent on to: files, Discord, webhooks, OpenTelemetry.", no_args_is_help=True
@@ -132,18 +133,18 @@ async def _move(call: Call, name: str, to: str) -> int:
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.standing import move
     from folkmoot.errors import WrongUse
-    from folkmoot.ports import Query
 
     if name not in (known := _settings(call).sinks):
         raise WrongUse(f"there is no sink {name!r}; there are {', '.join(known) or 'none'}")
-    if to not in ("start", "end") and not (to.isascii() and to.isdecimal()):
-        raise WrongUse(f"--to takes start, end or the seq of an entry, not {to!r}")
+    match to:
+        case "start" | "end":
+            place: Place = to
+        case _ if to.isascii() and to.isdecimal():
+            place = int(to)
+        case _:
+            raise WrongUse(f"--to takes start, end or the seq of an entry, not {to!r}")
     async with opened(call.folder, readonly=False) as journal:
-        newest = [entry.seq async for entry in journal.read(Query(newest_first=True, limit=1))]
-        end = max(newest, default=0)
-        seq = end if to == "end" else 0 if to == "start" else min(int(to), end)
-        await move(journal, SystemClock(), name, seq)
-    return seq
+        return await move(journal, SystemClock(), name, place)
 
 
 def _settings(call: Call) -> Settings:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.cli.call import AsJson, call_of, finished, real
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ def _chosen(paths: Sequence[Path], only: str, wishes: Wishes) -> Suite:
     from folkmoot.scenarios.suite import Suite, gather
 
     here = Path.cwd()
-    near = [
-        path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path for path in paths
-    ]
+    near = [real(path).relative_to(here) if real(path).is_relative_to(here) else path for path in paths]
     files = scenario_files(near)
     if not files:
         where = ", ".join(map(str, paths))

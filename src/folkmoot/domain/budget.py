@@ -45,6 +45,9 @@ class Limits(Value, forbid_unknown_fields=True):
     """How many model requests of one run may be under way at once."""
     tool_calls_per_minute: Annotated[int, Meta(ge=1)] | None = None
     """How many tool calls each agent of a run may make within 60 s; absent: no such limit."""
+    client_call: Duration = 86_400.0
+    """How long a call of a tool that the run's caller brought along waits for its result; then the run is cancelled.
+    `off`: without end."""
 
 
 class Price(Value, forbid_unknown_fields=True):

@@ -5,6 +5,12 @@ from __future__ import annotations
 from folkmoot.domain.event import Event
 
 
+class WorkSessionEntrusted(Event):
+    """Whoever serves this project carries the collaboration on from here, until it has ended."""
+
+    type = "work_session.entrusted"
+
+
 class WorkSessionAsked(Event):
     """A member is to do its part. Recorded before its run begins, so that a run that was cut off is gone on with."""
 

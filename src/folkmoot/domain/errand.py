@@ -33,6 +33,8 @@ class Errand(Value):
     plan: str = ""
     step: str = ""
     """The step of that plan which it carries out."""
+    completes_step: bool = False
+    """With the run the step is done; otherwise somebody else says when it is."""
     policy: StepPolicy = StepPolicy()
     """What that step may do; it holds for every agent of the run."""
     blocks: tuple[Block, ...] = ()
@@ -51,6 +53,8 @@ class Errand(Value):
     """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
     aloud: bool = False
     """Its client follows what is said: whoever answers it, and has no tool, does so in plain words."""
+    ticket: str = ""
+    """The key under which its client may send the same request again, and what that asks, by hash."""
 
 
 def own_work_session(run: str) -> str:

@@ -67,6 +67,8 @@ class RunParked(Event):
 
     type = "run.parked"
     waiting: tuple[str, ...]
+    until: str = ""
+    """When the first of these has waited long enough; empty: none ever has."""
 
 
 class RunBound(Event):

@@ -61,6 +61,7 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | Approva
     item = _item(run, draft, event)
     if isinstance(event, QuestionAsked):
         return replace(item, kind="question", question=event.question)
+    item = replace(item, until=later(draft.ts, event.expires) if event.expires else "")
     if isinstance(event, ClientCalled):
         return replace(item, kind="client_call", tool=event.tool, arguments=event.arguments, begun=True)
     return replace(
@@ -72,7 +73,6 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | Approva
         preview=event.preview,
         why=event.why,
         approvers=event.approvers,
-        until=later(draft.ts, event.expires) if event.expires else "",
     )
 
 
@@ -118,10 +118,10 @@ def _close_call(items: dict[str, Item], span: str, event: ToolFinished | ToolFai
 
 def _decide(items: dict[str, Item], event: Event) -> None:
     match event:
-        case QuestionAnswered():
-            status, by, text = "answered", event.by, event.text
-        case ClientAnswered():
-            status, by, text = "failed" if event.failed else "answered", event.by, event.text
+        case QuestionAnswered() | ClientAnswered():
+            failed = isinstance(event, ClientAnswered) and event.failed
+            status, by, text = "failed" if failed else "answered", event.by, event.text
+            items[event.id] = replace(items[event.id], ticket=event.ticket)
         case ApprovalApproved():
             status, by, text = "approved", event.by, ""
         case ApprovalDenied():

@@ -42,6 +42,8 @@ class QuestionAnswered(Event):
     id: str
     text: str
     by: str = ""
+    ticket: str = ""
+    """Of the request that brought it, if its client may send that again; see `Errand.ticket`."""
 
 
 class ClientCalled(Event):
@@ -53,6 +55,8 @@ class ClientCalled(Event):
     call: int
     tool: str
     arguments: dict[str, Any]
+    expires: float | None = None
+    """Seconds after which the run does not wait for it any more, and is cancelled."""
 
 
 class ClientAnswered(Event):
@@ -63,6 +67,8 @@ class ClientAnswered(Event):
     text: str
     failed: bool = False
     by: str = ""
+    ticket: str = ""
+    """Of the request that brought it, if its client may send that again; see `Errand.ticket`."""
 
 
 class ApprovalRequested(Event):

@@ -54,6 +54,8 @@ class Reply(Value):
     """Of the call that was shown to whoever approved it."""
     scope: Scope = "once"
     """Of an approval: for this call alone, or for equal calls of its run."""
+    ticket: str = ""
+    """Of the request that brought it, see `Errand.ticket`."""
 
 
 class Item(Value, omit_defaults=False):
@@ -85,7 +87,9 @@ class Item(Value, omit_defaults=False):
     approvers: tuple[Approver, ...] = HUMAN
     """Who is asked now, and who would be next."""
     until: str = ""
-    """From then on nobody can approve it; empty: without end."""
+    """From then on nobody can approve it, or the run is cancelled for want of its result; empty: without end."""
+    ticket: str = ""
+    """Of the request that decided it, see `Errand.ticket`."""
 
     @property
     def is_open(self) -> bool:
@@ -157,9 +161,9 @@ def too_late(item: Item) -> WrongUse:
 def _event(item: Item, reply: Reply) -> Event:
     match reply.word:
         case "answer" | "fail" if item.kind == "client_call":
-            return ClientAnswered(item.id, reply.text, failed=reply.word == "fail", by=reply.by)
+            return ClientAnswered(item.id, reply.text, reply.word == "fail", reply.by, reply.ticket)
         case "answer":
-            return QuestionAnswered(id=item.id, text=reply.text, by=reply.by)
+            return QuestionAnswered(item.id, reply.text, reply.by, reply.ticket)
         case "approve":
             return ApprovalApproved(id=item.id, by=reply.by, scope=reply.scope)
         case "deny":

@@ -100,6 +100,7 @@ class Activation:
         """
         self._task = asyncio.current_task()
         self.run.log.when_lost = self._abandon
+        self.run.inbox.when_overdue = self.stop
         try:
             if self._fresh:
                 self._note(self._started)
@@ -166,7 +167,8 @@ class Activation:
                 await self.run.log.settle()
                 raise HandedOver(self.run.id) from None
             resting = (self._resting,) if self._resting else ()
-            return RunParked(waiting=(*resting, *self.run.inbox.open_ids))
+            until = "" if resting else self.run.inbox.until
+            return RunParked(waiting=(*resting, *self.run.inbox.open_ids), until=until)
         except asyncio.CancelledError:
             if self._abandoned and self._task and self.run.log.lost:
                 self._task.uncancel()

@@ -1,4 +1,5 @@
-"""Goes on with the runs of a journal that nobody goes on with: their process died, or they parked and were answered.
+"""Goes on with the runs of a journal that nobody goes on with: their process died, or they parked and were answered,
+or nobody did for too long.
 
 What workers are for a shared journal, it is for one that a single machine has; so it needs no queue, only a look now
 and then. Whose a run is says its claim, as everywhere: who comes second is told so and leaves it.
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
+from folkmoot.engine.deadlines import Deadlines
 from folkmoot.engine.owner import is_gone
 from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.ports import Clock, Journal, Query
@@ -33,6 +35,7 @@ class Caretaker:
         """The runs that have not ended, up to what was seen."""
         self._tried: dict[str, float] = {}
         """By run: when it may be tried again."""
+        self._deadlines = Deadlines(journal)
         self._nudged = asyncio.Event()
         self.under_way: dict[str, asyncio.Task[None]] = {}
         self.say: Callable[[str], None] = lambda text: None
@@ -76,6 +79,7 @@ class Caretaker:
             if run not in held and run not in self.under_way and self._tried.get(run, now) <= now
         ]
         told = {post.run for post in await self._journal.posts(idle)}
+        told |= {*await self._deadlines.over(self._clock.now())}
         return [run for run in idle if run in told or not await self._is_parked(run)]
 
     async def _is_parked(self, run: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import itertools
 import math
 import time
 from collections.abc import Awaitable
@@ -50,6 +51,7 @@ class FakeClock:
         self._start = start
         self._elapsed = 0.0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._slept = itertools.count()
 
     def now(self) -> str:
         return _written(self._start + timedelta(seconds=self._elapsed))
@@ -59,7 +61,7 @@ class FakeClock:
 
     async def sleep(self, seconds: float) -> None:
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self._elapsed + seconds, id(woken), woken))
+        heapq.heappush(self._sleepers, (self._elapsed + seconds, next(self._slept), woken))
         await woken
 
     async def within(self, seconds: float, work: Awaitable[T]) -> T:
@@ -77,7 +79,7 @@ class FakeClock:
             timer.cancel()
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass, waking sleepers in order, and let everything that can run, run."""
+        """Let time pass, waking sleepers in order, those of one moment as they lay down; whatever can run, runs."""
         until = self._elapsed + seconds
         await self._settle()
         while self._sleepers and self._sleepers[0][0] <= until:

@@ -22,14 +22,13 @@ from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.desk import Milestone
-from folkmoot.coordination.work_sessions.forming import Seat, compose
-from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.alone import alone
+from folkmoot.engine.owner import host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query
 from folkmoot.views import adr
@@ -40,6 +39,11 @@ Start = Callable[[str, str, Errand], Awaitable[Result]]
 _RUNTIME = Author(RUNTIME)
 INTERRUPTED = "was interrupted"
 _PAUSES = {"waiting": "waits for a person: folkmoot inbox list", "cancelled": "was cancelled"}
+
+
+def paused_by(agent: str, purpose: str, status: str) -> str:
+    """Why a run of such a status keeps a collaboration from going on; empty if it does not."""
+    return f"{agent} ({purpose}) {_PAUSES[status]}" if status in _PAUSES else ""
 
 
 class Stopped(Value):
@@ -57,8 +61,18 @@ class Collaboration:
         self._told = told
         self.leaving = False
         """Set it, and nothing new is begun; what is under way is left to whoever hands its run over."""
+        self.again = True
+        """Whether a member whose run was cancelled before is asked again: somebody wants the work to go on."""
 
     async def carry_on(self) -> Stopped:
+        """Until it has ended or waits; one process at a time does."""
+        try:
+            async with alone(self._moot.journal, self._moot.clock, self._id):
+                return await self._carried_on()
+        except Held as held:
+            return Stopped((f"another process carries it on, at {host_of(held.owner)}",))
+
+    async def _carried_on(self) -> Stopped:
         while True:
             scene = await self.scene()
             coming = [Wait(INTERRUPTED)] if self.leaving else next_moves(scene)
@@ -72,18 +86,7 @@ class Collaboration:
                 return Stopped(why)
 
     async def scene(self) -> Scene:
-        moot, id = self._moot, self._id
-        events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
-        plans = [plan for plan in (await moot.plans.all()).values() if plan.work_session == id]
-        tasks = await moot.tasks.all()
-        return Scene(
-            work=await moot.work_sessions.get(id),
-            now=moot.clock.now(),
-            askings=askings_of(events),
-            plan=plans[-1] if plans else None,
-            tasks={name: task for name, task in tasks.items() if task.work_session_id == id},
-            decisions=tuple(each for each in await moot.decisions.all() if each.work_session == id),
-        )
+        return await scene_of(self._moot, self._id)
 
     async def _perform(self, scene: Scene, move: Move) -> str:
         """Why it does not go on; empty if it does."""
@@ -98,7 +101,7 @@ class Collaboration:
         run = asking.run if asking else await self._named(ask, "")
         try:
             result = await self._started(scene, ask, run)
-            if asking and result.status == "cancelled":  # before: whoever goes on wants it done
+            if asking and self.again and result.status == "cancelled":
                 run = await self._named(ask, run)
                 result = await self._started(scene, ask, run)
         except HandedOver:
@@ -107,8 +110,8 @@ class Collaboration:
             return f"another process carries it on: {error}"
         except (DeclarationError, Untrusted, WrongUse) as error:
             return await self._refused(ask.purpose, run, str(error))
-        if result.status in ("waiting", "cancelled"):
-            return f"{ask.agent} ({ask.purpose}) {_PAUSES[result.status]}"
+        if pause := paused_by(ask.agent, ask.purpose, result.status):
+            return pause
         report = result.final_report.content if result.final_report else ""
         return await self._answer(ask.purpose, run, success=result.success, text=report or result.error or "")
 
@@ -188,6 +191,20 @@ class Collaboration:
         await sessions.change(id, decide.completed(summary, taken), _RUNTIME)
 
 
+async def scene_of(moot: Moot, id: str) -> Scene:
+    events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
+    plans = [plan for plan in (await moot.plans.all()).values() if plan.work_session == id]
+    tasks = await moot.tasks.all()
+    return Scene(
+        work=await moot.work_sessions.get(id),
+        now=moot.clock.now(),
+        askings=askings_of(events),
+        plan=plans[-1] if plans else None,
+        tasks={name: task for name, task in tasks.items() if task.work_session_id == id},
+        decisions=tuple(each for each in await moot.decisions.all() if each.work_session == id),
+    )
+
+
 _DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, Actor], Events]]] = {
     moves.CommitPlan: lambda _: life.commit,
     moves.ReviewPlan: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
@@ -241,28 +258,3 @@ def _voters(scene: Scene) -> Sequence[str]:
     """All but the lead, who decides where they do not; with fewer than two of them the lead votes too."""
     voters = [each for each in scene.who_may("vote") if each != scene.lead]
     return voters if len(voters) > 1 else [*voters, scene.lead]
-
-
-_NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit"}
-"""The tool without which a role cannot do its part."""
-
-
-async def gathered(
-    moot: Moot, goal: str, seats: Sequence[Seat], constraints: tuple[str, ...], chance: str
-) -> str:
-    """The id of a new work session with this team. Raises `WrongUse` for a team that could not reach anything."""
-    team = compose(seats, moot.graph.agents.values())
-    agents = {agent.id: agent for agent in moot.graph.agents.values()}
-    if not team.in_role("lead"):
-        raise WrongUse(
-            "the team has no lead: give one agent `role: lead`, or name one with --member AGENT=lead"
-        )
-    for role, tool in _NEEDS.items():
-        for member in team.in_role(role):
-            if not {tool, "plans"} & {*agents[member].tools}:
-                raise WrongUse(f"{member} is the {role} and lacks {tool}: put `plans` into its `tools`")
-    opened = await moot.work_sessions.open(
-        WorkSessionOpened(goal, constraints=constraints), Author(), chance=chance
-    )
-    await moot.work_sessions.form(opened.id, seats)
-    return opened.id

@@ -62,8 +62,10 @@ class Feed:
         while not self._stopping.is_set():
             try:
                 await self._begin()
-                while await self._pass_on(stay=True) and not self._stopping.is_set():
-                    pass
+                last: int | None = None
+                while await self._pass_on(stay=True) and (last is None or self._seen < last):
+                    if last is None and self._stopping.is_set():
+                        last = await self._newest()  # what came in while that batch was sent is still sent on
             except Conflict:
                 self._say(f"sink {self._name}: another process feeds it; this one gives way")
                 return
@@ -125,6 +127,10 @@ class Feed:
                 batch.append(entry)
                 if len(batch) == self._settings.most:
                     return
+
+    async def _newest(self) -> int:
+        newest = [entry async for entry in self._journal.read(Query(newest_first=True, limit=1))]
+        return newest[0].seq if newest else 0
 
     async def _taken(self, batch: Sequence[Entry], *, stay: bool) -> str | None:
         """What the sink wants kept; None if it did not take the batch and there is no time to try again."""

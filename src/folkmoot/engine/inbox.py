@@ -32,7 +32,8 @@ async def read_inbox(journal: Journal, run: str = "") -> list[Item]:
         if reply and (item := items.get(reply.id)):
             with suppress(WrongUse):
                 decided(item, reply)
-                items[item.id] = replace(item, status=reply.word, by=reply.by, text=reply.text)
+                said = {"by": reply.by, "text": reply.text, "ticket": reply.ticket}
+                items[item.id] = replace(item, status=reply.word, **said)
     return list(items.values())
 
 

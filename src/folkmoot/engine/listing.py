@@ -15,8 +15,8 @@ async def run_list(journal: Journal) -> list[RunRow]:
         elif claim.live and not is_gone(claim.owner):
             under_way[claim.run] = "running"
     types = (
-        *("run.started", "run.completed", "run.failed", "run.cancelled", "run.parked", "run.pruned"),
-        *DECISIONS,
+        *("run.started", "run.forked", "run.completed", "run.failed", "run.cancelled", "run.parked"),
+        *("run.pruned", *DECISIONS),
     )
     entries = [entry async for entry in journal.read(Query(types=types))]
     return run_rows(entries, under_way)

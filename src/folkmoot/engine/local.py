@@ -53,6 +53,8 @@ class LocalEngine:
         self._label = place.label if journal.shared else ""
         self._maker = Maker(journal, clock, subscribers, self._label)
         self._holding = Holding(journal, clock, place.lease)
+        self.after: Callable[[Result], Awaitable[None]] | None = None
+        """Called with each run that came to rest here, before anybody hears of it."""
 
     async def start(
         self,
@@ -277,7 +279,10 @@ class LocalEngine:
         if await self._holding.through(activation, epoch):
             with suppress(Held):
                 return await go_on()
-        return Result(activation.run.id, activation.run.log.drafts)
+        result = Result(activation.run.id, activation.run.log.drafts)
+        if self.after:
+            await self.after(result)
+        return result
 
     async def _bury(self, run_id: str, claim: Claim, past: Sequence[Draft], reason: str) -> Result:
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)

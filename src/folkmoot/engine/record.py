@@ -28,6 +28,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.inbox_events import ClientCalled
 from folkmoot.views.deeds import deed
 
 _OF_CALLS = (
@@ -149,6 +150,8 @@ def comparable(draft: Draft) -> tuple[str, str, Event]:
         event = replace(event, max_output=0, reserved_tokens=0, reserved_usd=0.0)
     elif isinstance(event, RunParked):
         event = RunParked(waiting=tuple(sorted(event.waiting)))
+    elif isinstance(event, ClientCalled):
+        event = replace(event, expires=None)  # old journals have none
     return draft.session_id, draft.agent_id, event
 
 

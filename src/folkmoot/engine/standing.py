@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec.structs import replace
 
 from folkmoot.domain.catalogue import EVENTS
@@ -10,6 +12,8 @@ from folkmoot.domain.sink_events import STREAM, MilestoneSyncFailed, SinkMoved
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.ports import Clock, Journal, Query, Version
+
+Place = Literal["start", "end"] | int
 
 
 class Standing(Value, omit_defaults=False):
@@ -44,11 +48,20 @@ async def lag(journal: Journal, settings: SinkSettings, at: Standing) -> int:
     return waiting
 
 
-async def move(journal: Journal, clock: Clock, name: str, seq: int) -> None:
-    """Let a sink go on after this entry. Whoever feeds it now gives way."""
+async def move(journal: Journal, clock: Clock, name: str, to: Place) -> int:
+    """Let a sink go on after an entry, at most the last; that entry. Whoever feeds it now gives way."""
+    end = await end_of(journal)
+    seq = {"start": 0, "end": end}[to] if isinstance(to, str) else min(to, end)
     at = await standing(journal, name)
     moved = Draft(clock.now(), SinkMoved(seq, at.kept))
     await journal.append(STREAM + name, Version(at.version), [moved])
+    return seq
+
+
+async def end_of(journal: Journal) -> int:
+    """Its last entry."""
+    newest = journal.read(Query(newest_first=True, limit=1))
+    return max([entry.seq async for entry in newest], default=0)
 
 
 def types_of(settings: SinkSettings) -> tuple[str, ...]:

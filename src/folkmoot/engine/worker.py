@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from folkmoot.engine.activation import Project
+from folkmoot.engine.deadlines import Deadlines
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Shift
 from folkmoot.engine.procrastinate import Queue
@@ -44,6 +45,7 @@ class Worker:
         """Told what becomes of each run."""
         self._runs: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
+        self._deadlines = Deadlines(journal)
 
     async def work(self) -> None:
         """Until `stop` is called and every run has ended or is left to others."""
@@ -128,8 +130,9 @@ class Worker:
     async def _sweep(self) -> None:
         await self._queue.prepare()
         await self._queue.beat(self._lease)
-        if runs := await self._queue.forsaken():
-            await self._journal.wake(runs)
+        overdue = await self._deadlines.over(self._clock.now())
+        if runs := {*await self._queue.forsaken(), *overdue}:
+            await self._journal.wake(sorted(runs))
 
     async def _leave(self) -> None:
         if self._runs and self._shift.grace:

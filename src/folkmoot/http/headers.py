@@ -27,6 +27,8 @@ def with_headers(send: Send) -> Send:
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
+            if "etag" in headers:  # the same for everybody: kept, and asked for each time
+                headers["cache-control"] = "no-cache"
         await send(message)
 
     return sending

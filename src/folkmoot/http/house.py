@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.errors import WrongUse
+from folkmoot.http.carrying import Carrying
 from folkmoot.http.crowd import Crowd
 from folkmoot.http.engine_room import EngineRoom
 from folkmoot.http.folds import Folds
@@ -84,6 +85,11 @@ class House:
             self.heard.ear(run, self.hub.deltas.hear(run)), partial(self.spoken.begins, run)
         )
         return room
+
+    @cached_property
+    def carrying(self) -> Carrying:
+        """The collaborations that this server carries on."""
+        return Carrying(self.moot, self.room)
 
     def go_on(self, run: str) -> None:
         """With a run that was answered or let go on; in front of a shared journal a worker does."""

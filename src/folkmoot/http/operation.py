@@ -22,7 +22,7 @@ from folkmoot.http.house import House, house_of
 from folkmoot.http.paging import Part
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import body_of, query_of
-from folkmoot.http.repeating import key_of
+from folkmoot.http.repeating import another_request, key_of
 
 ALWAYS = (400, 403, 408, 413, 421, 431, 503)
 """What the guard may say to any request, and the world to anything that is done."""
@@ -76,7 +76,7 @@ class Asked:
     def must_repeat(self, same: bool) -> None:
         """What lies under the key of this request must be what it wants: a restart forgets bodies, not names."""
         if not same:
-            raise Refused(422, "this Idempotency-Key was used for another request; take a new one")
+            raise another_request()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, WrongUse
 from folkmoot.site.remedies import STATUSES, address_for, topic_for
@@ -85,7 +86,20 @@ async def on_folkmoot_error(request: Request, error: Exception) -> Response:
 
 async def on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return response(error.status_code, str(error.detail), error.headers)
+    path, detail, headers = request.url.path, str(error.detail), error.headers
+    if error.status_code == 404:
+        where = "; /api/openapi.json lists all there is" if path.startswith("/api") else ""
+        detail = f"there is nothing at {path}{where}"
+    elif error.status_code == 405 and (methods := _methods(request)):
+        detail, headers = f"{path} takes {methods}, not {request.method}", {"allow": methods}
+    return response(error.status_code, detail, headers)
+
+
+def _methods(request: Request) -> str:
+    """Of all routes at this address; Starlette names those of the first alone."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    here = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
 
 async def on_disconnect(request: Request, error: Exception) -> Response:

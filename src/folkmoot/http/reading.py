@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar, dataclass_transform
+import re
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_args
 
 import msgspec
 from msgspec import Meta
@@ -13,13 +14,16 @@ from folkmoot.http.problems import Refused
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-Words = Annotated[str, Meta(pattern=r"\S")]
+_SOMETHING = r"\S"
+Words = Annotated[str, Meta(pattern=_SOMETHING)]
 """A text that says something."""
 Position = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """Of an entry in the journal."""
 
 WorkSessionId = Annotated[str, Meta(pattern="^(ws_[A-Za-z0-9_-]+)?$")]
 """Or empty."""
+_BLANK = f"Expected `str` matching regex {_SOMETHING!r}"
+_NO_SUCH = re.compile(r"^Invalid enum value .* - at `\$\.(\w+)`$")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
@@ -59,7 +63,16 @@ def _converted(given: Any, type: type[T], what: str, *, strict: bool) -> T:
     try:
         return msgspec.convert(given, type, strict=strict)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise Refused(400, f"{what} is not what is wanted: {error}") from error
+        raise Refused(400, f"{what} is not what is wanted: {_helpful(str(error), type)}") from error
+
+
+def _helpful(words: str, type: type[T]) -> str:
+    """What is wrong, and what would be right where msgspec does not say it."""
+    if found := _NO_SUCH.search(words):
+        field = next(each for each in msgspec.structs.fields(type) if each.encode_name == found[1])
+        known = [value for each in (field.type, *get_args(field.type)) for value in get_args(each)]
+        return f"{words}; it is one of {', '.join(value for value in known if isinstance(value, str))}"
+    return words.replace(_BLANK, "Expected some words")
 
 
 def _storable(given: Any) -> Any:

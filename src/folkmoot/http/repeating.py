@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +19,11 @@ LONGEST = 200
 """Characters of a key."""
 KEPT = 10_000
 """Answers; the oldest are forgotten first."""
+T = TypeVar("T")
+
+
+def another_request() -> Refused:
+    return Refused(422, f"this {HEADER} was used for another request; take a new one")
 
 
 def key_of(request: Request) -> str:
@@ -33,7 +39,7 @@ class _Kept:
     request: str
     """What was asked, by hash."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    answer: Response | None = None
+    answer: Any = None
 
 
 class Repeats:
@@ -48,15 +54,20 @@ class Repeats:
         if not (key := key_of(request)):
             return await make()
         asked = sha256(f"{request.url.path}?{request.url.query}\n".encode() + content).hexdigest()
+        return await self.once(key, asked, make)
+
+    async def once(self, key: str, asked: str, make: Callable[[], Awaitable[T]]) -> T:
+        """What was made under this key, for whoever asks the same; raises `Refused` for others."""
         kept = self._kept.setdefault(key, _Kept(asked))
         if kept.request != asked:
-            raise Refused(422, f"this {HEADER} was used for another request; take a new one")
+            raise another_request()
         async with kept.lock:  # whoever comes meanwhile waits for the first
             if kept.answer is None:
                 kept.answer = await self._made(key, make)
-        return kept.answer
+        made: T = kept.answer
+        return made
 
-    async def _made(self, key: str, make: Callable[[], Awaitable[Response]]) -> Response:
+    async def _made(self, key: str, make: Callable[[], Awaitable[T]]) -> T:
         try:
             made = await make()
         except BaseException:

@@ -86,6 +86,15 @@ def begin(connection: sqlite3.Connection, patience: float = PATIENCE) -> None:
     patiently(lambda: connection.execute("BEGIN IMMEDIATE"), patience)
 
 
+def identity(path: Path) -> tuple[int, int]:
+    """Of the file that lies there now. Who has one open keeps it, although nobody else can find it any more."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 def patiently(attempt: Callable[[], object], patience: float = PATIENCE) -> None:
     """Try until no other process is in the way. SQLite's own waiting grows to 0.1 s a step and so loses to a
     busy process again and again; short steps get their turn."""

@@ -9,7 +9,8 @@ class News:
     def __init__(self) -> None:
         self.told = 0
         """Look at it before reading; if it has moved by the time of waiting, there is something to read."""
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}
+        """In the order in which they came, which a set would leave to chance."""
 
     def tell(self) -> None:
         self.told += 1
@@ -22,8 +23,8 @@ class News:
         if self.told != told:
             return
         waiting = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiting)
+        self._waiting[waiting] = None
         try:
             await asyncio.wait([waiting], timeout=seconds)
         finally:
-            self._waiting.discard(waiting)
+            del self._waiting[waiting]

@@ -25,7 +25,7 @@ from folkmoot.journal.artifacts import confirm_file, store_file, store_row
 from folkmoot.journal.bell import Bell
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.contents import Content
-from folkmoot.journal.database import PATIENCE, begin, connect, explain, is_busy
+from folkmoot.journal.database import PATIENCE, begin, connect, explain, identity, is_busy
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.migrations import check_version
 
@@ -70,6 +70,7 @@ class Writer:
         self._path = path
         self._settled = settled
         self._connection = connect(path)
+        self._file = identity(path)
         self._connection.execute("PRAGMA busy_timeout = 0")  # `begin` waits by itself
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")  # so does `_checkpoint`, when nobody waits
         self._ledger = Ledger(self._connection, lambda: check_version(self._connection, path, version))
@@ -191,6 +192,8 @@ class Writer:
             for id, (content, _) in self._owed.items():
                 store_file(self._path.parent, id, content)
             begin(self._connection, patience)
+            if identity(self._path) != self._file:
+                raise OperationFailed(f"{self._path} was removed or replaced while it was open")
             self._ledger.begin()
             for id, (content, at) in self._owed.items():
                 store_row(self._connection, id, content, at)

@@ -12,6 +12,7 @@ from folkmoot.models.http import Endpoint
 from folkmoot.models.incoming import (
     Unreadable,
     count,
+    counted,
     joined,
     read,
     read_piece,
@@ -134,7 +135,8 @@ def _thought(block: _Block, at: int) -> Thought:
 def _counted(usage: _Usage) -> Usage:
     """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
     cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
-    return Usage(count(usage.input_tokens) + cached + written, count(usage.output_tokens), cached, written)
+    into = count(usage.input_tokens) + cached + written
+    return counted(into, count(usage.output_tokens), cached, written)
 
 
 class _Usage(msgspec.Struct):

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from folkmoot.domain.duration import written
 from folkmoot.domain.text import storable
 from folkmoot.errors import ModelFailed
 from folkmoot.models.status import is_passing
@@ -47,10 +48,12 @@ def of_status(
     """What a status other than 2xx means."""
     said, code = _said(body)
     passing = is_passing(status) and code not in _FOR_GOOD
+    wait = wait_asked(headers) if passing else None
+    pause = f"; it asks for a pause of {written(round(wait))}" if wait and wait >= 1 else ""
     return ModelFailed(
-        f"{provider} answered {_named(status)}{_quoted(said, secret)}",
+        f"{provider} answered {_named(status)}{_quoted(said, secret)}{pause}",
         retryable=passing,
-        retry_after=wait_asked(headers) if passing else None,
+        retry_after=wait,
         status=status,
     )
 

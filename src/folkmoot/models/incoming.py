@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.message import ToolCall, Usage
 from folkmoot.domain.text import storable
 from folkmoot.ports import Hear
 
@@ -88,6 +88,11 @@ def count(value: Any) -> int:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
         return min(int(value), _MOST)
     return 0
+
+
+def counted(into: int, out: int, read: int, written: int) -> Usage:
+    """All of it or nothing: no request is empty, so who counts no input counts nothing, and it is guessed."""
+    return Usage(into, out, read, written) if into else Usage()
 
 
 def money(value: Any) -> float | None:

@@ -17,6 +17,7 @@ from folkmoot.models.http import Endpoint
 from folkmoot.models.incoming import (
     Unreadable,
     count,
+    counted,
     joined,
     money,
     read,
@@ -154,7 +155,7 @@ def _counted(usage: _Usage) -> Usage:
     details = usage.prompt_tokens_details
     read_back = count(details.cached_tokens) if details else count(usage.prompt_cache_hit_tokens)
     written = count(details.cache_write_tokens) if details else 0
-    return Usage(into, out, min(read_back, into), min(written, into - min(read_back, into)))
+    return counted(into, out, min(read_back, into), min(written, into - min(read_back, into)))
 
 
 class _Function(msgspec.Struct, frozen=True):

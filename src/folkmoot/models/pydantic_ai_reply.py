@@ -12,7 +12,7 @@ from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
 from folkmoot.errors import ModelFailed, WrongUse
 from folkmoot.models import failure
-from folkmoot.models.incoming import count, joined, tool_call, whole_characters
+from folkmoot.models.incoming import count, counted, joined, tool_call, whole_characters
 from folkmoot.models.pydantic_ai_talk import thoughts
 from folkmoot.ports import Hear
 
@@ -109,4 +109,4 @@ def _counted(usage: Any) -> Usage:
     into = count(usage.input_tokens)
     cached = min(count(usage.cache_read_tokens), into)
     written = min(count(usage.cache_write_tokens), into - cached)
-    return Usage(into, count(usage.output_tokens), cached, written)
+    return counted(into, count(usage.output_tokens), cached, written)

@@ -42,9 +42,17 @@ class Attendance(msgspec.Struct, frozen=True, kw_only=True):
 
 class Inbox:
     def __init__(
-        self, run: str, log: RunLog, attendance: Attendance, *, deny: bool, clock: Clock | None = None
+        self,
+        run: str,
+        log: RunLog,
+        attendance: Attendance,
+        *,
+        deny: bool,
+        clock: Clock | None = None,
+        patience: float | None = None,
     ) -> None:
-        """`clock` tells when the time to approve something is over; without one, somebody else does."""
+        """`clock` tells when something has waited long enough; without one, somebody else does. `patience` is how many
+        seconds a call of a tool of the caller waits."""
         self._run = run
         self._log = log
         self._answer = attendance.answer
@@ -56,6 +64,9 @@ class Inbox:
         self._unwilling: set[str] = set()
         """What the answerer left for later."""
         self._clock = clock
+        self._patience = patience
+        self.when_overdue: Callable[[str], None] = lambda reason: None
+        """Told why the run is not to go on: its caller does not bring what it waits for."""
         self.grants = Grants()
         log.watch(self.grants)
 
@@ -66,6 +77,11 @@ class Inbox:
     @property
     def open_ids(self) -> tuple[str, ...]:
         return tuple(item.id for item in self.items.values() if item.is_open)
+
+    @property
+    def until(self) -> str:
+        """When the first thing that is open has waited long enough; empty if none ever has."""
+        return min((item.until for item in self.items.values() if item.is_open and item.until), default="")
 
     @property
     def missed(self) -> bool:
@@ -116,7 +132,12 @@ class Inbox:
         with suppress(TimeoutError):
             if left:
                 await clock.within(left, self._answered(item))
-        if self.items[item.id].is_open and clock.now() >= item.until:
+        if not self.items[item.id].is_open or clock.now() < item.until:
+            return
+        if item.kind == "client_call":
+            self.when_overdue(f"its client did not bring the result of {item.tool} until {item.until}")
+            await self._room.wait(item.id)
+        else:
             self.happen(item, ApprovalExpired(item.id, f"{EXPIRED}: nobody decided until {item.until}"))
 
     async def _answered(self, item: Item) -> None:
@@ -140,7 +161,8 @@ class Inbox:
     async def ask_caller(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """A tool that the caller of the run brought along: its result is what the caller says."""
         id = "call_" + draw(seed, site.key, "client")  # of this run, not of a fork that begins as it did
-        self._log.once(place, ClientCalled(id, site.turn, site.call, call.tool, call.arguments))
+        called = ClientCalled(id, site.turn, site.call, call.tool, call.arguments, self._patience)
+        self._log.once(place, called)
         while self.items[id].is_open:
             await self.answered(id)
         said = self.items[id]

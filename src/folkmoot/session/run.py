@@ -7,6 +7,7 @@ not declared pure. Only orchestration may start a session.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import assert_never
@@ -15,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Allowance
+from folkmoot.domain.duration import written
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BudgetExceeded,
@@ -133,9 +135,6 @@ class Session:
             answer = await self._answer(ask)
         except ModelFailed as error:
             self.happen(record.unanswered(ask, error, self._since(began)))
-        except TimeoutError:
-            late = ModelFailed("the model did not answer in time", retryable=True)
-            self.happen(record.unanswered(ask, late, self._since(began)))
         except Exception as error:
             broken = ModelFailed(f"{type(error).__name__}: {error}", retryable=False)
             self.happen(record.unanswered(ask, broken, self._since(began)))
@@ -155,6 +154,9 @@ class Session:
                 return await world.clock.within(limit, model.answer(request, hear))
         except ModelFailed as error:
             raise record.with_its_parts(error, messages) from None
+        except TimeoutError:
+            within = f": within {written(round(limit, 3))}" if limit < math.inf else ""
+            raise ModelFailed(f"the model did not answer in time{within}", retryable=True) from None
 
     async def _call_all(self, step: Call) -> None:
         """Those that wait for someone hold up none of the others."""

@@ -94,6 +94,6 @@ def described(item: Item) -> Iterator[str]:
     if item.why:
         yield visible(f"asked because {item.why}")
     if item.until:
-        yield f"can be approved until {item.until}"
+        yield f"{'waits' if item.kind == 'client_call' else 'can be approved'} until {item.until}"
     if item.kind == "in_doubt":
         yield "the process ended while this call was under way; only you can say what became of it"

@@ -9,6 +9,8 @@ import msgspec
 
 from folkmoot.domain.event import pattern
 from folkmoot.domain.events import LlmFailed, LlmResponse
+from folkmoot.views.figures import in_one_line, money
+from folkmoot.views.lack import lacking
 from folkmoot.views.optree import Op, SessionNode
 
 
@@ -55,9 +57,11 @@ def _op(op: Op, turn: int, depth: int, unended: str) -> Iterator[Line]:
 
 def _model(op: Op) -> str:
     match op.response:
-        case LlmResponse(usage=usage, cost_usd=cost, latency_ms=took):
-            bill = f", ${cost:.4f}" if cost else ""
-            return f"{op.name}, {usage.tokens_in} tokens in, {usage.tokens_out} out{bill}, {took} ms"
+        case LlmResponse(usage=usage, cost_usd=cost, latency_ms=took, stop=stop) as answer:
+            bill = f", {money(cost)}" if cost else ""
+            said = f"{op.name}, {usage.tokens_in} tokens in, {usage.tokens_out} out{bill}, {took} ms"
+            lack = lacking(answer)
+            return f"{said}, {lack} ({stop})" if lack and stop else f"{said}, {lack}" if lack else said
         case LlmFailed(error=error):
             return f"{op.name} gave no answer: {error}"
         case _:
@@ -66,7 +70,7 @@ def _model(op: Op) -> str:
 
 def _tool(op: Op) -> str:
     answer = ": may or may not have happened" if op.status == "in_doubt" else _answer(op.response)
-    return f"{op.name}({_arguments(op.request)}){answer}"
+    return f"{_short(op.name)}({_arguments(op.request)}){answer}"
 
 
 def _arguments(given: Any) -> str:
@@ -78,6 +82,5 @@ def _answer(text: Any) -> str:
     return f": {_short(text)}" if isinstance(text, str) else ""
 
 
-def _short(text: str, width: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+def _short(text: str) -> str:
+    return in_one_line(text, 60)

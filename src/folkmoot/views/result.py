@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import (
     LlmResponse,
     RouterSelected,
@@ -17,6 +18,7 @@ from folkmoot.domain.events import (
     RunFailed,
     RunParked,
     RunPruned,
+    RunStarted,
     SessionStarted,
     ToolFailed,
     ToolFinished,
@@ -73,6 +75,11 @@ class Result:
     @property
     def work_session(self) -> str:
         return self._drafts[0].work_session_id if self._drafts else ""
+
+    @property
+    def errand(self) -> Errand:
+        started = self._drafts[0].event if self._drafts else None
+        return started.errand if isinstance(started, RunStarted) else Errand()
 
     @property
     def success(self) -> bool:

@@ -22,6 +22,7 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.views.figures import in_one_line
@@ -30,8 +31,16 @@ from folkmoot.views.shape import Mark, Shape
 from folkmoot.views.work_sessions import title
 
 TYPES = (
-    *("run.started", "session.started", "llm.request", "llm.response", "llm.failed", "work_session.labelled"),
-    *("tool.started", "tool.finished", "tool.failed", "router.selected", "run.completed", "run.failed"),
+    *("run.started", "run.forked", "session.started", "llm.request", "llm.response", "llm.failed"),
+    *(
+        "work_session.labelled",
+        "tool.started",
+        "tool.finished",
+        "tool.failed",
+        "router.selected",
+        "run.completed",
+        "run.failed",
+    ),
     *("approval.requested", "client.called", "question.asked", "run.cancelled", "run.parked", *DECISIONS),
 )
 """What the list is made of."""
@@ -61,6 +70,10 @@ class Summary:
     asks: dict[str, str] = field(default_factory=dict)
     """What it waits for, by the names in the inbox."""
 
+    def take_over(self, at: float) -> None:
+        """What happened so far happened to another run: it has paid for it, and nobody waited since then."""
+        self.began, self.tokens, self.cost = at - self.now, 0, 0.0
+
 
 class RunList:
     """Takes the entries of the journal one by one."""
@@ -80,6 +93,8 @@ class RunList:
                 label = errand.label or self._labels.get(draft.work_session_id, "")
                 part = f"step {errand.step}" if errand.step else ""
                 self.summaries[entry.stream] = Summary(at, label, request, part)
+            case RunForked() if summary := self.summaries.get(entry.stream):
+                summary.take_over(at)
             case WorkSessionLabelled(label=label):
                 self._labels[draft.work_session_id] = label
         if summary := self.summaries.get(entry.stream):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import (
     RunCancelled,
@@ -13,6 +15,7 @@ from folkmoot.domain.events import (
     RunPruned,
     RunStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.value import Value
 
 DECISIONS = (
@@ -48,6 +51,8 @@ def run_rows(entries: Iterable[Entry], under_way: Mapping[str, str]) -> list[Run
                 status = under_way.get(entry.stream, "interrupted")
                 row = RunRow(entry.stream, event.agent, status, draft.ts, event.request)
                 rows[entry.stream] = row
+            case RunForked():  # what stands before it happened to another run, maybe long ago
+                rows[entry.stream] = replace(rows[entry.stream], started_at=draft.ts)
             case RunCompleted():
                 _end(rows, entry, "completed")
             case RunFailed(error=error):

@@ -47,7 +47,8 @@ from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
 from folkmoot.views.figures import counted, in_one_line
 from folkmoot.views.marks import Kind, mark, started_by
-from folkmoot.views.step import State, Step
+from folkmoot.views.step import Step
+from folkmoot.views.step_tree import StepTree
 
 _CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
 _AGENT_TOOL = "agent__"
@@ -59,22 +60,16 @@ _STATUS: dict[type[Event], str] = {
     RunParked: "waiting",
 }
 _SessionEnd = SessionCompleted | SessionFailed | SessionCancelled | TeamCompleted
-_WORK = ("model", "tool")
-"""What spends time; the rest contains it, or waits."""
 
 
-class Steps:
+class Steps(StepTree):
     """All steps of one run so far."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.roots: list[Step] = []
-        self.by_seq: dict[int, Step] = {}
-        self.bursts: list[tuple[float, float]] = []
-        """When at least one model or tool was at work."""
+        super().__init__()
         self.entries: dict[str, list[int]] = {}
         """Where in the journal the events of each session are."""
-        self.position = self.run_seq = self.failures = self.calls = 0
-        self.now = 0.0
+        self.position = self.calls = 0
         self.times: dict[int, float] = {}
         """When each entry was written, by its `runSeq`."""
         self.status = self.error = ""
@@ -89,7 +84,6 @@ class Steps:
         """Calls by session, turn and position; model requests at position 0, waits by the negative position."""
         self._waits: dict[str, Step] = {}
         self._tried: dict[tuple[str, str, str], int] = {}
-        self._busy: dict[int, float] = {}
         for entry in entries:
             self.take(entry)
 
@@ -132,33 +126,6 @@ class Steps:
         """Other agents' conversations; one that goes on counts once."""
         return max(0, len({conversation(span) for span in self._spans}) - 1)
 
-    @property
-    def held(self) -> tuple[int, float]:
-        """Tokens and dollars that are reserved for what is under way."""
-        open = [self.by_seq[seq].held for seq in self._busy]
-        return sum(tokens for tokens, _ in open), sum(cost for _, cost in open)
-
-    def flat(self, folded: frozenset[int] = frozenset()) -> list[Step]:
-        """In the order of the page: children below their parents."""
-        rows: list[Step] = []
-        stack = self.roots[::-1]
-        while stack:
-            step = stack.pop()
-            rows.append(step)
-            if step.seq not in folded:
-                stack += step.children[::-1]
-        return rows
-
-    @property
-    def worked(self) -> float:
-        """Seconds in which anybody worked."""
-        under_way = self.now - min(self._busy.values()) if self._busy else 0.0
-        return sum(end - start for start, end in self.bursts) + under_way
-
-    @property
-    def working_since(self) -> float | None:
-        return min(self._busy.values()) if self._busy else None
-
     def _taken(self, draft: Draft, event: Event) -> Step | None:
         match event:
             case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
@@ -167,7 +134,7 @@ class Steps:
                 return self._session_ends(draft, event)
             case LlmRequest():
                 who, what = f"turn {event.turn}", event.model.partition("/")[2]
-                step = self._begin(draft, "model", who, what, (event.turn, 0))
+                step = self._work(draft, "model", who, what, (event.turn, 0))
                 step.attempt, step.held = event.attempt, (event.reserved_tokens, event.reserved_usd)
                 return step
             case LlmResponse() | LlmFailed():
@@ -192,10 +159,10 @@ class Steps:
         """Also of an agent whose own session begins after those of its advisors: they stand below it nevertheless."""
         step = self._sessions.get(draft.session_id)
         if step is None:
-            step = self._new(draft, "session", draft.agent_id)
-            self._attach(step, self._caller(draft, event) or self._home(draft))
+            parent = self._caller(draft, event) or self._home(draft)
+            step = self._add(self._step(draft, "session", draft.agent_id), parent)
             self._sessions[draft.session_id] = self._spans[draft.span] = step
-            self._opens(step, 1)
+            self._begin(step)
         if isinstance(event, SessionStarted | TeamStarted):
             caller = self._sessions.get(event.parent)
             step.kind = "team" if isinstance(event, TeamStarted) else "session"
@@ -254,8 +221,7 @@ class Steps:
         if step is None and isinstance(event, ToolFinished) and event.tool.startswith(_AGENT_TOOL):
             return self._returned(draft, event)
         if step is None:
-            step = self._new(draft, "tool", _name(event.tool))
-            self._attach(step, self._home(draft))
+            step = self._happen(draft, "tool", _name(event.tool))
             step.turn, step.call = event.turn, event.call
         if isinstance(event, ToolFailed):
             step.what = in_one_line(event.text.removeprefix("(tool failed: ").removesuffix(")"))
@@ -265,7 +231,7 @@ class Steps:
 
     def _called(self, draft: Draft, event: ToolStarted) -> Step:
         what = in_one_line(", ".join(_shown(value) for value in event.arguments.values()), 60)
-        step = self._begin(draft, "tool", _name(event.tool), what, (event.turn, event.call))
+        step = self._work(draft, "tool", _name(event.tool), what, (event.turn, event.call))
         same = (draft.session_id, event.tool, str(event.arguments))
         step.attempt = self._tried[same] = self._tried.get(same, 0) + 1
         return step
@@ -276,7 +242,7 @@ class Steps:
             return None
         in_doubt = isinstance(event, ToolInDoubt)
         step.state, step.what = ("doubt", "may or may not have happened") if in_doubt else ("open", step.what)
-        self._rests(step)
+        self._rest(step)
         return step
 
     def _returned(self, draft: Draft, event: ToolFinished) -> Step | None:
@@ -284,8 +250,7 @@ class Steps:
             if (step.turn, step.call) == (event.turn, event.call) and step.cause:
                 step.evidence = event.evidence
                 return step
-        step = self._new(draft, "tool", _name(event.tool), "an earlier result, read again")
-        self._attach(step, self._home(draft))
+        step = self._happen(draft, "tool", _name(event.tool), "an earlier result, read again")
         step.evidence = event.evidence
         return self._end(step, "done")
 
@@ -296,11 +261,11 @@ class Steps:
     def _wait(self, draft: Draft, event: Event) -> Step | None:
         match event:
             case ApprovalRequested(id=id, tool=tool):
-                step = self._new(draft, "wait", f"approval · {_name(tool)}", "waits for you")
+                step = self._happen(draft, "wait", f"approval · {_name(tool)}", "waits for you")
             case ClientCalled(id=id, tool=tool):
-                step = self._new(draft, "wait", f"caller · {tool}", "waits for its caller")
+                step = self._happen(draft, "wait", f"caller · {tool}", "waits for its caller")
             case QuestionAsked(id=id, question=question):
-                step = self._new(draft, "wait", "question", in_one_line(question))
+                step = self._happen(draft, "wait", "question", in_one_line(question))
             case ApprovalApproved(id=id, by=by):
                 return self._decided(id, f"approved by {by or 'you'}")
             case ApprovalDenied(id=id, reason=reason) | ApprovalRevoked(id=id, reason=reason):
@@ -311,9 +276,8 @@ class Steps:
                 return self._decided(id, f"answered by {by or 'you'}")
             case _:
                 return None
-        self._attach(step, self._home(draft))
         step.state, step.turn, step.call = "waiting", event.turn, event.call
-        self._opens(step, 1)
+        self._begin(step)
         self._waits[id] = step
         return step
 
@@ -327,46 +291,23 @@ class Steps:
         if (seen := mark(event)) is None:
             return None
         kind, who, what = seen
-        step = self._new(draft, "transfer" if kind == "fail" else kind, who, in_one_line(what))
-        self._attach(step, self._home(draft))
+        step = self._happen(draft, "transfer" if kind == "fail" else kind, who, in_one_line(what))
         return self._end(step, "failed" if kind == "fail" else "done")
 
-    def _begin(self, draft: Draft, kind: Kind, who: str, what: str, place: tuple[int, int]) -> Step:
-        step = self._new(draft, kind, who, what)
+    def _work(self, draft: Draft, kind: Kind, who: str, what: str, place: tuple[int, int]) -> Step:
+        step = self._happen(draft, kind, who, what)
         step.turn, step.call = place
-        self._attach(step, self._home(draft))
         self._open[draft.session_id, *place] = step
-        self._busy[step.seq] = step.start
-        self._opens(step, 1)
+        self._begin(step)
         return step
 
-    def _new(self, draft: Draft, kind: Kind, who: str, what: str = "") -> Step:
+    def _happen(self, draft: Draft, kind: Kind, who: str, what: str = "") -> Step:
+        return self._add(self._step(draft, kind, who, what), self._home(draft))
+
+    def _step(self, draft: Draft, kind: Kind, who: str, what: str = "") -> Step:
         step = Step(self.run_seq, kind, who, what, draft.ts, self.now)
         step.span, step.session, step.agent = draft.span, draft.session_id, draft.agent_id
-        self.by_seq[step.seq] = step
         return step
-
-    def _attach(self, step: Step, parent: Step | None) -> None:
-        step.parent = parent
-        (parent.children if parent else self.roots).append(step)
-
-    def _opens(self, step: Step, count: int) -> None:
-        for each in (step, *step.above()):
-            each.under_way += count
-
-    def _end(self, step: Step, state: State) -> Step:
-        if not step.is_gem:
-            self._opens(step, -1 if step.end is None and step.under_way else 0)
-        step.end, step.last, step.state = self.now, self.run_seq, state
-        self.failures += state == "failed" and step.kind in _WORK
-        self._rests(step)
-        return step
-
-    def _rests(self, step: Step) -> None:
-        """When the last one that worked stops, a burst is over."""
-        since = min(self._busy.values(), default=0.0)
-        if self._busy.pop(step.seq, None) is not None and not self._busy:
-            self.bursts.append((since, self.now))
 
 
 def _name(tool: str) -> str:

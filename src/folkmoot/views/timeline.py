@@ -52,6 +52,7 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.plan_events import PlanRejected, StepStarted
 from folkmoot.domain.report import BROADCAST, ROUTE
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamStarted
+from folkmoot.views.lack import lacking
 
 LINES: Mapping[type[Event], str] = {
     SessionCompleted: "{agent} is done",
@@ -143,10 +144,18 @@ def _form(event: Event) -> str:
             return "{event.message}"
         case HandoffRequested(kind="chain"):
             return "{event.sender} hands over to {event.receiver}"
-        case LlmRequest(attempt=attempt) if attempt > 1:
-            return "{agent} asks again: {event.model}, attempt {event.attempt}"
+        case LlmRequest() | LlmResponse():
+            return _model_form(event)
         case _:
             return LINES.get(type(event), "")
+
+
+def _model_form(event: LlmRequest | LlmResponse) -> str:
+    """Only what is out of the ordinary."""
+    if isinstance(event, LlmRequest):
+        return "{agent} asks again: {event.model}, attempt {event.attempt}" if event.attempt > 1 else ""
+    lack = lacking(event)
+    return lack and f"{{agent}} has an answer that is {lack}" + (" ({event.stop})" if event.stop else "")
 
 
 def _depth(span: str) -> int:

@@ -160,7 +160,7 @@ class Picture:
         end = max(self._now if end is None else end, step.start)
         siblings = step.parent.children if step.parent else self.steps.roots
         spent, cost = self._spent(step)
-        took = length(end - step.start)
+        took = length(end - step.start) if end > step.start else "<1 ms"
         starts = f"starts at {length(step.start)}"
         return Row(
             step=step,

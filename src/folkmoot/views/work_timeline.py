@@ -46,6 +46,7 @@ _LEFT_OUT = (
     "run.claimed",
     "work_session.asked",  # the run says it too
     "work_session.answered",
+    "work_session.entrusted",
     "plan.progress",
     "decision.voting_opened",
 )

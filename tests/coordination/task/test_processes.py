@@ -29,7 +29,7 @@ async def child(where, task, name, step, count):
     )
     assert await process.stdout.readline() == b"ready\n"
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(300):
             yield process
     finally:
         if process.returncode is None:

@@ -2,7 +2,15 @@
 
 import pytest
 
+from folkmoot.journal.postgres import server
 from folkmoot.journal.postgres.journal import PostgresJournal
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine takes its time, also to start a server that was killed: only who tests patience has little."""
+    monkeypatch.setattr(server, "PATIENCE", 600.0)
+    monkeypatch.setattr(server, "_STALLED", 600)
 
 
 @pytest.fixture

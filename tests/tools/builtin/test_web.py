@@ -201,10 +201,11 @@ async def test_a_page_that_unpacks_to_more_than_it_may_is_cut(server):
     assert "cannot be fetched" in await refused(Web(allowing()), f"{base}/bad")
 
 
-async def test_a_server_that_never_answers_is_given_up(server):
-    gone = asyncio.Event()
+async def test_a_server_that_never_answers_is_given_up():
+    reached, gone = asyncio.Event(), asyncio.Event()
 
     async def hang(reader, writer):
+        reached.set()
         await reader.read()
         writer.close()
         gone.set()
@@ -212,7 +213,9 @@ async def test_a_server_that_never_answers_is_given_up(server):
     slow = await asyncio.start_server(hang, "127.0.0.1", 0)
     async with slow:
         port = slow.sockets[0].getsockname()[1]
-        assert "took longer than 0.2 s" in await refused(Web(allowing(time=0.2)), f"http://127.0.0.1:{port}/")
+        while not reached.is_set():  # a busy machine may need longer to get there
+            message = await refused(Web(allowing(time=0.2)), f"http://127.0.0.1:{port}/")
+            assert "took longer than 0.2 s" in message
         await gone.wait()
 
 
@@ -272,5 +275,5 @@ async def test_nothing_is_remembered_from_one_fetch_to_the_next(server):
 async def test_a_proxy_of_the_environment_is_not_asked(server, monkeypatch):
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
 
-    assert "cannot be" in await refused(Web(allowing(time=2.0), at("127.0.0.1")), "http://x.example:1/")
+    assert "cannot be" in await refused(Web(allowing(time=60.0), at("127.0.0.1")), "http://x.example:1/")
     assert server.heard == []

@@ -77,6 +77,19 @@ class Scene(Value):
         decided = sum(each.status == "committed" for each in self.about(step))
         return 1 + decided + reopened(step)
 
+    def document(self) -> dict[str, object]:
+        """As programs read it."""
+        work = self.work
+        return {
+            "goal": work.goal,
+            "state": work.state,
+            "summary": work.summary,
+            "team": work.team,
+            "plan": self.plan,
+            "decisions": [each.id for each in self.decisions],
+            "history": work.history,
+        }
+
 
 def reopened(step: PlanStep) -> int:
     return sum(review.verdict == "change" for review in step.reviews)

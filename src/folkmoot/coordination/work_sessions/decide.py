@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from folkmoot.coordination.keeping import Decide
 from folkmoot.domain.category import CATEGORIES, CategoryId
+from folkmoot.domain.collaboration_events import WorkSessionEntrusted
 from folkmoot.domain.event import Event
 from folkmoot.domain.plan_events import SnapshotCreated
 from folkmoot.domain.work_session import NEXT, Roster, WorkSession, WorkState
@@ -97,6 +98,12 @@ def paused(reason: str = "") -> Decide[WorkSession]:
 
 def resumed(record: WorkSession | None) -> Sequence[Event]:
     return (WorkSessionResumed(),) if record and record.paused else ()
+
+
+def entrusted(record: WorkSession | None) -> Sequence[Event]:
+    """To whoever serves the project; said again when somebody wants it to go on."""
+    _going(record)
+    return (WorkSessionEntrusted(),)
 
 
 def labelled(label: str) -> Decide[WorkSession]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
+from msgspec.structs import replace
+
 from folkmoot.coordination.plans import life, steps
 from folkmoot.coordination.plans.actor import Actor
 from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.plans.wish import PlanWish
 from folkmoot.domain.plan import Plan, PlanStatus, Verdict
-from folkmoot.http.api.shapes import Document
+from folkmoot.engine.step_runs import begun
+from folkmoot.http.api.runs import OF_RUN
+from folkmoot.http.api.shapes import Document, RunState, begun_run, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import NotFound, input_refused
@@ -54,6 +58,13 @@ class ReviewPlan(Said):
     verdict: Verdict
     text: str = ""
     """What should change."""
+
+
+class RunStep(Said):
+    text: str = ""
+    """What its owner is asked; absent: what the step says."""
+    wait: bool = False
+    """Keep the run going while it waits for someone, instead of parking it."""
 
 
 class CompleteStep(Said):
@@ -132,6 +143,20 @@ async def review_plan(asked: Asked) -> dict[str, Any]:
 
 async def start_step(asked: Asked) -> dict[str, Any]:
     return await _changed(asked, steps.start, await _step(asked))
+
+
+async def run_step(asked: Asked) -> RunState:
+    """Its agents are held to what the step may do: its tools, approvals and budget. The run goes on by itself, and the
+    step is completed if the run is."""
+    body: RunStep = asked.body
+    step, run = await _step(asked), asked.chance[:20] if asked.key else ""
+    if run and (before := await begun_run(asked, run)):
+        asked.must_repeat((before.errand.plan, before.errand.step) == (asked.id, step))
+        return RunState(run, (await require_run(asked, run)).status)
+    wanted = await begun(asked.desks, asked.id, step, asked.author, body.text)
+    errand = replace(wanted.errand, run=run)
+    run = await asked.house.room.begin(wanted.owner, wanted.request, errand, wait=body.wait)
+    return RunState(run, (await require_run(asked, run)).status)
 
 
 async def complete_step(asked: Asked) -> dict[str, Any]:
@@ -226,6 +251,17 @@ OPERATIONS = (
     _change("commit", "Let an approved plan be carried out", commit_plan),
     _change("review", "Look over a plan that is not decided", review_plan, ReviewPlan),
     _change("steps/{step}/start", "Say that a step is under way", start_step),
+    Operation(
+        method="POST",
+        path="/plans/{id}/steps/{step}/run",
+        summary="Let the owner of a step carry it out",
+        handle=run_step,
+        body=RunStep,
+        answer=RunState,
+        status=202,
+        problems=(409,),
+        links={name: OF_RUN for name in ("showRun", "cancelRun", "runEvents")},
+    ),
     _change("steps/{step}/complete", "Say that a step is done", complete_step, CompleteStep),
     _change("steps/{step}/block", "Say that a step cannot go on", block_step, BlockStep),
     _change("steps/{step}/resume", "Say that a step can go on", resume_step, ResumeStep),

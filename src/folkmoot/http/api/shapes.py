@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import RunStarted
 from folkmoot.http.operation import Asked
 from folkmoot.http.problems import NotFound
 from folkmoot.journal.codec import to_line
+from folkmoot.ports import Query
 from folkmoot.views.runs import RunRow
 
 
@@ -65,6 +67,14 @@ async def require_run(asked: Asked, run_id: str) -> RunRow:
         if row.run_id == run_id:
             return row
     raise NotFound(f"there is no run {run_id!r}")
+
+
+async def begun_run(asked: Asked, run_id: str) -> RunStarted | None:
+    """How a run of this name began, if there is one."""
+    async for entry in asked.desks.journal.read(Query(stream=run_id, limit=1)):
+        if isinstance(entry.event, RunStarted):
+            return entry.event
+    return None
 
 
 def go_on(asked: Asked, run_id: str) -> None:

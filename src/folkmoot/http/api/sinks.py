@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
-from folkmoot.engine.standing import lag, standing
+from folkmoot.engine.standing import lag, move, standing
 from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.problems import NotFound
+from folkmoot.http.reading import Given, Position
 
 
 class SinkRow(msgspec.Struct):
@@ -20,6 +24,17 @@ class SinkRow(msgspec.Struct):
     error: str | None
 
 
+class MoveSink(Given):
+    to: Literal["start", "end"] | Position
+    """The entry after which it goes on: the beginning, the end, or its `seq`."""
+
+
+class SinkPlace(msgspec.Struct):
+    id: str
+    position: int
+    """It goes on after this entry."""
+
+
 async def list_sinks(asked: Asked) -> list[SinkRow]:
     journal, rows = asked.desks.journal, []
     for name, sink in asked.moot.graph.settings.sinks.items():
@@ -29,7 +44,24 @@ async def list_sinks(asked: Asked) -> list[SinkRow]:
     return rows
 
 
+async def move_sink(asked: Asked) -> SinkPlace:
+    """To send everything again, or to leave out what lies behind."""
+    if asked.id not in asked.moot.graph.settings.sinks:
+        raise NotFound(f"there is no sink {asked.id!r}")
+    body: MoveSink = asked.body
+    return SinkPlace(asked.id, await move(asked.desks.journal, asked.house.clock, asked.id, body.to))
+
+
 OPERATIONS = (
+    Operation(
+        method="POST",
+        path="/sinks/{id}/move",
+        summary="Let a sink go on from another place",
+        handle=move_sink,
+        body=MoveSink,
+        answer=SinkPlace,
+        problems=(409,),
+    ),
     Operation(
         method="GET",
         path="/sinks",

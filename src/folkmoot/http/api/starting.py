@@ -8,17 +8,15 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.events import RunStarted
 from folkmoot.domain.part import File
 from folkmoot.engine.admission import check_request
 from folkmoot.engine.fork import Fork
 from folkmoot.engine.pins import check_fit
 from folkmoot.http.api.runs import OF_RUN
-from folkmoot.http.api.shapes import RunState, require_run
+from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given, Words, WorkSessionId
-from folkmoot.ports import Query
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {name: OF_RUN for name in ("showRun", "cancelRun", "runEvents", "listSessions")}
@@ -81,7 +79,7 @@ async def start_run(asked: Asked) -> RunState:
         check_request(agent, body.request)
         attached = asked.moot.enclose(Errand(), files)
     run = asked.chance[:20] if asked.key else ""
-    if run and (before := await _begun(asked, run)):
+    if run and (before := await begun_run(asked, run)):
         wanted = (agent.file, asked.moot.secrets.text(body.request), attached.attachments)
         same = (before.agent, before.request, before.errand.attachments) == wanted
         asked.must_repeat(same)
@@ -114,13 +112,6 @@ async def fork_run(asked: Asked) -> RunState:
         run = await asked.moot.branch(asked.id, wanted)
     asked.house.room.resume(run, wait=body.wait)
     return RunState(run, "running")
-
-
-async def _begun(asked: Asked, run: str) -> RunStarted | None:
-    async for entry in asked.desks.journal.read(Query(stream=run, limit=1)):
-        if isinstance(entry.event, RunStarted):
-            return entry.event
-    return None
 
 
 OPERATIONS = (

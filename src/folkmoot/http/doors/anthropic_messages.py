@@ -40,7 +40,7 @@ async def create(request: Request) -> Response:
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, None),
     )
-    running = Running.of(request)
+    running = await Running.of(request)
     going = await running.begin(asked, surely=bool(body.stream))
     wire = _Message(f"msg_{going.name}", body.model, thinks=body.thinks)
     if body.stream:

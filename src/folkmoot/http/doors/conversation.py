@@ -71,6 +71,8 @@ class Talk(Value):
     """The client's own, which it calls itself."""
     results: tuple[Said, ...] = ()
     """Of its tools, at the end of the conversation: they go to the run that waits for them."""
+    dropped: tuple[str, ...] = ()
+    """Calls of its tools, by id, that the client repeats without their results."""
     work_session: str = ""
     """Which the client names itself; it wins over the one of its conversation."""
     files: tuple[File, ...] = ()
@@ -102,6 +104,7 @@ def talk(agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True)
         tuple(before),
         tuple(_blocks(agent_id, rest)),
         results=results,
+        dropped=_dropped(said),
         files=tuple(file for one in said for file in one.files),
     )
 
@@ -147,6 +150,11 @@ def _results(said: Sequence[Said]) -> tuple[Said, ...]:
     if found and beside:
         found[-1] = replace(found[-1], text="\n\n".join((found[-1].text, *beside)))
     return tuple(found)
+
+
+def _dropped(said: Sequence[Said]) -> tuple[str, ...]:
+    given = {one.answers for one in said}
+    return tuple(call.id for one in said for call in one.calls if call.id not in given)
 
 
 def _threads(agent: str, said: Sequence[Said]) -> Iterator[Earlier]:

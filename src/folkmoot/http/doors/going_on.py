@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 from folkmoot.http.doors.conversation import Earlier, Talk
 from folkmoot.http.doors.reply import OVER, Going
-from folkmoot.http.doors.threads import Answered, Threads
+from folkmoot.http.doors.threads import Answered, Threads, ticket_with
 from folkmoot.http.doors.waiting import is_told, mark
 from folkmoot.http.house import House
 from folkmoot.views.result import Result
@@ -68,37 +68,66 @@ async def run_before(house: House, threads: Threads, talk: Talk) -> Answered | N
     return Answered(past.run, past.drafts[0].work_session_id, mark(past.run) if waited else "")
 
 
-async def gone_on(house: House, before: Answered, talk: Talk) -> Going | None:
-    """With a run that waits, or whose end the client was not told yet; none if this is about something new."""
+async def gone_on(house: House, before: Answered, talk: Talk, ticket: str = "") -> Going | None:
+    """With a run that waits, or whose end the client was not told yet; none if this is about something new. What a
+    request with this `ticket` has answered, it answers no second time."""
     if not talk.results and not is_told(before.run, before.answer):
         return None
     items = {item.id: item for item in await house.moot.inbox(before.run)}
-    if talk.results and not any(result.answers in items for result in talk.results):
+    if not _is_meant(items, talk):
         return None
     drafts = [entry.draft for entry in await entries_of(house.moot, before.run)]
-    going = Going(before.run, len(drafts), Result(before.run, drafts).totals)
+    came = _came(drafts, ticket)
+    mine = tuple(item.id for item in items.values() if ticket and item.ticket == ticket)
+    going = Going(before.run, came, Result(before.run, drafts[:came]).totals, mine)
     if not isinstance(drafts[-1].event, RunParked):
         return going
     open = [item for item in items.values() if item.is_open]
-    answered = await _answer(house.moot, open, talk)
+    words = [word for item in open for word in _words(item, talk)]
+    said = words if talk.results else words[:1] if not mine else []
+    for word in said:
+        with suppress(WrongUse):  # somebody else was quicker
+            concealed = house.moot.secrets.text(word.text)
+            await house.moot.reply(replace(word, text=concealed, ticket=ticket))
+    if not said and came < len(drafts):
+        return going
+    answered = (*mine, *(word.id for word in said))
     if open and not answered:
         return replace(going, still=True)
     house.go_on(before.run)
     return replace(going, answered=answered)
 
 
-async def _answer(moot: Folkmoot, items: Sequence[Item], talk: Talk) -> tuple[str, ...]:
-    """Calls of the client's tools are answered by their results, otherwise the first question by the user's words. What
-    needs a yes or no is not answered by words. The ids of what was."""
-    words = [word for item in items for word in _words(item, talk)]
-    said = words if talk.results else words[:1]
-    for word in said:
-        with suppress(WrongUse):  # somebody else was quicker
-            await moot.reply(replace(word, text=moot.secrets.text(word.text)))
-    return tuple(word.id for word in said)
+def _is_meant(items: Mapping[str, Item], talk: Talk) -> bool:
+    """Whether the client speaks of what a run waits for, and not of something else."""
+    if talk.results:
+        return any(result.answers in items for result in talk.results)
+    return {item.kind for item in items.values() if item.is_open} != {"client_call"}
+
+
+async def let_go(house: House, threads: Threads, talk: Talk) -> None:
+    """Cancel what waits for results of the client's tools, if the conversation has gone on without them. A client that
+    does not name those calls any more may be another one that asked the same: then their time ends them."""
+    runs = [called.run for id in talk.dropped if (called := await threads.called([id]))]
+    if talk.after and not talk.results:
+        runs.append(talk.after.partition(".")[0])
+    for run in dict.fromkeys(runs):
+        if any(item.is_open and item.kind == "client_call" for item in await house.moot.inbox(run)):
+            with suppress(WrongUse):  # it has ended meanwhile
+                await house.moot.cancel(run, "its conversation went on without the results that it waits for")
+
+
+def _came(drafts: Sequence[Draft], ticket: str) -> int:
+    """How many entries the run had when the request with this ticket came first; all, if it comes now."""
+    answers = (at for at, draft in enumerate(drafts) if ticket and ticket_with(draft.event) == ticket)
+    taken_in = next(answers, len(drafts))
+    parked = [at for at, draft in enumerate(drafts[:taken_in], 1) if isinstance(draft.event, RunParked)]
+    return parked[-1] if parked and taken_in < len(drafts) else taken_in
 
 
 def _words(item: Item, talk: Talk) -> Iterator[Word]:
+    """Calls of the client's tools are answered by their results, otherwise a question by the user's words. What needs a
+    yes or no is not answered by words."""
     if item.kind == "question" and not talk.results:
         yield item.answer(talk.request)
     for result in talk.results if item.kind == "client_call" else ():

@@ -36,7 +36,7 @@ async def complete(request: Request) -> Response:
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, body.metadata),
     )
-    running = Running.of(request)
+    running = await Running.of(request)
     going = await running.begin(asked, surely=bool(body.stream))
     usage = bool(body.stream_options and body.stream_options.include_usage)
     wire = _Chunks(

@@ -39,7 +39,7 @@ async def respond(request: Request) -> Response:
     if body.after:
         past = await _past(house, body.after, "previous_response_id")
         asked = with_what_was_said(asked, agent.id, past.name, past.drafts)
-    running = Running.of(request)
+    running = await Running.of(request)
     going = await running.begin(asked, surely=bool(body.stream))
     head = head_of(
         f"{PREFIX}{going.name}",
@@ -68,7 +68,8 @@ async def response(request: Request) -> Response:
         return _json(head)
     spent = Result(past.run, past.drafts[: past.entries]).totals
     going = Going(past.run, past.entries, spent)
-    return _json(whole(head, reply_of(Result(past.run, past.drafts), going, Running.of(request).page)))
+    page = (await Running.of(request)).page
+    return _json(whole(head, reply_of(Result(past.run, past.drafts), going, page)))
 
 
 async def _past(house: House, name: str, param: str) -> Past:

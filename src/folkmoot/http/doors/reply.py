@@ -27,6 +27,8 @@ class Going(Value):
     """What of its inbox was answered with this request."""
     still: bool = False
     """Nothing happens in it before somebody else acts."""
+    keyed: bool = False
+    """Its client may come back for it, under the key of its request."""
 
     @property
     def name(self) -> str:

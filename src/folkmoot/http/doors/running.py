@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,9 +18,10 @@ from folkmoot.domain.errand import Block, Errand
 from folkmoot.engine.admission import check_request, check_tools
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.doors.conversation import Talk
-from folkmoot.http.doors.going_on import entries_of, gone_on, run_before
+from folkmoot.http.doors.going_on import entries_of, gone_on, let_go, run_before
 from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
 from folkmoot.http.doors.threads import Threads
+from folkmoot.http.doors.tickets import Ticket, ticket_of
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
 from folkmoot.http.house import House, house_of
 from folkmoot.http.problems import input_refused
@@ -39,20 +41,37 @@ class Running:
     threads: Threads
     page: str
     """The address of this server, as its client knows it."""
+    ticket: Ticket | None = None
+    """If the request may come again."""
 
     @classmethod
-    def of(cls, request: Request) -> Running:
+    async def of(cls, request: Request) -> Running:
         page = f"{request.url.scheme}://{request.url.netloc}/"
-        return cls(house_of(request), request.app.state.threads, page)
+        return cls(house_of(request), request.app.state.threads, page, await ticket_of(request))
 
     async def begin(self, talk: Talk, *, surely: bool = True) -> Going:
         """Answer what the conversation's last run asked, or start a new one. `surely`: whatever speaks against that is
         raised here, before anything is told; otherwise also by `ended`, which costs less."""
+        if ticket := self.ticket:
+            return await self.house.repeats.once(ticket.key, ticket.asks, lambda: self._once(ticket, talk))
+        return await self._begin(talk, Errand(), surely=surely)
+
+    async def _once(self, ticket: Ticket, talk: Talk) -> Going:
+        """Whatever the request came to when it came first, also before this server was started."""
+        if taken := await self.threads.taken(ticket.key):
+            ticket.require_same(taken.ticket)
+            if taken.run == ticket.key:
+                return Going(ticket.key, keyed=True)
+        errand = Errand(run=ticket.key, ticket=str(ticket))
+        return replace(await self._begin(talk, errand, surely=True), keyed=True)
+
+    async def _begin(self, talk: Talk, errand: Errand, *, surely: bool) -> Going:
         before = await run_before(self.house, self.threads, talk)
-        if before and (going := await gone_on(self.house, before, talk)):
+        if before and (going := await gone_on(self.house, before, talk, errand.ticket)):
             return going
         self._check(talk)
-        errand = Errand(
+        errand = replace(
+            errand,
             attachments=talk.parts,
             work_session=talk.work_session or (before.work_session if before else ""),
             blocks=tuple(map(self._concealed, talk.blocks)),
@@ -62,9 +81,16 @@ class Running:
         )
         with input_refused():
             errand = self._moot.enclose(errand, talk.files)
+        going = await self._started(talk, errand, surely=surely)
+        await let_go(self.house, self.threads, talk)
+        return going
+
+    async def _started(self, talk: Talk, errand: Errand, *, surely: bool) -> Going:
         room = self.house.room
         if surely or self._moot.moot.journal.shared:
-            return Going(await room.begin(talk.agent, talk.request, errand))
+            with suppress(Held):  # the same request came to another server at the same time
+                errand = replace(errand, run=await room.begin(talk.agent, talk.request, errand))
+            return Going(errand.run)
         return Going(room.start(talk.agent, talk.request, errand))
 
     async def ended(self, going: Going, receive: Receive) -> Reply:
@@ -88,7 +114,7 @@ class Running:
     async def progress(self, going: Going) -> AsyncIterator[Draft]:
         """What happens in the run, until it has ended or waits."""
         entries = await entries_of(self._moot, going.run)
-        if going.entries and going.is_over(_result_of(going, entries), len(entries)):
+        if going.entries and _told(going, entries):
             return
         after = entries[going.entries - 1].seq if going.entries else entries[0].seq - 1
         async for entry in self.house.hub.subscribe(Filter(run=going.run), after):
@@ -101,6 +127,9 @@ class Running:
         return self.house.spoken.follow(going.run)
 
     async def cancel(self, going: Going) -> None:
+        """Because its client has gone. One that has a key may come back, and its run stays."""
+        if going.keyed:
+            return
         try:
             await self._moot.cancel(going.run, "its client has gone")
         except WrongUse:  # it is over already, or was not begun yet
@@ -127,6 +156,8 @@ class Running:
         return replace(block, text=self._moot.secrets.text(block.text))
 
     async def _result(self, going: Going) -> Result:
+        if going.keyed and (told := _told(going, await entries_of(self._moot, going.run))):
+            return told
         if task := self.house.room.task(going.run):
             try:
                 result = await asyncio.shield(task)
@@ -136,19 +167,28 @@ class Running:
                 pass  # another process goes on with it
             except HandedOver as error:
                 stops = f"the server stops; run {going.run} goes on when it is started again"
-                raise Wrong(503, stops, code="server_stops", headers=NO_RETRY) from error
+                retry = {} if going.keyed else NO_RETRY
+                raise Wrong(503, stops, code="server_stops", headers=retry) from error
         while True:
             entries = await entries_of(self._moot, going.run)
-            result = _result_of(going, entries)
-            if going.is_over(result, len(entries)):
-                return result
+            if told := _told(going, entries):
+                return told
             async for entry in self._moot.events(going.run, follow=True, after=entries[-1].seq):
                 if isinstance(entry.event, OVER):
                     break
 
 
-def _result_of(going: Going, entries: Sequence[Entry]) -> Result:
-    return Result(going.run, [entry.draft for entry in entries])
+def _told(going: Going, entries: Sequence[Entry]) -> Result | None:
+    """What its client is told, if it has come to that. Under a key that is what it came to first, though the run may
+    have gone on since."""
+    drafts = [entry.draft for entry in entries]
+    first = max(going.entries, 1) if going.keyed else len(drafts)
+    for at in range(first, len(drafts) + 1):
+        if isinstance(drafts[at - 1].event, OVER):
+            result = Result(going.run, drafts[:at])
+            if going.is_over(result, at):
+                return result
+    return None
 
 
 async def left(receive: Receive) -> None:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted, RunStarted
-from folkmoot.domain.inbox_events import ClientCalled
+from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled, QuestionAnswered
 from folkmoot.domain.value import Value
 from folkmoot.http.doors.conversation import Earlier
 from folkmoot.ports import Query
 
-_TYPES = (RunStarted.type, RunCompleted.type, ClientCalled.type)
+_FOLDED = (RunStarted, RunCompleted, ClientCalled, ClientAnswered, QuestionAnswered)
+_TYPES = tuple(event.type for event in _FOLDED)
 
 
 class Answered(Value):
@@ -23,6 +25,13 @@ class Answered(Value):
     work_session: str
     answer: str = ""
     """What the client was told last; empty if it does not say."""
+
+
+class Taken(Value):
+    """A request that may come again, and has started a run or answered one."""
+
+    ticket: str
+    run: str
 
 
 class Threads:
@@ -36,6 +45,13 @@ class Threads:
         """The hash of each run's report."""
         self._calls: dict[str, Answered] = {}
         """By the id of a call of a client's tool: the run that waits for its result."""
+        self._taken: dict[str, Taken] = {}
+        """By the key of the request."""
+
+    async def taken(self, key: str) -> Taken | None:
+        """The first request under this key, if it came to anything."""
+        await self._catch_up()
+        return self._taken.get(key)
 
     async def called(self, ids: Sequence[str]) -> Answered | None:
         """The run that called a client's tool under one of these ids, whatever the client says was said before."""
@@ -63,6 +79,8 @@ class Threads:
                 self._seen = entry.seq
 
     def _take(self, entry: Entry) -> None:
+        if ticket := ticket_with(entry.event):
+            self._taken.setdefault(ticket.partition(".")[0], Taken(ticket, entry.stream))
         match entry.event:
             case RunStarted(errand=errand) if errand.thread:
                 begun = Answered(entry.stream, entry.draft.work_session_id)
@@ -73,3 +91,13 @@ class Threads:
                 self._calls.setdefault(id, begun)  # a fork has it too, later
             case RunCompleted(outcome=outcome) if entry.stream in self._reports and outcome.report:
                 self._reports[entry.stream] = hash(outcome.report.content.strip())
+
+
+def ticket_with(event: Event) -> str:
+    """The ticket of the request that made it happen; empty if it has none."""
+    match event:
+        case RunStarted(errand=errand):
+            return errand.ticket
+        case ClientAnswered(ticket=ticket) | QuestionAnswered(ticket=ticket):
+            return ticket
+    return ""

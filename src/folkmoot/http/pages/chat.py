@@ -37,6 +37,7 @@ async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Re
         chats=[row for row in await house.records.work_rows() if row.state is None and row.runs][:30],
         problem=problem,
         form=form,
+        opened=bool(id or named or problem or "new" in request.query_params),
         **await _turns(house, id, exchanges),
     )
 

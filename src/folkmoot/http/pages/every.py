@@ -14,12 +14,14 @@ from folkmoot.http.pages import (
     graph,
     inbox,
     more,
+    rail,
     run,
     run_change,
     runs,
     start,
     tasks,
     team,
+    teamwork,
     work,
 )
 
@@ -31,6 +33,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     *inbox.ROUTES,
     *conversations.ROUTES,
     *tasks.ROUTES,
+    *teamwork.ROUTES,
     *work.ROUTES,
     *chat.ROUTES,
     *decisions.ROUTES,
@@ -39,5 +42,6 @@ ROUTES: tuple[BaseRoute, ...] = (
     *costs.ROUTES,
     *events.ROUTES,
     *more.ROUTES,
+    *rail.ROUTES,
     *docs.ROUTES,
 )

@@ -71,6 +71,11 @@ async def inbox(request: Request) -> Response:
     return await _shown(request)
 
 
+async def waiting(house: House) -> int:
+    """How much waits for a person."""
+    return sum(not ask.past for ask in (await _Records.read(house)).asks)
+
+
 async def answer(request: Request) -> Response:
     form = await form_of(request)
     deed = _answered(house_of(request), request.path_params["id"], form)

@@ -104,14 +104,14 @@ async def rows(request: Request) -> Response:
 
 async def live(request: Request) -> Response:
     """Rows as they change, and the head, for a page that is open."""
-    return StreamingResponse(_updates(request), media_type="text/event-stream")
-
-
-async def _updates(request: Request) -> AsyncIterator[str]:
-    moot = house_of(request).moot
     sight = await _sight(request)
     last = request.headers.get("last-event-id", "")
-    seen = int(last) if last.isdigit() else _number(request, "after")
+    seen = int(last) if last.isdecimal() else _number(request, "after")
+    return StreamingResponse(_updates(request, sight, seen), media_type="text/event-stream")
+
+
+async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[str]:
+    moot = house_of(request).moot
     axis, status = sight.picture.axis, sight.status
     budget = await _budget(moot, sight)
     async for happened in beats(moot, sight.run, await moot.position()):
@@ -202,8 +202,8 @@ async def _open_status(moot: Folkmoot, run: str) -> str:
 
 
 def _elapsed(moot: Folkmoot, steps: Steps, status: str) -> float:
-    """Seconds since it began: by the clock as long as it is under way, else by its last event."""
-    if status != "running":
+    """Seconds since it began: by the clock as long as it is under way or waits, else by its last event."""
+    if status not in ("running", "waiting"):
         return steps.now
     now, began = (datetime.fromisoformat(moment) for moment in (moot.moot.clock.now(), steps.began))
     return max(steps.now, (now - began).total_seconds())

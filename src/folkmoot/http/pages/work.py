@@ -11,21 +11,28 @@ from starlette.routing import Route
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions.decide import categorised, known_category, labelled
 from folkmoot.domain.category import LABELS
+from folkmoot.domain.collaboration_events import WorkSessionAsked
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.errors import WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import NotFound
+from folkmoot.ports import Query
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
 
 
 async def work_sessions(request: Request) -> Response:
+    return await listed(request)
+
+
+async def listed(request: Request, problem: str = "") -> Response:
+    """`problem` is what became of a form in it."""
     house, query = house_of(request), request.query_params
     rows = await house.records.work_rows()
     category, text = query.get("category", ""), query.get("q", "")
-    shown = [
+    wanted = [
         row
         for row in rows
         if category in ("", row.category)
@@ -36,19 +43,21 @@ async def work_sessions(request: Request) -> Response:
         "work_list.html",
         screen="work-sessions",
         title="Work sessions",
-        groups=[(name, [row for row in shown if row.status == key]) for key, name in GROUPS.items()],
+        groups=[(name, [row for row in wanted if row.status == key]) for key, name in GROUPS.items()],
         categories=sorted({row.category for row in rows}),
         category=category,
         text=text,
+        problem=problem,
         LABELS=LABELS,
     )
 
 
 async def work_session(request: Request) -> Response:
-    return await _shown(request)
+    return await shown(request)
 
 
-async def _shown(request: Request, problem: str = "") -> Response:
+async def shown(request: Request, problem: str = "") -> Response:
+    """`problem` is what became of a form in it."""
     house = house_of(request)
     row = await _row(house, request.path_params["id"])
     kind = request.query_params.get("kind", "")
@@ -71,6 +80,7 @@ async def _shown(request: Request, problem: str = "") -> Response:
 async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
     """The records that belong to it."""
     moot = house.moot.moot
+    asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
     runs = {run.run_id: run for run in await house.moot.runs()}
     return {
         "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
@@ -78,6 +88,8 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
         "tasks": [task for task in (await moot.tasks.all()).values() if task.work_session_id == row.id],
         "decisions": [each for each in await moot.decisions.all() if each.work_session == row.id],
         "runs": [runs[run] for run in row.runs if run in runs],
+        "is_collaboration": bool([entry async for entry in asked]),
+        "agents": {agent.id for agent in house.moot.graph.agents.values()},
     }
 
 
@@ -102,7 +114,7 @@ async def artifact(request: Request) -> Response:
 async def change(request: Request) -> Response:
     form = await form_of(request)
     id, deed = request.path_params["id"], request.path_params["deed"]
-    return await posted(_changed(house_of(request), id, deed, form), lambda problem: _shown(request, problem))
+    return await posted(_changed(house_of(request), id, deed, form), lambda problem: shown(request, problem))
 
 
 async def _changed(house: House, id: str, deed: str, form: Form) -> str:

@@ -1,4 +1,4 @@
-// Themes, keys and the live mark. Everything else is htmx.
+// Themes, and what a page says when nobody keeps it up to date any more. Everything else is htmx.
 "use strict";
 
 const root = document.documentElement;
@@ -11,3 +11,16 @@ document.addEventListener("click", (event) => {
   root.dataset.theme = dark ? "light" : "dark";
   localStorage.setItem("theme", root.dataset.theme);
 });
+
+const lost = (words) => {
+  const mark = document.getElementById("lost");
+  mark.hidden = !words;
+  mark.lastElementChild.textContent = words;
+  document.querySelector(".pulse").classList.toggle("lost", Boolean(words));
+  if (words) document.getElementById("live").textContent = "Not live";
+};
+document.addEventListener("htmx:sendError", () => lost("The server does not answer. What you see is from before; this page goes on by itself when it is back."));
+document.addEventListener("htmx:responseError", (event) => {
+  if (event.detail.xhr.status === 401) lost("You are signed out, so what you see is from before. Load this page again to sign in.");
+});
+document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.xhr.status < 400) lost(""); });

@@ -101,8 +101,8 @@
     return htmx.ajax("GET", `/runs/${run}/fall?at=${slider.value}`, { target: "#fall", swap: "outerHTML" });
   };
   document.addEventListener("htmx:oobAfterSwap", (event) => {
-    const seq = document.getElementById("live").dataset.seq, last = slider.value === slider.max;
-    if (event.detail.target?.id !== "live" || !seq) return;
+    if (event.detail.target?.id !== "seen") return;
+    const seq = document.getElementById("seen").dataset.seq, last = slider.value === slider.max;
     slider.max = seq;
     if (last) { slider.value = seq; words.textContent = `Event ${seq} · live`; }
   });

@@ -1,0 +1,113 @@
+"""Steps of plans that their owners carry out in runs: how such a run is begun, and what its end means to the step.
+
+Whoever runs it, here, a worker or somebody after a crash: a run that is completed completes the step. It counts only
+if it began after the step was begun last; a step that was reopened since is another matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from folkmoot.coordination.author import RUNTIME, Author
+from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.plans import steps
+from folkmoot.coordination.plans.errand import errand_for
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
+from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan_events import StepStarted
+from folkmoot.domain.value import Value
+from folkmoot.engine.admission import find_agent
+from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.ports import Query
+from folkmoot.views.result import Result
+
+
+class StepRun(Value):
+    """What is asked of whom."""
+
+    owner: str
+    request: str
+    errand: Errand
+
+
+async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") -> StepRun:
+    """The step is under way from here on, unless it was before: a run may have failed. `text` instead of its own."""
+    plan = await moot.plans.get(id)
+    wanted = steps.step_of(plan, step)
+    find_agent(moot.graph, wanted.owner)
+    if not wanted.begun_by:
+        plan = await moot.plans.change(id, author, steps.start, step)
+    elif runs := [run for run in await _runs_for(moot, id, step) if not await _has_ended(moot, run)]:
+        raise WrongUse(
+            f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
+        )
+    errand = replace(errand_for(plan, step), completes_step=True)
+    said = f"{wanted.description}\n\nIt is accepted when: {wanted.acceptance}"
+    return StepRun(wanted.owner, text or said, errand)
+
+
+async def settle_its_step(moot: Callable[[], Moot], result: Result) -> None:
+    """What is not settled now, because the journal is away or the process dies, `settle_all` finds later."""
+    if result.success and result.errand.completes_step:
+        with suppress(FolkmootError):
+            await settle(moot(), result.run_id)
+
+
+async def settle(moot: Moot, run: str) -> Plan | None:
+    """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile."""
+    past = [entry.draft async for entry in moot.journal.read(Query(stream=run))]
+    if (report := _report(past)) is None:
+        return None
+    started = past[0].event
+    assert isinstance(started, RunStarted)
+    id, step = started.errand.plan, started.errand.step
+    if run in await _runs_for(moot, id, step):
+        with suppress(WrongUse):
+            return await moot.plans.change(id, Author(RUNTIME), steps.complete, step, report)
+    return None
+
+
+async def settle_all(moot: Moot) -> list[Plan]:
+    """What a process that died between the end of a run and that of its step has left undone."""
+    settled = []
+    for plan in (await moot.plans.all()).values():
+        for step in plan.steps if plan.status == "committed" else ():
+            if step.begun_by and not step.is_over:
+                for run in await _runs_for(moot, plan.id, step.id):
+                    settled += [done] if (done := await settle(moot, run)) else []
+    return settled
+
+
+async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
+    """Those that are to complete the step, since it was begun last."""
+    since = 0
+    async for entry in moot.journal.read(Query(stream=plan, types=(StepStarted.type,))):
+        if isinstance(entry.event, StepStarted) and entry.event.step == step:
+            since = entry.seq
+    beginnings = moot.journal.read(Query(types=(RunStarted.type,), after=since))
+    return [
+        entry.stream
+        async for entry in beginnings
+        if since
+        and isinstance(entry.event, RunStarted)
+        and entry.event.errand.completes_step
+        and (entry.event.errand.plan, entry.event.errand.step) == (plan, step)
+    ]
+
+
+async def _has_ended(moot: Moot, run: str) -> bool:
+    newest = Query(stream=run, newest_first=True, limit=1)
+    return any([isinstance(entry.event, RUN_ENDS) async for entry in moot.journal.read(newest)])
+
+
+def _report(past: list[Draft]) -> str | None:
+    """Of a run that is completed and no fork: that only tries what might have been."""
+    if not past or not isinstance(end := past[-1].event, RunCompleted):
+        return None
+    return None if any(isinstance(draft.event, RunForked) for draft in past) else end.outcome.report.content
