@@ -169,6 +169,17 @@ def test_a_client_that_goes_after_the_first_words_cancels_its_run(server: Server
     assert (end["type"], end["data"]["reason"]) == ("run.cancelled", "its client has gone")
 
 
+def test_a_client_that_comes_back_under_its_key_hears_all_from_the_first_word(server: Server):
+    again = {"Idempotency-Key": "a story for tonight"}
+    with openai.OpenAI(base_url=server.base, api_key="-") as client:
+        asking = {"model": "teller", "input": "a story", "stream": True, "extra_headers": again}
+        stream = client.responses.create(**asking)
+        assert any(event.type == "response.output_text.delta" for event in stream)
+        stream.close()
+        events = client.responses.create(**asking)
+        assert heard(server, (e.delta for e in events if e.type == "response.output_text.delta")) == TOLD
+
+
 def test_a_run_that_is_gone_on_with_is_heard_live_too(server: Server):
     """What its client was told before, it is not told again."""
     with openai.OpenAI(base_url=server.base, api_key="-") as client:
