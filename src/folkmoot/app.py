@@ -13,7 +13,7 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
@@ -259,7 +259,9 @@ class Folkmoot:
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
         graph = altered(graph, fork)
-        root = find_agent(graph, past[0].agent_id)
+        started = past[0].event
+        assert isinstance(started, RunStarted)
+        root = find_agent(graph, started.agent)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
         self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)
