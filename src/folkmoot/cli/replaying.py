@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Quiet, Target, Wait, call_of, finished
+from folkmoot.cli.call import AsJson, Quiet, Target, Wait, call_of, finished, read_text
 from folkmoot.cli.runs import RunName
 from folkmoot.errors import WrongUse
 
@@ -117,7 +117,10 @@ def fork(  # noqa: PLR0913  # because every option is a parameter
     call = call_of(context)
     wanted = Fork(
         at=at,
-        prompts={name: _read(file) for name, file in _pairs("--prompt", prompt).items()},
+        prompts={
+            name: read_text(Path(file), "the prompt").strip()
+            for name, file in _pairs("--prompt", prompt).items()
+        },
         models=_pairs("--model", model),
         answer=answer,
         request=request,
@@ -141,13 +144,6 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
             raise WrongUse(f"{option} takes AGENT=…, such as billing.ai=…, not {each!r}")
         pairs[agent] = value
     return pairs
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"the prompt {file!r} cannot be read: {error}") from None
 
 
 async def _replay(folder: Path, name: str) -> Replayed:
