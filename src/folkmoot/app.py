@@ -27,6 +27,7 @@ from folkmoot.engine.listing import run_list
 from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
+from folkmoot.engine.past import whole_past
 from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
@@ -234,7 +235,7 @@ class Folkmoot:
         """The first thing that two runs did otherwise, and what is not the same in the end."""
         from folkmoot.views.difference import difference
 
-        return difference(await self._engine.past(a), await self._engine.past(b))
+        return difference(await whole_past(self._journal, a), await whole_past(self._journal, b))
 
     async def fork(
         self,
@@ -255,7 +256,7 @@ class Folkmoot:
         """The name of a fork that nobody has gone on with yet."""
         from folkmoot.engine.altering import altered
 
-        past = await self._engine.past(run_id)
+        past = await whole_past(self._journal, run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
         graph = altered(graph, fork)

@@ -12,7 +12,6 @@ from folkmoot.cli.runs import RunName
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.domain.entry import Draft
     from folkmoot.engine.replay import Replayed
     from folkmoot.views.difference import Difference
 
@@ -156,12 +155,10 @@ async def _replay(folder: Path, name: str) -> Replayed:
 
 async def _diff(folder: Path, a: str, b: str) -> Difference:
     from folkmoot.cli.records import find_run, opened
-    from folkmoot.ports import Query
+    from folkmoot.engine.past import whole_past
     from folkmoot.views.difference import difference
 
     async with opened(folder) as journal:
-        drafts: list[list[Draft]] = []
-        for name in (a, b):
-            run_id = (await find_run(journal, name)).run_id
-            drafts.append([entry.draft async for entry in journal.read(Query(stream=run_id))])
-        return difference(*drafts)
+        return difference(
+            *[await whole_past(journal, (await find_run(journal, name)).run_id) for name in (a, b)]
+        )
