@@ -13,7 +13,7 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
@@ -27,6 +27,7 @@ from folkmoot.engine.listing import run_list
 from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
+from folkmoot.engine.past import whole_past
 from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.step_runs import settle_all, settle_its_step
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
@@ -237,7 +238,7 @@ class Folkmoot:
         """The first thing that two runs did otherwise, and what is not the same in the end."""
         from folkmoot.views.difference import difference
 
-        return difference(await self._engine.past(a), await self._engine.past(b))
+        return difference(await whole_past(self._journal, a), await whole_past(self._journal, b))
 
     async def fork(
         self,
@@ -258,11 +259,13 @@ class Folkmoot:
         """The name of a fork that nobody has gone on with yet."""
         from folkmoot.engine.altering import altered
 
-        past = await self._engine.past(run_id)
+        past = await whole_past(self._journal, run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
         graph = altered(graph, fork)
-        root = find_agent(graph, past[0].agent_id)
+        started = past[0].event
+        assert isinstance(started, RunStarted)
+        root = find_agent(graph, started.agent)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
         self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)

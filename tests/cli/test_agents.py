@@ -72,3 +72,18 @@ def test_the_template_has_every_key_and_is_itself_an_agent(folkmoot):
         assert f"# {key}: " in template
     (folkmoot.folder / "new.ai").write_text(template)
     assert folkmoot("check").code == 0
+
+
+def test_an_id_that_several_agents_have_names_none_of_them(folkmoot):
+    """Nobody may be asked in another's place."""
+    folkmoot.write({}, {"desk": [{"report": "fine"}]})
+    for place in ("a", "b"):
+        (folkmoot.folder / place).mkdir()
+        (folkmoot.folder / place / "desk.ai").write_text("---\ndescription: x\n---\nYou are x.\n")
+    for command in (["run", "desk", "hi"], ["agents", "show", "desk"], ["explain", "desk"]):
+        done = folkmoot(*command)
+        assert done.code == 2
+        assert "several agents have the id 'desk'; name one by its file: a/desk.ai, b/desk.ai" in done.err
+
+    assert folkmoot("run", "b/desk.ai", "hi", "-q").out == "fine\n"
+    assert folkmoot("runs", "fork", "last", "--at", "1", "-q").out == "fine\n"

@@ -81,3 +81,9 @@ def test_files_are_brought_up_to_the_journal_by_one_command(ran):
     assert "tasks/task_0.md" in ran("projections").out
     assert ran("projections", "--check", "--json").json == {"changed": [], "gone": []}
     assert not stray.exists()
+
+
+def test_nothing_found_is_said_as_in_every_other_list(ran):
+    done = ran("events", "--type", "tsak.*")
+
+    assert (done.code, done.out, done.err) == (0, "", "there are no such events\n")

@@ -116,6 +116,8 @@ def test_a_denial_reaches_the_agent_with_its_reason(till):
 def test_a_question_is_answered_and_the_answer_is_the_result(till):
     id = waiting(till, "q")
     assert "Which \\u001b[31mone?" in till("inbox", "list").out
+    empty = till("inbox", "answer", id, " ")
+    assert (empty.code, empty.err) == (2, f"there is nothing in the answer to {id}; give it a text\n")
     done = till("inbox", "answer", id, "the blue one", "--resume", "--json")
 
     assert done.json["conversation"][-2]["text"] == "the blue one"

@@ -97,3 +97,15 @@ def test_on_a_terminal_long_work_says_how_far_it_is(ran):
     assert code == 0
     assert "checking" in shown
     assert "every guarantee holds" in shown
+
+
+@pytest.mark.parametrize(
+    "command", [["replay", "last"], ["diff", "last", "last"], ["fork", "last", "--at", "1"]]
+)
+def test_what_needs_the_whole_of_a_pruned_run_says_that_it_is_gone(ran, command):
+    ran("runs", "prune", "--older-than", "0s")
+
+    done = ran("runs", *command)
+
+    assert done.code == 2
+    assert "was pruned: what happened in it is gone" in done.err

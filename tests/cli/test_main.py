@@ -1,7 +1,9 @@
 import logging
 import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -197,3 +199,36 @@ def test_the_shell_gets_completions(folkmoot, monkeypatch):
     done = subprocess.run(PROGRAM, cwd=folkmoot.folder, env=env, capture_output=True, text=True)
 
     assert done.stdout.split() == ["deck.ai", "desk.ai"]
+
+
+def test_a_closed_stderr_takes_nothing_from_a_run_and_writes_into_no_other_file(folkmoot):
+    """Its number would be given to the next file that is opened: the log, or the journal."""
+    folkmoot.write({"a": ""}, {"a": [{"report": "fine"}]})
+    words = shlex.join([*PROGRAM, "--log-file", "log", "run", "a.ai", "hi"])
+    done = subprocess.run(
+        ["sh", "-c", f"{words} 2>&-"], cwd=folkmoot.folder, stdout=subprocess.PIPE, check=True
+    )
+
+    assert done.stdout == b"fine\n"
+    assert all(" INFO " in line for line in (folkmoot.folder / "log").read_text().splitlines())
+    assert [row["status"] for row in folkmoot("runs", "list", "--json").json] == ["completed"]
+
+
+@pytest.mark.parametrize(
+    "command", [["agents", "list", "--json"], ["agents", "list"], ["run", "b.ai", "hi", "--json"]]
+)
+def test_no_room_for_stdout_is_told_on_stderr(folkmoot, command):
+    folkmoot.write({"a": ""}, {"a": [{"report": "fine"}]})
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, *command],
+            cwd=folkmoot.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr or "no agent 'b.ai'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -203,3 +203,7 @@ def test_the_doctor_finds_what_is_broken(folkmoot):
 
 def test_the_doctor_says_in_words_that_there_is_no_terminal(folkmoot):
     assert "stderr is no terminal: progress comes line by line" in folkmoot("doctor").out
+
+
+def test_what_comes_next_can_be_typed_as_it_stands(folkmoot):
+    assert "\n  cd 'a desk'\n" in folkmoot("init", "a desk").err

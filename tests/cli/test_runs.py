@@ -200,3 +200,12 @@ def test_a_run_is_found_by_its_id_by_a_beginning_or_as_the_last(name, meant):
 def test_a_name_of_no_run_or_of_several_is_wrong_use(name, why):
     with pytest.raises(WrongUse, match=why):
         chosen(ROWS, name)
+
+
+def test_a_long_request_takes_one_short_line_of_the_list(folkmoot):
+    folkmoot.write({"a": ""}, {"a": [{"report": "fine"}]})
+    folkmoot("run", "a.ai", "word\n" * 1000, "-q")
+
+    _, row = folkmoot("runs", "list").out.splitlines()
+    assert len(row) < 300
+    assert row.endswith("…")

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed, WrongUse
-from folkmoot.journal.database import connect, make_folder
+from folkmoot.journal.database import connect, explain, make_folder
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch, Query
 from tests.journal.contract import ASKED, ENDED, ME, Time, draft, read, said
@@ -324,3 +324,13 @@ def damaged(sound: bytes, dice: random.Random) -> bytes:
         page = position // 4096 * 4096
         return sound[:page] + bytes(4096) + sound[page + 4096 :]
     return sound[:position] + bytes([sound[position] ^ (1 << dice.randrange(8))]) + sound[position + 1 :]
+
+
+def test_a_journal_that_cannot_be_opened_because_the_disk_is_full_says_so(tmp_path):
+    """SQLite makes a small file beside the journal first, also for whoever only reads, and calls its lack an I/O error."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+
+    said = explain(error, tmp_path / "folkmoot.db", sqlite3.connect(":memory:"))
+
+    assert str(said).endswith("folkmoot.db: the disk is full; free some room on it")

@@ -113,3 +113,13 @@ def test_only_what_is_not_over_is_kept_when_there_is_no_room():
     tree.take(draft(SessionStarted(agent="b.ai", request="x"), "0/advisor:open", "open"))
 
     assert [row.branch.agent for row in open_rows(list(rows(tree.root)))] == ["desk", "open"]
+
+
+async def test_whoever_ends_with_half_an_answer_is_marked(desk):
+    half = {"text": "Half of wh", "stop": "max_tokens"}
+    played = await desk({"a": "description: a"}, {"a": [half]}).run("a.ai")
+
+    assert (live_tree(played.drafts).root.status, live_tree(played.drafts).root.note) == (
+        "completed",
+        "the answer is cut off",
+    )

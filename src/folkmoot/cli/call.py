@@ -115,12 +115,18 @@ def read_overrides(pairs: list[str]) -> dict[str, str]:
     return overrides
 
 
+def read_text(file: Path, what: str) -> str:
+    """Of a file that the command line names."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise WrongUse(f"{what} {str(file)!r} cannot be read: {why}") from None
+
+
 def read_env_file(path: Path) -> dict[str, str]:
     """`NAME=value` lines; `export`, quotes, empty lines and `#` comments as shells have them."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"--env-file {str(path)!r} cannot be read: {error}") from None
+    lines = read_text(path, "--env-file").splitlines()
     values = {}
     for number, line in enumerate(lines, start=1):
         said = line.strip().removeprefix("export ").lstrip()

@@ -50,7 +50,7 @@ def events(  # noqa: PLR0913  # because every filter is a parameter
       folkmoot events --type 'task.*' --type zombie.abandoned --json
       folkmoot events --work-session ws_1f0a2b3c-… --step s2
     """
-    from folkmoot.cli.output import write_json, write_table
+    from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.ports import Filter
     from folkmoot.views.event_rows import event_row
 
@@ -72,6 +72,9 @@ def events(  # noqa: PLR0913  # because every filter is a parameter
         write_json([_document(entry) for entry in found])
         return
     rows = [(str(row.seq), row.ts, row.type, row.agent, row.place, row.said) for row in map(event_row, found)]
+    if not rows:
+        say("there are no such events")
+        return
     write_table(("seq", "time", "type", "agent", "in", "what"), rows)
 
 

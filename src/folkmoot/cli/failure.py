@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,6 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     from folkmoot.cli.output import say, write_json
 
     message, code = _explained(error)
-    if _wants_json(arguments):
-        write_json(as_document(error, message))
     if isinstance(error, DeclarationError):
         say(message)
         say(_count(error), "bold red")
@@ -23,6 +22,9 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
     say_more(topic_for(error))
     if not _on_purpose(error):
         _keep_traceback(error, arguments)
+    if _wants_json(arguments):  # last, because stdout may be what failed
+        write_json(as_document(error, message))
+    sys.stdout.flush()
     return code
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, Call, call_of, finished
+from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +74,13 @@ def answer(
       folkmoot inbox answer q_1f0a2b3c4d5e "The blue one."
       folkmoot inbox answer q_1f0a2b3c4d5e "The blue one." --resume
     """
-    return _say(call_of(context), id, lambda item, by: item.answer(text, by), resume, as_json)
+
+    def reply(item: Item, by: str) -> Reply:
+        if item.kind == "question" and not text.strip():
+            raise WrongUse(f"there is nothing in the answer to {item.id}; give it a text")
+        return item.answer(text, by)
+
+    return _say(call_of(context), id, reply, resume, as_json)
 
 
 @app.command()
@@ -99,7 +106,6 @@ def settle(
       folkmoot inbox settle doubt_1f0a2b3c4d5e retry --resume
     """
     from folkmoot.domain.inbox_events import Settlement
-    from folkmoot.errors import WrongUse
 
     words: tuple[Settlement, ...] = ("done", "retry", "fail")
     if decision not in words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -87,7 +88,7 @@ class Project(NamedTuple):
 def _next(folder: Path, project: Project) -> Iterator[str]:
     yield "next:"
     if folder != Path():
-        yield f"  cd {folder}"
+        yield f"  cd {shlex.quote(str(folder))}"
     yield "  folkmoot check"
     if any(name.endswith(".test.yaml") for name in project.files):
         yield "  folkmoot test"

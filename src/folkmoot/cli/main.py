@@ -122,10 +122,8 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
         return 2
     streams.make_usable()
     try:
-        code = _carry_out(given)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
+        return _carry_out(given)
+    except OSError:  # nobody reads stdout any more, or there is no room for it
         streams.lead_nowhere(sys.stdout.fileno())
         return 1
 
@@ -136,7 +134,9 @@ def _carry_out(given: list[str]) -> int:
         program.main(prog_name="folkmoot")
     try:
         with program.make_context("folkmoot", hoisted(given)) as context:
-            return program.invoke(context) or 0
+            code = program.invoke(context) or 0
+            sys.stdout.flush()
+            return code
     except typer.Exit as left:
         return left.exit_code
     except BrokenPipeError:

@@ -10,7 +10,7 @@ import msgspec
 from rich.console import Console
 
 from folkmoot.cli.asking import this_user
-from folkmoot.cli.call import Call
+from folkmoot.cli.call import Call, read_text
 from folkmoot.cli.moot import changing, named, reading, redrawn
 from folkmoot.cli.output import Cell
 from folkmoot.cli.records import has_run
@@ -79,10 +79,7 @@ def row(plan: Plan) -> tuple[Cell, ...]:
 
 def read_plan(file: Path) -> PlanWish:
     """From YAML or JSON. Raises with the place of what is wrong."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"--file {str(file)!r} cannot be read: {error}") from None
+    text = read_text(file, "--file")
     findings = Findings()
     node = compose(text, Place(str(file)), findings)
     findings.settle()

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Quiet, Target, Wait, call_of, finished
+from folkmoot.cli.call import AsJson, Quiet, Target, Wait, call_of, finished, read_text
 from folkmoot.cli.runs import RunName
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.domain.entry import Draft
     from folkmoot.engine.replay import Replayed
     from folkmoot.views.difference import Difference
 
@@ -117,7 +116,10 @@ def fork(  # noqa: PLR0913  # because every option is a parameter
     call = call_of(context)
     wanted = Fork(
         at=at,
-        prompts={name: _read(file) for name, file in _pairs("--prompt", prompt).items()},
+        prompts={
+            name: read_text(Path(file), "the prompt").strip()
+            for name, file in _pairs("--prompt", prompt).items()
+        },
         models=_pairs("--model", model),
         answer=answer,
         request=request,
@@ -143,13 +145,6 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"the prompt {file!r} cannot be read: {error}") from None
-
-
 async def _replay(folder: Path, name: str) -> Replayed:
     from folkmoot.cli.records import find_run, opened
     from folkmoot.engine.replay import replay as again
@@ -160,12 +155,10 @@ async def _replay(folder: Path, name: str) -> Replayed:
 
 async def _diff(folder: Path, a: str, b: str) -> Difference:
     from folkmoot.cli.records import find_run, opened
-    from folkmoot.ports import Query
+    from folkmoot.engine.past import whole_past
     from folkmoot.views.difference import difference
 
     async with opened(folder) as journal:
-        drafts: list[list[Draft]] = []
-        for name in (a, b):
-            run_id = (await find_run(journal, name)).run_id
-            drafts.append([entry.draft async for entry in journal.read(Query(stream=run_id))])
-        return difference(*drafts)
+        return difference(
+            *[await whole_past(journal, (await find_run(journal, name)).run_id) for name in (a, b)]
+        )

@@ -38,6 +38,7 @@ def list_runs(context: typer.Context, as_json: AsJson = False) -> None:
     from folkmoot.cli.amounts import between, moment
     from folkmoot.cli.output import STYLES, say, write_json, write_table
     from folkmoot.cli.records import all_runs
+    from folkmoot.cli.shown import in_one_line
 
     folder = call_of(context).folder
     rows = finished(all_runs(folder))
@@ -55,7 +56,7 @@ def list_runs(context: typer.Context, as_json: AsJson = False) -> None:
                     moment(row.started_at),
                     between(row.started_at, row.ended_at),
                     row.agent,
-                    row.request,
+                    in_one_line(row.request, 200),
                 )
                 for row in rows
             ),

@@ -16,7 +16,10 @@ def make_usable() -> None:
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
+            nowhere = os.open(
+                os.devnull, os.O_RDWR
+            )  # never closed: a file would get its number, and what is said
+            setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w", closefd=False))
         elif hasattr(stream, "reconfigure") and name != "stdin":
             stream.reconfigure(errors="backslashreplace")
     sys.stderr = _lasting(sys.stderr)

@@ -102,11 +102,16 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
 
 
 def find_agent(graph: Graph, name: str) -> Agent:
-    """By its file or its id."""
+    """By its file, or by its id where one agent alone has it."""
     plain = name.removeprefix("./")
-    for agent in graph.agents.values():
-        if plain in (agent.file, agent.id):
-            return agent
+    if plain in graph.agents:
+        return graph.agents[plain]
+    namesakes = [agent for agent in graph.agents.values() if agent.id == plain]
+    if len(namesakes) > 1:
+        files = ", ".join(sorted(agent.file for agent in namesakes))
+        raise WrongUse(f"several agents have the id {name!r}; name one by its file: {files}")
+    if namesakes:
+        return namesakes[0]
     import difflib  # noqa: PLC0415  # only for who mistyped
 
     near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)

@@ -27,6 +27,7 @@ from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, withdrawn
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.making import Audience, Maker, Placement
+from folkmoot.engine.past import past_of
 from folkmoot.engine.pausing import LOOK, is_paused, open_runs, rested
 from folkmoot.engine.pins import bound_to, check_fit, pin_of, repin
 from folkmoot.engine.takeover import bury
@@ -34,7 +35,7 @@ from folkmoot.errors import Conflict, Elsewhere, Held, WrongUse
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import ROOT
 from folkmoot.orchestration.subscribers import TeamSubscriber
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun
 from folkmoot.views.result import Result
 
 
@@ -254,10 +255,7 @@ class LocalEngine:
             await self._journal.release(claim)
 
     async def past(self, run_id: str) -> list[Draft]:
-        past = [entry.draft async for entry in self._journal.read(Query(stream=run_id))]
-        if not past:
-            raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
-        return past
+        return await past_of(self._journal, run_id)
 
     async def _unended(self, run_id: str) -> list[Draft]:
         past = await self.past(run_id)

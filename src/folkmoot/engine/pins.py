@@ -12,6 +12,7 @@ from folkmoot.domain.events import RouterSelected, RunBound, RunStarted, Session
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.activation import Project
+from folkmoot.engine.past import whole_past
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal, Query
@@ -26,9 +27,9 @@ def pin_of(past: Sequence[Draft]) -> RunStarted | RunRepinned:
 async def pinned_graph(journal: Journal, run_id: str) -> Graph:
     """The project as a run is pinned to it. Raises `WrongUse` if there is no such run."""
     types = (RunStarted.type, RunRepinned.type)
-    if pins := [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]:
-        return msgspec.json.decode(await journal.artifact(pin_of(pins).graph), type=Graph)
-    raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
+    pins = [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]
+    pin = pin_of(pins or await whole_past(journal, run_id))
+    return msgspec.json.decode(await journal.artifact(pin.graph), type=Graph)
 
 
 def bound_to(past: Sequence[Draft]) -> str:

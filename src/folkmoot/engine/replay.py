@@ -19,12 +19,13 @@ from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.value import Value
+from folkmoot.engine.past import whole_past
 from folkmoot.engine.record import Record, state_hash
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.stage import Script
-from folkmoot.errors import OperationFailed, WrongUse
+from folkmoot.errors import OperationFailed
 from folkmoot.journal.codec import data_of
-from folkmoot.ports import Journal, Query
+from folkmoot.ports import Journal
 from folkmoot.views.deeds import deed
 
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
@@ -46,9 +47,7 @@ class Replayed(Value, omit_defaults=False):
 
 async def replay(journal: Journal, run_id: str) -> Replayed:
     """Raises `WrongUse` for a run that does not exist or was recorded without what is needed to replay it."""
-    drafts = [entry.draft async for entry in journal.read(Query(stream=run_id))]
-    if not drafts:
-        raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
+    drafts = await whole_past(journal, run_id)
     record = Record(drafts)
     await Rehearsal(run_id, record, await script_of(journal, drafts)).to_its_end()
     hashed = state_hash(record.again)

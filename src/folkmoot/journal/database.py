@@ -129,7 +129,10 @@ def _remedied(error: Exception) -> str:
     if is_busy(error):
         return f"another process kept the journal locked for {PATIENCE:.0f} s; try again"
     code = _code(error) if isinstance(error, sqlite3.Error) else _AS_CODE.get(getattr(error, "errno", 0))
-    if code == sqlite3.SQLITE_FULL:
+    no_index = (
+        getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHMSIZE
+    )  # also who only reads needs one
+    if code == sqlite3.SQLITE_FULL or no_index:
         return "the disk is full; free some room on it"
     if code == sqlite3.SQLITE_IOERR:
         return f"the disk failed ({error}); the system's log may say why"

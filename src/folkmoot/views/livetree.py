@@ -34,6 +34,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed
+from folkmoot.views.lack import lacking
 
 Status = Literal["waiting", "running", "completed", "failed", "cancelled"]
 _HEARD = 200
@@ -58,6 +59,8 @@ class Branch(msgspec.Struct):
     """The end of the answer that is coming in."""
     note: str = ""
     """How it left, or what went wrong last."""
+    lack: str = ""
+    """What its last answer lacks."""
     tokens: int = 0
     cost_usd: float = 0.0
     started_at: str = ""
@@ -171,7 +174,7 @@ def _came_or_went(branch: Branch, draft: Draft) -> bool:
         case SessionStarted():
             _begin(branch, draft)
         case SessionCompleted():
-            _end(branch, "completed", draft.ts)
+            _end(branch, "completed", draft.ts, branch.lack)
         case TeamCompleted(outcome=outcome):
             _end(branch, "failed" if outcome.failed else "completed", draft.ts, outcome.error)
         case SessionFailed(outcome=outcome):
@@ -203,7 +206,9 @@ def _work(branch: Branch, event: Event) -> None:
             branch.turn, branch.asking, branch.attempt = event.turn, event.model, event.attempt
             branch.heard = ""
         case LlmResponse():
-            branch.asking, branch.heard, branch.note = "", "", ""
+            lack = lacking(event)
+            branch.lack = f"the answer is {lack}" if lack else ""
+            branch.asking, branch.heard, branch.note = "", "", branch.lack
             branch.tokens += event.usage.tokens_in + event.usage.tokens_out
             branch.cost_usd += event.cost_usd
         case LlmFailed():
