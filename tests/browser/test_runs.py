@@ -3,9 +3,17 @@
 import pytest
 from playwright.async_api import expect
 
+from folkmoot.coordination.author import Author
+from folkmoot.coordination.task.opening import NewTask
+from folkmoot.domain.errand import Errand
+
 OVERLAPS = """() => [...document.querySelectorAll(".op.failed")].filter((op) =>
   op.querySelector(".what").getBoundingClientRect().right > op.querySelector(".lane").getBoundingClientRect().left
 ).length"""
+BEYOND = """() => [...document.querySelectorAll(".head *, .card, .card *, .choices *")].filter((each) => {
+  const box = each.getBoundingClientRect(), room = each.closest(".lane-col, .choices, .head").getBoundingClientRect();
+  return box.width && box.right > room.right + 1;
+}).map((each) => each.outerHTML.slice(0, 80))"""
 
 
 async def test_a_run_is_in_the_list_with_its_state(house, visit):
@@ -54,3 +62,17 @@ async def test_a_reason_without_a_space_in_it_stays_where_it_belongs(house, visi
 
     assert await visitor.page.evaluate("document.documentElement.scrollWidth") == width
     assert await visitor.page.evaluate(OVERLAPS) == 0
+
+
+@pytest.mark.parametrize("width", [1440, 390], ids=["wide", "phone"])
+async def test_long_names_stay_on_their_page(house, visit, width):
+    names = ["n" * 64, "o" * 64]
+    moot = await house({name: "" for name in names}, {name: ["Done."] for name in names})
+    run = (await moot.run(names[0], "x", errand=Errand(label="l" * 200))).run_id
+    first = await anext(moot.events(run))
+    await moot.moot.tasks.of(names[0], Author("eve")).start(NewTask("t" * 200), "a")
+    visitor = await visit(moot, f"/runs/{run}", viewport={"width": width, "height": 844})
+
+    for path in (f"/runs/{run}", f"/work-sessions/{first.draft.work_session_id}", "/tasks", "/start"):
+        await visitor.go(path)
+        assert (path, await visitor.page.evaluate(BEYOND)) == (path, [])

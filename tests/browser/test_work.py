@@ -7,6 +7,7 @@ from folkmoot import tool
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
+from folkmoot.domain.errand import Errand
 from tests.orchestration.messages import ANN, BOB, calls, write
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
@@ -108,6 +109,34 @@ async def test_the_board_and_the_threads_follow_what_happens(house, visit):
     await visitor.go("/tasks")
     await moot.moot.tasks.of("bob", Author("eve")).start(NewTask("Second"), "b")
     await expect(visitor.page.get_by_label("In progress")).to_contain_text("Second")
+
+
+async def test_a_task_a_decision_and_a_work_session_are_kept_up_to_date_while_somebody_writes(house, visit):
+    """E-6, E-77: what a person types meanwhile stays."""
+    moot = await house({"ann": "description: A clerk."}, {"ann": ["done"]})
+    eve = Author("eve")
+    task = await moot.moot.tasks.of("ann", eve).start(NewTask("First"), "a")
+    options, voters = (Option("red", ""), Option("blue", "")), (Voter("eve"), Voter("bob"))
+    decision = await moot.moot.decisions.propose(eve, Proposal("Which one?", options, voters), "b")
+
+    visitor = await visit(moot, f"/tasks/{task.id}")
+    await visitor.page.get_by_label("Note of progress").fill("half of")
+    await moot.moot.tasks.of("ann", eve).cancel(task.id, "not wanted")
+    await expect(visitor.page.locator("#stands")).to_contain_text("cancelled", timeout=15_000)
+    await expect(visitor.page.get_by_label("Note of progress")).to_have_value("half of")
+
+    await visitor.go(f"/decisions/{decision.id}")
+    await visitor.page.get_by_label("Rationale").fill("because")
+    await moot.moot.decisions.vote(decision.id, eve, "red", "warm")
+    await expect(visitor.page.locator("#ballot")).to_contain_text("warm", timeout=15_000)
+    await expect(visitor.page.locator("#stands")).to_contain_text("voted 1")
+    await expect(visitor.page.get_by_label("Rationale")).to_have_value("because")
+
+    await visitor.go(f"/work-sessions/{task.work_session_id}")
+    await visitor.page.get_by_label("Label").fill("Colo")
+    await moot.run("ann", "go", errand=Errand(work_session=task.work_session_id))
+    await expect(visitor.page.locator("#belongs")).to_contain_text("completed", timeout=15_000)
+    await expect(visitor.page.get_by_label("Label")).to_have_value("Colo")
 
 
 async def test_what_is_looked_at_stays_in_sight_while_the_board_is_kept_up_to_date(house, visit):

@@ -251,6 +251,7 @@ async def test_a_row_that_begins_comes_behind_the_last_one_of_its_parent(desk, v
     async with visit(project) as visitor:
         _, address = await visitor.post("/start", agent="a.ai", request="go")
         await begun.wait()
+        await project.clock.advance(7)
         page = await visitor.get(address)
         (stream,) = re.findall(r'sse-connect="([^"]+)"', page)
         heard = ""
@@ -270,7 +271,9 @@ async def test_a_row_that_begins_comes_behind_the_last_one_of_its_parent(desk, v
         heard,
     )
     assert int(fresh[0][0]) == shown[-1] < int(fresh[0][1])
-    assert "Over · event" in heard
+    assert 'Elapsed <b>7.0 s</b><span class="quiet">of it 7.0 s working' in page
+    assert re.search(r'data-words="Event \d+ · live"', heard)
+    assert re.search(r'data-words="Event \d+"', heard)
 
 
 async def test_a_run_is_started_from_the_page(desk, visit):

@@ -21,7 +21,7 @@ from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import NotFound, Refused
 from folkmoot.views.envelopes import parts
-from folkmoot.views.run_head import meters, narrowest
+from folkmoot.views.run_head import meters, narrowest, worked_by
 from folkmoot.views.step import Step
 from folkmoot.views.steps import Steps
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
@@ -162,6 +162,7 @@ async def _sight(request: Request) -> Sight:
 def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
     return {
         "elapsed": sight.picture.now,
+        "worked": worked_by(sight.steps, sight.picture.now),
         "meters": meters(sight.steps, budget, sight.picture.now),
         "started": datetime.fromisoformat(sight.steps.began).astimezone().strftime("%H:%M:%S"),
     }

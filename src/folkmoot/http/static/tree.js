@@ -102,9 +102,9 @@
   };
   document.addEventListener("htmx:oobAfterSwap", (event) => {
     if (event.detail.target?.id !== "seen") return;
-    const seq = document.getElementById("seen").dataset.seq, last = slider.value === slider.max;
-    slider.max = seq;
-    if (last) { slider.value = seq; words.textContent = `Event ${seq} · live`; }
+    const seen = document.getElementById("seen").dataset, last = slider.value === slider.max;
+    slider.max = seen.seq;
+    if (last) { slider.value = seen.seq; words.textContent = seen.words; }
   });
   slider.addEventListener("input", show);
   slider.addEventListener("change", draw);
