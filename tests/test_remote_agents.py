@@ -9,6 +9,7 @@ from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.part import File
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import DeclarationError, Untrusted
+from folkmoot.models import a2a
 from folkmoot.ports import NewRun, Query
 from folkmoot.tools.trust import TrustStore, wishes
 from tests.desk import blocks
@@ -118,7 +119,8 @@ async def test_its_failure_is_told_like_that_of_any_other(desk, helper):
     )
 
 
-async def test_a_run_that_is_cancelled_cancels_the_task_there(desk, helper):
+async def test_a_run_that_is_cancelled_cancels_the_task_there(desk, helper, monkeypatch):
+    monkeypatch.setattr(a2a, "_GOODBYE", 60.0)  # however busy the machine is
     async with serving(helper) as url, unhurried(desk({"helper": remote(url)}, {})).open() as moot:
         running = asyncio.create_task(moot.run("helper.ai", "slowly"))
         await helper.began.wait()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from typing import Any
 
 from folkmoot import Folkmoot
@@ -16,11 +15,13 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
 from folkmoot.journal.postgres.journal import PostgresJournal
-from tests.cli.conftest import SETTINGS, Program, wait_for
+from tests.cli.conftest import SETTINGS, Program, soon, wait_for
 from tests.postgres_server import PostgresServer
 
 TOOLS = '''
 import os
+from contextlib import suppress
+from fcntl import LOCK_SH, flock
 from pathlib import Path
 from folkmoot import tool
 
@@ -31,9 +32,8 @@ def _do(effect: str, key: str) -> str:
     """Leave a line, and wait as long as there is a gate before this turn that nobody opens."""
     with (HERE / "done").open("a") as done:
         done.write(f"{effect} {os.getpid()} {key}\\n")
-    gate = HERE / f"gate {key.split('/')[-2]}"
-    if gate.exists():
-        gate.read_text()
+    with suppress(FileNotFoundError), (HERE / f"gate {key.split('/')[-2]}").open() as gate:
+        flock(gate, LOCK_SH)
     return "done"
 
 
@@ -81,14 +81,14 @@ class Shop:
 
         return asyncio.run(submitted())
 
-    def worker(self, *options: str) -> subprocess.Popen[str]:
-        """A process that is ready."""
-        process = self.program.started("worker", "--lease", "2s", *options)
+    def worker(self, *options: str, lease: str = "60s") -> subprocess.Popen[str]:
+        """A process that is ready. Only where another shall take over from it does it lose its runs soon."""
+        process = self.program.started("worker", "--lease", lease, *options)
         self._processes.append(process)
         wait_for(process.stderr, "runs at once")
         return process
 
-    def until(self, run: str, *types: str, seconds: float = 20.0) -> list[Entry]:
+    def until(self, run: str, *types: str, seconds: float = 60.0) -> list[Entry]:
         """What a run's journal holds as soon as one of these events stands there."""
 
         async def followed(journal: PostgresJournal) -> list[Entry]:
@@ -125,7 +125,7 @@ class Shop:
 
     def calls_made(self, number: int) -> None:
         """Return when tools were called so many times."""
-        _soon(lambda: len(self.done()) >= number)
+        soon(lambda: len(self.done()) >= number)
 
     def stops_taking_runs(self, worker: subprocess.Popen[str]) -> None:
         """Return when a worker has heard that it is to stop."""
@@ -135,14 +135,12 @@ class Shop:
     def gate(self, turn: int = 1) -> Iterator[None]:
         """Inside, every call of a tool in this turn of an agent waits; at the end all go on."""
         gate = self.folder / f"gate turn:{turn}"
-        os.mkfifo(gate)
-        try:
-            yield
-        finally:
-            opened = gate.rename(self.folder / "open")
-            with suppress(OSError):  # nobody waits
-                os.close(os.open(opened, os.O_WRONLY | os.O_NONBLOCK))
-            opened.unlink()
+        with gate.open("w") as closed:
+            flock(closed, LOCK_EX)
+            try:
+                yield
+            finally:
+                gate.unlink()
 
     def wake(self, run: str) -> None:
         async def woken() -> None:
@@ -153,10 +151,10 @@ class Shop:
         asyncio.run(woken())
 
     def no_job_left(self, server: PostgresServer) -> None:
-        _soon(lambda: not self._queues(server))
+        soon(lambda: not self._queues(server))
 
     def has_job(self, server: PostgresServer, queue: str) -> None:
-        _soon(lambda: queue in self._queues(server))
+        soon(lambda: queue in self._queues(server))
 
     def _queues(self, server: PostgresServer) -> list[str]:
         """Of all jobs that wait."""
@@ -178,11 +176,3 @@ class Shop:
                 await journal.close()
 
         return asyncio.run(worked())
-
-
-def _soon(happened: Callable[[], bool], seconds: float = 60.0) -> None:
-    """For what happens in another process that tells nobody."""
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)

@@ -23,6 +23,7 @@ from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
 from tests.cli.conftest import PROGRAM, wait_for
+from tests.ports import free_port
 
 SETTINGS = """
 providers: {s: {kind: scripted, script: script.yaml, price: {input: 1, output: 2}, contextWindow: 32000}}
@@ -74,14 +75,14 @@ class Server:
         self.folder = folder
         self._arguments = arguments
         self._env = {**os.environ, "XDG_CONFIG_HOME": str(folder.parent / "config"), **env}
-        self.address = self._start("0")
+        self.address = self._start(str(free_port()))
 
     def read(self, path: str) -> Any:
         """What its API says."""
-        return httpx.get(f"{self.address}/api/{path}").raise_for_status().json()
+        return httpx.get(f"{self.address}/api/{path}", timeout=60).raise_for_status().json()
 
     def post(self, path: str) -> None:
-        httpx.post(f"{self.address}/api/{path}", json={}).raise_for_status()
+        httpx.post(f"{self.address}/api/{path}", json={}, timeout=60).raise_for_status()
 
     def _start(self, port: str) -> str:
         self.process = subprocess.Popen(
@@ -125,7 +126,7 @@ async def behind_the_door(moot: Folkmoot, port: int = 0, *, token: str = "") -> 
 async def client_of(url: str, *, streaming: bool = False, token: str = "") -> AsyncIterator[Client]:
     """The official client, by the card that lies there."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx.AsyncClient(headers=headers, timeout=60) as http:
         factory = ClientFactory(ClientConfig(streaming=streaming, httpx_client=http))
         yield await factory.create_from_url(url)
 

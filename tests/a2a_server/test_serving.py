@@ -33,7 +33,7 @@ async def guarded(tmp_path, token=TOKEN):
 
 async def test_nobody_is_let_in_without_the_token(tmp_path):
     """DESIGN 8: every route but sign-in, health and static files needs it, cards too."""
-    async with guarded(tmp_path) as address, httpx.AsyncClient(base_url=address) as http:
+    async with guarded(tmp_path) as address, httpx.AsyncClient(base_url=address, timeout=60) as http:
         with pytest.raises(AgentCardResolutionError, match="401"):
             async with client_of(f"{address}/a2a/clerk"):
                 pass
@@ -48,7 +48,10 @@ async def test_nobody_is_let_in_without_the_token(tmp_path):
 
 
 async def test_another_name_another_site_or_another_kind_of_body_gets_nothing(tmp_path):
-    async with guarded(tmp_path) as address, httpx.AsyncClient(base_url=address, headers=KEY) as http:
+    async with (
+        guarded(tmp_path) as address,
+        httpx.AsyncClient(base_url=address, headers=KEY, timeout=60) as http,
+    ):
         assert (await http.get(CARD, headers={"Host": "evil.example"})).status_code == 421
         assert (await http.get(CARD, headers={"Origin": "http://evil.example"})).status_code == 403
         assert (await http.post("/a2a/clerk", content="{}")).status_code == 415

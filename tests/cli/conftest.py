@@ -10,7 +10,9 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,13 +68,13 @@ class Program:
         code = main(arguments)
         return Done(code, *self._capsys.readouterr())
 
-    def started(self, *arguments: str) -> subprocess.Popen[str]:
+    def started(self, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
         """As a process of its own, with pipes."""
         return subprocess.Popen(
             [*PROGRAM, *arguments],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -85,13 +87,18 @@ class Program:
         `when` are pairs of words and what is typed once they stand there.
         """
 
+        may_begin, begin = os.pipe()
         pid, terminal = pty.fork()
         if pid == 0:
+            os.read(may_begin, 1)
             os.chdir(self.folder)
             del os.environ["COLUMNS"]
             os.execvpe(PROGRAM[0], [*PROGRAM, *arguments], {**os.environ, "TERM": "xterm-256color", **env})
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         os.write(terminal, typed)
+        os.write(begin, b"!")  # the terminal is as it shall be before anybody looks at it
+        os.close(may_begin)
+        os.close(begin)
         written, coming = b"", list(when)
         for part in _read_until_closed(terminal):
             written += part
@@ -115,6 +122,17 @@ def _read_until_closed(terminal: int) -> Iterator[bytes]:
         yield part
 
 
+@contextmanager
+def unread() -> Iterator[int]:
+    """A pipe whose reader has gone."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+
+
 def wait_for(stream: io.TextIOBase, words: str) -> str:
     """All lines up to the first that holds `words`."""
     lines = []
@@ -123,6 +141,14 @@ def wait_for(stream: io.TextIOBase, words: str) -> str:
         if words in line:
             return "".join(lines)
     raise AssertionError(f"{words!r} never came: {''.join(lines)}")
+
+
+def soon(happened: Callable[[], object], seconds: float = 60.0) -> None:
+    """Return when it has happened, in another process that tells nobody."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
 
 
 def ended(process: subprocess.Popen[str]) -> Done:

@@ -71,13 +71,12 @@ def test_wrong_use_names_the_remedy(told, arguments, says):
 def test_what_is_said_from_now_on_is_printed_as_it_comes(told, arguments):
     """A view that stays open until it is interrupted."""
     watching = told.started("conversations", *arguments)
-    wait_for(watching.stdout, "Law")
+    wait_for(watching.stdout, "Law" if arguments[0] == "list" else "bob -> ann: yes")
     told("run", "ann.ai", "again", "-q")
     if arguments[0] == "list":
         assert "ann -> bob: may we?" in wait_for(watching.stdout, "bob -> ann: yes")
-
     done = interrupted(watching)
-    assert done.out.count("may we?") == (arguments[0] == "show")
+    assert "may we?" not in done.out
     assert "Traceback" not in done.err
     assert done.code == 130
 

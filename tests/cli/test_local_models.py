@@ -14,8 +14,15 @@ import pytest
 import yaml
 
 from checks.files import ROOT
+from folkmoot.cli import local_models
 from tests.docs.pages import blocks
 from tests.docs.shown import compare
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A server of this test that answers late, because the machine is busy, is there all the same."""
+    monkeypatch.setattr(local_models, "PATIENCE", 60.0)
 
 
 @dataclass
@@ -167,7 +174,8 @@ def test_what_is_no_model_server_or_has_none_to_give_is_no_failure(folkmoot, mod
     assert "write into" not in done.out
 
 
-def test_a_server_that_says_nothing_holds_nobody_up(folkmoot):
+def test_a_server_that_says_nothing_holds_nobody_up(folkmoot, monkeypatch):
+    monkeypatch.setattr(local_models, "PATIENCE", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = folkmoot("doctor", "--look-at", f"127.0.0.1:{silent.getsockname()[1]}")
 

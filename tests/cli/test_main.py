@@ -9,7 +9,7 @@ import pytest
 
 import folkmoot as package
 from folkmoot.cli.main import hoisted, main
-from tests.cli.conftest import PROGRAM
+from tests.cli.conftest import PROGRAM, ended, unread
 
 ANSWER = {"a": [{"report": "fine"}]}
 
@@ -175,16 +175,10 @@ def test_an_env_file_that_is_none_is_wrong_use(folkmoot, content):
 @pytest.mark.parametrize("arguments", [("agents", "template"), ("runs", "show", "last", "--json")])
 def test_a_reader_that_goes_away_is_no_fault(folkmoot, arguments):
     folkmoot.write({"a": "description: a"}, ANSWER)
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        [*PROGRAM, *arguments],
-        cwd=folkmoot.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    process.stdout.close()
-
-    assert "Traceback" not in process.stderr.read()
-    process.stderr.close()
-    assert process.wait() == 1
+    with unread() as stdout:
+        done = ended(folkmoot.started(*arguments, stdout=stdout))
+    assert "Traceback" not in done.err
+    assert done.code == 1
 
 
 def test_the_shell_gets_completions(folkmoot, monkeypatch):

@@ -85,7 +85,7 @@ def test_nothing_that_anybody_wrote_leaves_the_house_unless_it_is_wanted(example
     example("front-desk", "front-desk")
 
     sent = b"".join(backend.raw)
-    for words in (b"charged", b"Admit the mistake", b"1042", b"Dear customer", b"You are"):
+    for words in (b"charged", b"Admit the mistake", b"order 1042", b"Dear customer", b"You are"):
         assert words not in sent
 
 

@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from tests.cli.conftest import FOREVER, ended, interrupted, wait_for
+from tests.cli.conftest import FOREVER, ended, interrupted, unread, wait_for
 
 CHAIN = {"a": "handoff: b.ai", "b": "handoff: c.ai", "c": "description: c"}
 LOUD = """
@@ -24,6 +24,7 @@ import asyncio
 
 @tool
 async def stubborn() -> str:
+    print("it has begun", flush=True)
     while True:
         try:
             await asyncio.Event().wait()
@@ -277,15 +278,11 @@ def test_a_tool_may_print_although_nobody_reads_it(folkmoot):
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_run_whose_report_nobody_reads_comes_to_its_end_and_fails_without_a_traceback(folkmoot, form):
-    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine", "delay": "300ms"}]})
-    process = folkmoot.started("run", "a.ai", "x", *form)
-    wait_for(process.stderr, "a starts")
-
-    process.stdout.close()
-
-    assert "Traceback" not in process.stderr.read()
-    process.stderr.close()
-    assert process.wait() == 1
+    folkmoot.write({"a": "description: a"}, {"a": [{"report": "fine"}]})
+    with unread() as stdout:
+        done = ended(folkmoot.started("run", "a.ai", "x", *form, stdout=stdout))
+    assert "Traceback" not in done.err
+    assert done.code == 1
     assert folkmoot("runs", "list", "--json").json[0]["status"] == "completed"
 
 
@@ -314,7 +311,7 @@ def test_the_first_ctrl_c_cancels_the_whole_chain_and_loses_nothing(folkmoot, nu
 def test_the_second_ctrl_c_leaves_at_once_and_the_run_is_interrupted(folkmoot):
     folkmoot.write_with_tool("stubborn", STUBBORN)
     process = folkmoot.started("run", "a.ai", "x")
-    wait_for(process.stderr, "a calls t__stubborn")
+    wait_for(process.stderr, "it has begun")
     process.send_signal(signal.SIGINT)
     wait_for(process.stderr, "stopping")
 

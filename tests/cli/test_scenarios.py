@@ -478,7 +478,7 @@ def test_scenarios_are_played_at_once(folkmoot):
     meeting = "import sys, threading, types\nroom = sys.modules.setdefault('the_meeting', types.SimpleNamespace(door=threading.Barrier(2)))\n"
     folkmoot.write_with_tool(
         "meet",
-        f'{meeting}\n@tool(effect="pure", access="read")\ndef meet() -> str:\n    "Wait."\n    room.door.wait(20)\n    return "met"\n',
+        f'{meeting}\n@tool(effect="pure", access="read")\ndef meet() -> str:\n    "Wait."\n    room.door.wait(60)\n    return "met"\n',
     )
     both = [
         {"name": name, "agent": "a", "request": "Hi", "expect": {"events": {"tool.failed": 0}}}

@@ -221,7 +221,7 @@ async def test_the_live_list_is_drawn_again_when_a_task_changes():
     task = await at.person("coder").start(NewTask("Mend\x1b[31m it"), "drawn")
     console = Console(file=screen, force_terminal=True, width=140, color_system=None)
     drawing = asyncio.create_task(draw(at.journal, Wanted(everything=True), console))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await screen.shows("in_progress")
         await at.person().complete(task.id)
         await screen.shows("completed")

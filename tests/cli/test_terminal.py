@@ -10,7 +10,7 @@ FILES = {
     "editor": "output: {format: markdown}",
 }
 SCRIPT = {
-    "desk": [{"text": "Let me see", "calls": [{"tool": "nothing"}], "delay": "250ms"}, {"report": "facts"}],
+    "desk": [{"text": "Let me see", "calls": [{"tool": "nothing"}]}, {"report": "facts"}],
     "risk": [{"error": "gone \x1b[2J"}],
     "editor": [{"report": "# Hello\n\n- **one** [link](https://example.org)\n"}],
 }
@@ -31,8 +31,9 @@ def plain(written):
 
 def test_the_live_tree_ends_with_every_agent_its_cause_and_its_state(desk):
     """A-106, B-59: the tree shows each child below its parent, with its cause, and failures stand out."""
+    thinking, *rest = SCRIPT["desk"]
+    desk.write({}, {**SCRIPT, "desk": [{**thinking, "delay": "2s"}, *rest]})  # long enough to be drawn
     code, written = desk.on_a_terminal("run", "desk.ai", "x")
-
     assert code == 0
     assert COLOUR.search(written)
     assert "\x1b[?25h" in written  # the cursor is back

@@ -49,7 +49,7 @@ class Project:
 
     async def done(self, *arguments):
         process = await self.start(*arguments)
-        out, err = await asyncio.wait_for(process.communicate(), 30)
+        out, err = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 0, err.decode()
         return out.decode()
 
@@ -66,7 +66,7 @@ async def test_after_a_kill_the_model_gets_byte_for_byte_what_it_would_have_got(
     provider.plays = [CALLS, [Do.HANG], DONE]
     process = await project.start("run", "desk.ai", "What is it?", "--attach", "photo.png", "--quiet")
     for _ in range(2):
-        await asyncio.wait_for(provider.arrivals.get(), 30)
+        await asyncio.wait_for(provider.arrivals.get(), 60)
     process.kill()
     await process.communicate()
 

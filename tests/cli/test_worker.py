@@ -20,6 +20,8 @@ def calls(*tools):
     return {"calls": [{"tool": f"t.{tool}"} for tool in tools]}
 
 
+SOON = "4s"
+"""Until a worker that is gone loses its runs: many times what one that is alive needs to keep them."""
 SIMPLE = {"a": [calls("book"), {"report": "fine"}]}
 
 
@@ -41,10 +43,10 @@ def test_a_run_that_is_left_to_the_workers_is_finished_by_one(shop):
 
 def test_two_workers_share_twenty_runs_and_each_is_finished_once(shop):
     shop.write(SIMPLE)
-    workers = [shop.worker("--concurrency", "3"), shop.worker("--concurrency", "3")]
-
-    runs = shop.submit(times=20)
-
+    with shop.gate():
+        workers = [shop.worker("--concurrency", "3"), shop.worker("--concurrency", "3")]
+        runs = shop.submit(times=20)
+        shop.calls_made(6)  # more than one of them has room for
     shop.ended(runs)
     done = shop.done()
     assert len(done) == len({key for _, _, key in done}) == 20
@@ -58,7 +60,7 @@ def test_another_worker_takes_over_from_one_that_was_killed(shop):
     with shop.gate(turn=2):
         first = shop.worker()
         shop.calls_made(4)
-        second = shop.worker()
+        second = shop.worker(lease=SOON)
         before = shop.done()
         os.kill(first.pid, signal.SIGKILL)
     waiting = shop.until(run, "run.parked")
@@ -77,11 +79,11 @@ def test_a_worker_that_was_stopped_too_long_is_fenced_off(shop):
     """C2: when it goes on, it writes nothing."""
     shop.write(SIMPLE)
     with shop.gate():
-        stopped = shop.worker()
+        stopped = shop.worker(lease=SOON)
         (run,) = shop.submit()
         shop.calls_made(1)
         os.kill(stopped.pid, signal.SIGSTOP)
-        second = shop.worker()
+        second = shop.worker(lease=SOON)
         shop.calls_made(2)
     shop.ended([run])
     before = shop.until(run, "run.completed")
@@ -182,9 +184,9 @@ def test_the_doctor_looks_at_workers_and_at_runs_that_nobody_has(shop, postgres)
         return {found["id"]: found for found in shop.program("doctor", "--json").json}
 
     shop.write(SIMPLE)
-    shop.submit()
+    runs = shop.submit()
     worker = shop.worker()
-    shop.no_job_left(postgres)
+    shop.ended(runs)
     alive = found()
     worker.send_signal(signal.SIGTERM)
     ended(worker)
@@ -238,7 +240,7 @@ def test_a_run_that_used_a_working_folder_goes_on_only_there(shop, postgres):
         (run,) = shop.submit()
         shop.calls_made(1)
         os.kill(here.pid, signal.SIGKILL)
-    there = shop.worker("--label", "there")
+    there = shop.worker("--label", "there", lease=SOON)
     shop.has_job(postgres, "at:here")
     shown = shop.program("runs", "show", run)
     refused = shop.program("runs", "resume", run)
@@ -257,7 +259,7 @@ def test_jobs_that_are_lost_are_made_anew_from_the_journal(shop, postgres):
     """Under a worker that goes on, and with none."""
     shop.write(SIMPLE)
     schema = f'"folkmoot-queue_{shop.storage.project}"'
-    first = shop.worker()
+    first = shop.worker(lease=SOON)
     postgres.query(f"DROP TABLE {schema}.procrastinate_jobs CASCADE")
     more = shop.submit(times=2)
     shop.ended(more)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import ports
 
 
 @pytest.fixture
@@ -26,5 +27,4 @@ def desktop(tmp_path, monkeypatch):
 
 @pytest.fixture
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])
+    return str(ports.free_port())

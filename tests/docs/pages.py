@@ -62,8 +62,8 @@ def play(page: str, instead: Mapping[str, str] | None = None, *, name: str = "")
 
     `instead` says what stands here for something that the page shows, such as the address of a server.
     """
-    for shown, here in (instead or {}).items():
-        page = page.replace(shown, here)
+    if instead:  # all at once: what stands here may look like something else that the page shows
+        page = re.sub("|".join(map(re.escape, instead)), lambda shown: instead[shown[0]], page)
     player = _Player(Path.cwd(), name)
     try:
         return sum(player.take(block) for block in blocks(page))
@@ -124,7 +124,7 @@ class _Player:
     def _stop_serving(self) -> None:
         if self._server:
             self._server.send_signal(signal.SIGINT)
-            self._server.communicate(timeout=30)
+            self._server.communicate(timeout=60)
 
     def _told(self, block: Block) -> str:
         """What a block shows that is no command and no file."""

@@ -45,7 +45,7 @@ class Server:
         return f"{self.address}v1"
 
     def get(self, path: str) -> Any:
-        answer = httpx.get(f"{self.address}{path}")
+        answer = httpx.get(f"{self.address}{path}", timeout=60)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

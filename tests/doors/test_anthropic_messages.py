@@ -178,7 +178,10 @@ def test_a_run_that_waits_for_an_approval_says_so_and_goes_on_when_it_was_given(
     assert f"{server.address}inbox/{item}" in told.content[0].text
 
     answer = {"by": "eve"}
-    assert httpx.post(f"{server.address}api/approvals/{item}/approve", json=answer).status_code == 200
+    assert (
+        httpx.post(f"{server.address}api/approvals/{item}/approve", json=answer, timeout=60).status_code
+        == 200
+    )
     said = asked(client, "payer", question, told.to_param(), user("And now?"))
 
     assert said.content[0].text == "Paid."
@@ -241,7 +244,7 @@ async def test_a_client_that_goes_before_it_is_answered_cancels_its_run(server: 
     """O-43."""
     async with (
         anthropic.AsyncAnthropic(base_url=server.address, api_key="none") as client,
-        httpx.AsyncClient() as watching,
+        httpx.AsyncClient(timeout=60) as watching,
         watching.stream("GET", f"{server.address}api/stream?type=session.started") as happens,
     ):
         lines = happens.aiter_lines()

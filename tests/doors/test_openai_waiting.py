@@ -65,8 +65,8 @@ def ends(server: Server, run: str) -> dict:
     lines = []
     with httpx.stream("GET", f"{server.address}api/runs/{run}/stream", timeout=60) as events:
         for line in events.iter_lines():
-            assert not line.startswith(":"), "nothing happens in it, and it does not end"
             lines.append(line)
+            assert lines.count(": still here") < 4, "nothing happens in it, and it does not end"
     return json.loads([line for line in lines if line.startswith("data: ")][-1].removeprefix("data: "))
 
 
@@ -101,12 +101,11 @@ async def test_a_client_that_gives_up_waiting_cancels_its_run(server: Server, ap
 
 
 async def begun(server: Server, before: set[str]) -> set[str]:
-    async with httpx.AsyncClient() as http:
-        for _ in range(1_000):
+    async with httpx.AsyncClient(timeout=60) as http, asyncio.timeout(60):
+        while True:
             rows = (await http.get(f"{server.address}api/runs?status=running")).json()
             if new := {row["runId"] for row in rows} - before:
                 return new
-    raise AssertionError("no run began")
 
 
 def test_a_conversation_goes_on_after_the_server_was_started_again(tmp_path):

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ROGUE = HERE / "rogue.py"
 ECHO = Offer("echo", "Says it again.", {"type": "object"})
 SITE = Site(run="r", session="r", span="0", turn=1, call=1)
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 """Far more than anything here takes, unless it hangs for ever."""
 
 

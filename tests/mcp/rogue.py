@@ -117,8 +117,8 @@ def fail(id: object, params: dict) -> dict:
 
 
 def go_on(id: object, params: dict) -> dict:
-    for done in range(6):
-        time.sleep(0.25)
+    for done in range(10):
+        time.sleep(0.5)
         say(
             method="notifications/progress",
             params={"progressToken": params["_meta"]["progressToken"], "progress": done},

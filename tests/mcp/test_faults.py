@@ -9,7 +9,8 @@ from folkmoot.errors import ServerFailed
 from tests.http.doors import until
 from tests.mcp.conftest import marked, use
 
-QUICK = 1.5
+QUICK = 4.0
+"""Seconds: a call that hangs takes so long, and a server must have started by then."""
 
 
 def cancelled(shop) -> int:
@@ -42,7 +43,7 @@ async def test_a_program_that_does_not_exist_is_named_with_the_remedy(shop):
 async def test_a_server_that_hangs_at_its_start_is_given_up_and_ended(shop):
     shop.echo("hangs at once", timeout=QUICK)
 
-    with pytest.raises(ServerFailed, match=r"did not start: it did not answer within 1.5 s \("):
+    with pytest.raises(ServerFailed, match=r"did not start: it did not answer within 4 s \("):
         await shop.servers.ready(["rogue.echo"])
     assert not marked(shop.owner)
 
@@ -81,7 +82,7 @@ async def test_a_call_that_hangs_ends_at_its_time_limit_and_the_next_one_gets_a_
     again = await use(echo, text="well")
 
     assert hung.failed
-    assert "it did not answer within 1.5 s" in hung.text
+    assert "it did not answer within 4 s" in hung.text
     assert again.text == "well"
 
 
@@ -155,7 +156,7 @@ async def test_a_second_answer_to_the_same_call_is_for_nobody(shop):
 
 
 async def test_progress_keeps_a_call_alive_beyond_its_time_limit(shop):
-    echo = shop.echo(timeout=1.0)  # it takes 1.5 s, with a sign of life every quarter
+    echo = shop.echo(timeout=QUICK)  # it takes 5 s, with a sign of life every half
 
     assert (await use(echo, do="go on")).text == "at last"
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -15,6 +14,7 @@ import pytest
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed
 from tests.mcp.conftest import HERE, TIMEOUT, use
+from tests.ports import free_port
 
 PROGRAMS = Path(sys.executable).parent
 
@@ -90,9 +90,7 @@ class OverHttp:
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+        self._port = free_port()
         self.source = ToolSource("mcp", url=f"http://127.0.0.1:{self._port}/mcp", timeout=TIMEOUT)
 
     async def start(self) -> None:

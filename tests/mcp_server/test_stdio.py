@@ -95,7 +95,7 @@ async def test_its_end_cancels_its_runs(start, project, end, code):
     else:
         server.process.send_signal(end)  # while its stdin is open: it must not wait for another line
 
-    assert server.process.wait(20) == code
+    assert server.process.wait(60) == code
     assert "Traceback" not in server.process.stderr.read()
     assert await status_of_the_only_run(project) == "cancelled"
 
@@ -106,7 +106,7 @@ async def test_a_client_that_no_longer_listens_ends_it(start, project):
     server.process.stdout.close()
     server.ask(2, "tools/list")
 
-    assert server.process.wait(20) == 0
+    assert server.process.wait(60) == 0
     assert "broke" not in server.process.stderr.read()
 
 

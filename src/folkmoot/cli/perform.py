@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from folkmoot.views.result import Result
 
 _BEAT = 0.1
-_PATIENCE = 2.0
-"""Seconds that the display may need to catch up with a run that is over."""
+_PATIENCE = 30.0
+"""Seconds that the display may need to catch up with a run that is over: so long only if the journal fails it."""
 
 Begin = Callable[["Folkmoot", "HearSpan | None", "Answerer | None"], Awaitable["Result"]]
 """Starts a run, or takes one up again; told who hears the answers of models, and who answers agents."""
@@ -71,6 +71,8 @@ class _Performance:
         self._pinned = pinned
         self._seen = 0
         """How much of the journal was shown."""
+        self._last = sys.maxsize
+        """The last entry that is to be shown, as soon as that is known."""
 
     async def to_its_end(self, begin: Begin) -> Result:
         task = asyncio.current_task()
@@ -118,7 +120,8 @@ class _Performance:
         beating = asyncio.create_task(self._beat())
         try:
             yield
-            if await moot.position() > self._seen:
+            self._last = await moot.position()
+            if self._last > self._seen:
                 await asyncio.wait({following}, timeout=_PATIENCE)
         finally:
             for task in (following, beating):
@@ -138,6 +141,8 @@ class _Performance:
                 self._progress.take(entry.draft)
                 if isinstance(entry.event, (*RUN_ENDS, RunParked)):
                     return
+            if entry.seq >= self._last:
+                return
 
     async def _beat(self) -> None:
         while True:
