@@ -48,9 +48,10 @@ async def served(folder):
 
 async def seen(api, type, stream=""):
     """The stream in which such an event stands, as soon as there is one."""
-    async for entry in api.moot.events(stream, follow=True):
-        if entry.event.type == type:
-            return entry.stream
+    async with asyncio.timeout(60):
+        async for entry in api.moot.events(stream, follow=True):
+            if entry.event.type == type:
+                return entry.stream
     raise AssertionError
 
 
