@@ -51,6 +51,10 @@ class Errand(Value):
     """The place in a chat client's conversation that it answers, by hash: what is said there next finds it again."""
     ticket: str = ""
     """The key under which its client may send the same request again, and what that asks, by hash."""
+    traceparent: str = ""
+    """The span of whoever asked for it, as W3C's Trace Context writes it: the run belongs into that trace."""
+    tracestate: str = ""
+    """What their tracing systems keep beside it."""
 
 
 def own_work_session(run: str) -> str:

@@ -44,6 +44,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         part=inv.cause if inv.cause in PARTS else "",
         policy=_policy(run, inv, kit),
         hops=inv.thread.hops,
+        trace=run.trace,
     )
 
 

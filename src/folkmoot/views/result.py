@@ -17,6 +17,7 @@ from folkmoot.domain.events import (
     RunFailed,
     RunParked,
     RunPruned,
+    RunStarted,
     SessionStarted,
     ToolFailed,
     ToolFinished,
@@ -27,6 +28,7 @@ from folkmoot.domain.item import Item
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
+from folkmoot.domain.trace import trace_id
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.plans import PlanView, plans
@@ -73,6 +75,12 @@ class Result:
     @property
     def work_session(self) -> str:
         return self._drafts[0].work_session_id if self._drafts else ""
+
+    @property
+    def trace(self) -> str:
+        """What it is called in OpenTelemetry."""
+        started = self._drafts[0].event if self._drafts else None
+        return trace_id(self.run_id, started.errand.traceparent if isinstance(started, RunStarted) else "")
 
     @property
     def success(self) -> bool:

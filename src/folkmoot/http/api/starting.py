@@ -18,6 +18,7 @@ from folkmoot.http.api.shapes import RunState, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given, Words, WorkSessionId
+from folkmoot.http.tracing import trace_of
 from folkmoot.ports import Query
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
@@ -79,7 +80,7 @@ async def start_run(asked: Asked) -> RunState:
     files = [File(each.name, each.data, each.media_type) for each in body.attachments]
     with input_refused():
         check_request(agent, body.request)
-        attached = asked.moot.enclose(Errand(), files)
+        attached = asked.moot.enclose(Errand(**trace_of(asked.request.headers)), files)
     run = asked.chance[:20] if asked.key else ""
     if run and (before := await _begun(asked, run)):
         wanted = (agent.file, asked.moot.secrets.text(body.request), attached.attachments)
