@@ -43,6 +43,8 @@ class Request(Value):
     """How often the matter was passed on from agent to agent before; a remote agent is told."""
     contents: dict[str, bytes] = {}
     """What the parts of the messages hold, by artifact."""
+    trace: dict[str, str] = {}
+    """Headers that say which span of which trace it belongs to."""
 
 
 class Model(Protocol):
@@ -70,6 +72,8 @@ class Site(Value):
     """The id of the agent that made it."""
     work_session: str = ""
     """What its run belongs to."""
+    trace: dict[str, str] = {}
+    """Headers that say which span of which trace it belongs to."""
 
     @property
     def below(self) -> str:

@@ -108,9 +108,9 @@ def served(folder: Path, *arguments: str, **env: str) -> Iterator[Server]:
             process.communicate()
 
 
-def called(folder: Path, *arguments: str) -> str:
+def called(folder: Path, *arguments: str, **env: str) -> str:
     done = subprocess.run(
-        [*PROGRAM, *arguments], cwd=folder, env=_env(folder), capture_output=True, text=True
+        [*PROGRAM, *arguments], cwd=folder, env=_env(folder, **env), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from folkmoot import Fork
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.trace import trace_id
 from folkmoot.engine.prompting import prompt
@@ -134,6 +135,26 @@ async def test_of_a_fork_only_what_is_new_is_told_and_it_links_to_where_it_came_
         (root,) = [span for span in backend.spans if not span.parent]
         assert root.links == (trace_id("run-1"),)
         assert backend.latest()[TOKENS, "input", ""][0] == 1
+
+
+async def test_a_fork_is_a_trace_of_its_own_though_the_run_that_it_came_from_was_a_part_of_another(tmp_path):
+    at = Desks(tmp_path, {"desk": ""}, [])
+    parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    async with at.open({"desk": ["first"]}) as moot:
+        await moot.run("desk", "hello", errand=Errand(traceparent=parent, ticket="k.1"))
+    async with at.open({"desk": ["second"]}) as moot:
+        await moot.fork("run-1", Fork(at=1))
+    entries = [entry async for entry in at.journal.read(Query())]
+
+    with collector() as backend:
+        sending = sink(at.journal, Otlp(backend.url, {}, {}))
+        await sending.deliver(entries, "")
+        await sending.close()
+
+    first, second = [span for span in backend.spans if span.name == "invoke_agent desk"]
+    assert (first.trace, first.parent) == ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
+    assert (second.trace, second.parent) == (trace_id("run-2"), "")
+    assert second.links == (first.trace,)
 
 
 async def test_it_goes_to_its_address_with_its_headers_and_what_the_environment_says(desk, monkeypatch):

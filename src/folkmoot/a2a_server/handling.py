@@ -36,6 +36,7 @@ from folkmoot.a2a_server.updates import updates
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
 
 BY = "a2a"
@@ -59,7 +60,7 @@ class Tasks(WithoutNotifications, RequestHandler):
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
         with self._refusals(params):
             validate_history_length(params.configuration)
-            course = await self._taken(params.message)
+            course = await self._taken(params.message, context)
             if not params.configuration.return_immediately and not course.rests:
                 async for _ in updates(self._moot, course.task, course.after):
                     pass
@@ -70,7 +71,7 @@ class Tasks(WithoutNotifications, RequestHandler):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         with self._refusals(params):
-            async for event in self._told(await self._taken(params.message)):
+            async for event in self._told(await self._taken(params.message, context)):
                 yield event
 
     async def on_subscribe_to_task(
@@ -115,7 +116,7 @@ class Tasks(WithoutNotifications, RequestHandler):
             async for event in updates(self._moot, course.task, course.after):
                 yield event
 
-    async def _taken(self, message: Message) -> Course:
+    async def _taken(self, message: Message, context: ServerCallContext) -> Course:
         """The run that a message begins, or goes on with."""
         if message.task_id:
             return await self._answered(await self._courses.known(message.task_id), message)
@@ -128,6 +129,7 @@ class Tasks(WithoutNotifications, RequestHandler):
             run=run,
             message=message.message_id,
             hops=self._hops(message),
+            **told(context.state.get("headers", {})),
         )
         errand = self._moot.enclose(errand, files_of(message))
         with suppress(Held):  # the same message came at the same time

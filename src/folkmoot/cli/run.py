@@ -63,6 +63,7 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     once. The exit code is 0 if all is well, 1 if the run failed, 2 for wrong use, 3 if a tool server did not
     start, 4 if a file or setting is wrong, 5 if an answer broke its schema, 6 if it waits for a person, 130
     if it was cancelled. A run that is left to a worker with --queue is not cancelled by Ctrl-C, only left.
+    Where TRACEPARENT is set, the run belongs into that trace.
 
     \b
     Examples:
@@ -75,6 +76,7 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     """
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
+    from folkmoot.domain.trace import PARENT, STATE, told
 
     call = call_of(context)
     target = call.target(agent)
@@ -82,7 +84,8 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     began = time.monotonic()
     _refuse_early(call, target, request)
     attached = _attached(attach)
-    errand = Errand(_named(target.folder, work_session), label=label)
+    trace = told({name: os.environ.get(name.upper(), "") for name in (PARENT, STATE)})
+    errand = Errand(_named(target.folder, work_session), label=label, **trace)
     if queue and not wait and not as_json:
         return _leave_to_workers(call, target, request, errand, attached)
     start = _following if queue else _beginning

@@ -94,7 +94,7 @@ def show(
     if as_json:
         write_json(as_document(record))
     else:
-        write_record(record, _trace(call, record.row.run_id))
+        write_record(record, _trace(call, record.result.trace))
     return 1 if record.damage else 0
 
 
@@ -208,15 +208,15 @@ def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, curre
     return finish(result, as_json=as_json, quiet=quiet)
 
 
-def _trace(call: Call, run: str) -> str:
-    """What it is called in OpenTelemetry and where it is seen there, if the project sends its runs there."""
-    from folkmoot.domain.trace import trace_id, trace_url
+def _trace(call: Call, trace: str) -> str:
+    """What a run is called in OpenTelemetry and where it is seen there, if the project sends its runs there."""
+    from folkmoot.domain.trace import trace_url
     from folkmoot.engine.loading import load_project
 
     with suppress(FolkmootError):  # a run is shown whatever became of its files
         sinks = load_project(call.folder, overrides=call.overrides).graph.settings.sinks.values()
         if any(sink.kind == "otel" for sink in sinks):
-            return f"{trace_id(run)} {trace_url(sinks, run)}".strip()
+            return f"{trace} {trace_url(sinks, trace)}".strip()
     return ""
 
 

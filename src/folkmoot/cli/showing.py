@@ -12,7 +12,6 @@ from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
-from folkmoot.domain.trace import trace_id
 from folkmoot.engine.pins import bound_to
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.outline import outline
@@ -31,7 +30,7 @@ def as_document(record: Record) -> dict[str, Any]:
         "heldBy": record.owner or None,
         "boundTo": bound_to(record.drafts) or None,
         "journal": journal,
-        "traceId": trace_id(record.row.run_id),
+        "traceId": record.result.trace,
     }
 
 

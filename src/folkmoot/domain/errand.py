@@ -55,6 +55,10 @@ class Errand(Value):
     """Its client follows what is said: whoever answers it, and has no tool, does so in plain words."""
     ticket: str = ""
     """The key under which its client may send the same request again, and what that asks, by hash."""
+    traceparent: str = ""
+    """The span of whoever asked for it, as W3C's Trace Context writes it: the run belongs into that trace."""
+    tracestate: str = ""
+    """What their tracing systems keep beside it."""
 
 
 def own_work_session(run: str) -> str:

@@ -15,6 +15,8 @@ class RunForked(Event):
     """The last entry of that run which was taken over, by its `runSeq`."""
     changes: tuple[str, ...] = ()
     """What is different, in words."""
+    traceparent: str = ""
+    """What that run belonged to; this one is a trace of its own."""
 
 
 class RunRepinned(Event):

@@ -65,6 +65,9 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     """With `otel`: whether what people, agents and tools wrote is sent too."""
     metrics: bool = True
     """With `otel`: whether metrics are sent beside the traces; some backends take none."""
+    propagate: bool = True
+    """With `otel`: whether models, tool servers and remote agents are told, as `traceparent`, which span they work
+    for."""
     trace_url: str | None = None
     """With `otel`: where people look at a trace, with `{traceId}` in it; the page of a run links there."""
 

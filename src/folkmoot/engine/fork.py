@@ -85,8 +85,9 @@ def begun(
     over = taken_over(past, fork, run_id)
     started = over[0].event
     assert isinstance(started, RunStarted)
-    pinned = replace(started, graph=project.graph_id, tools=project.tools_id)
-    forked = RunForked(past[0].session_id, fork.at, in_words(fork))
+    own = replace(started.errand, ticket="", traceparent="", tracestate="")
+    pinned = replace(started, graph=project.graph_id, tools=project.tools_id, errand=own)
+    forked = RunForked(past[0].session_id, fork.at, in_words(fork), started.errand.traceparent)
     return [replace(over[0], event=pinned), *over[1:], replace(over[0], ts=now(), event=forked)]
 
 

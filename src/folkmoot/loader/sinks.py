@@ -30,6 +30,7 @@ _ONLY = {
     "resource": ("otel",),
     "content": ("otel",),
     "metrics": ("otel",),
+    "propagate": ("otel",),
     "traceUrl": ("otel",),
     **dict.fromkeys(("events", "agents", "roles"), ("ndjson", "discord", "dashboard", "webhook")),
 }

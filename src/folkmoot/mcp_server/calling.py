@@ -17,6 +17,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.canonical import visible
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.trace import Told, told
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import drawn
 from folkmoot.errors import FolkmootError, Held, WrongUse
@@ -72,7 +73,8 @@ class Calls:
             return run_id, partial(self._go_on, context, run_id)
         agent = self._offers[params.name]
         request = request_of(agent, arguments)
-        errand = Errand(run=drawn(SystemClock()).run)  # known from the start: progress looks for it
+        run = drawn(SystemClock()).run  # known from the start: progress looks for it
+        errand = Errand(run=run, **_trace(context))
         begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
         return errand.run, begin
 
@@ -127,3 +129,8 @@ class Calls:
                 await context.session.report_progress(told, message=line[:_LINE])
             if isinstance(entry.event, (*RUN_ENDS, RunParked)):
                 return
+
+
+def _trace(context: Context) -> Told:
+    """What the call belongs to: its `_meta` says so, also without HTTP, or else the headers of its request."""
+    return told(context.meta or {}) or told(context.request.headers if context.request else {})

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from uuid import NAMESPACE_URL, uuid5
 
 import httpx
-from a2a.client import Client
+from a2a.client import Client, ClientCallContext
 from a2a.client.errors import A2AClientError
 from a2a.types import (
     CancelTaskRequest,
@@ -83,9 +83,10 @@ class RemoteAgent:
             metadata={HOPS: request.hops + 1},
         )
         asked = SendMessageRequest(message=message)
+        told = ClientCallContext(service_parameters=request.trace)
         asked.configuration.return_immediately = True  # without a stream it is looked at now and then
         try:
-            async for event in client.send_message(asked):
+            async for event in client.send_message(asked, context=told):
                 heard.take(event)
         except A2AClientError:
             if not heard.task_id:  # else only the stream has ended

@@ -68,7 +68,7 @@ class Anthropic:
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         def ask(strict: bool) -> Awaitable[Answer]:
             body = self.body(request, stream=hear is not None, strict=strict)
-            return attempt(self._endpoint, anthropic_reply, body, hear)
+            return attempt(self._endpoint.within(request.trace), anthropic_reply, body, hear)
 
         return await self._strictness.attempt(request, ask)
 

@@ -10,6 +10,7 @@ import io
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -87,6 +88,12 @@ class Endpoint:
             "User-Agent": "folkmoot",
             **headers,
         }
+
+    def within(self, trace: Mapping[str, str]) -> Endpoint:
+        """The same, for a request that belongs into a trace; what the project says of its headers goes first."""
+        same = copy(self)
+        same._headers = {**trace, **self._headers}
+        return same
 
     async def ask(self, body: bytes) -> bytes:
         """The body of the answer. How long it may take in all, the session knows."""

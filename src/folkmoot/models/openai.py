@@ -66,7 +66,7 @@ class OpenAI:
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         def ask(strict: bool) -> Awaitable[Answer]:
             body = self.body(request, stream=hear is not None, strict=strict)
-            return attempt(self._endpoint, openai_reply, body, hear)
+            return attempt(self._endpoint.within(request.trace), openai_reply, body, hear)
 
         return await self._strictness.attempt(request, ask)
 

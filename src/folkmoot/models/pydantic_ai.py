@@ -89,7 +89,7 @@ class PydanticAI:
             "top_k": tuning.top_k,
             "thinking": None if effort in _UNSAID else False if effort == "none" else effort,
             "cache": tuning.caching == "full",
-            "extra_headers": self._headers or None,
+            "extra_headers": {**request.trace, **self._headers} or None,
         }
         settings = ModelSettings()
         for name, value in wanted.items():

@@ -45,6 +45,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         policy=_policy(run, inv, kit),
         hops=inv.thread.hops,
         aloud=run.errand.aloud and inv.last and not inv.agent.handoff,
+        trace=run.trace,
     )
 
 

@@ -12,6 +12,7 @@ from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION
 from folkmoot.domain.part import File, objection, recorded
+from folkmoot.domain.trace import call_name
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a import Messages
 from folkmoot.orchestration.answer import returned
@@ -73,11 +74,13 @@ class SessionTools:
             arguments = given if call.tool in COORDINATION else self._run.secrets.resolved(given)
         except KeyError as name:
             return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
+        trace = self._run.trace
         at = replace(
             site,
             work_dir=self._inv.work_dir,
             agent=self._inv.agent.id,
             work_session=self._run.log.work_session,
+            trace=trace.within(call_name(site.session, site.turn, site.call)) if trace else {},
         )
         result = await self._run.tools.call(replace(call, arguments=arguments), at)
         return self._kept(result)

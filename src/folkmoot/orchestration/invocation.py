@@ -19,6 +19,7 @@ from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.thread import Thread
+from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.brought import FACING, beside
@@ -92,6 +93,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Why it was started."""
         started = self.log.drafts[0].event
         return started.errand if isinstance(started, RunStarted) else Errand()
+
+    @property
+    def trace(self) -> Passing | None:
+        """What those that work for it are told of its trace."""
+        why, sinks = self.errand, self.graph.settings.sinks.values()
+        return passing(self.id, why.traceparent, why.tracestate, sinks)
 
     async def content(self, part: Part) -> bytes:
         """Read once for all agents of the run."""

@@ -20,6 +20,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.inbox_events import ApprovalRequested
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.text import estimated_tokens, storable
+from folkmoot.domain.trace import attempt_name
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
 from folkmoot.session.calls import Released, approval_id, doubt_id, verdict
@@ -45,6 +46,7 @@ def request(state: State, ask: Ask, contents: dict[str, bytes]) -> Request:
         again=ask.again or ask.attempt > 1,
         hops=brief.hops,
         contents=contents,
+        trace=brief.trace.within(attempt_name(brief.session, ask.turn, ask.attempt)) if brief.trace else {},
     )
 
 

@@ -38,6 +38,7 @@ from folkmoot.domain.naming import GROUPS
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
 from folkmoot.domain.text import estimated_tokens
+from folkmoot.domain.trace import Passing
 from folkmoot.domain.value import Value
 from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
 from folkmoot.session.exits import Refusal, judge_text
@@ -78,6 +79,8 @@ class Brief(Value):
     """The plan that this session carries out, under contract."""
     hops: int = 0
     """How often the matter was passed on from agent to agent before."""
+    trace: Passing | None = None
+    """What models are told of the trace that the run is."""
     policy: Policy = Policy()
     """What the gate goes by."""
     aloud: bool = False

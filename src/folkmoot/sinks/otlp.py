@@ -120,7 +120,9 @@ def _readable(span: Span, resource: Resource) -> ReadableSpan:
         _context(span.trace_id, span.parent_id) if span.parent_id else None,
         resource,
         {**span.attributes, **failed},
-        links=[Link(_context(trace_id(span.source), span_id(span.source)))] if span.source else [],
+        links=[Link(_context(trace_id(span.source, span.source_within), span_id(span.source)))]
+        if span.source
+        else [],
         kind=SpanKind.CLIENT if span.operation == "chat" else SpanKind.INTERNAL,
         status=Status(StatusCode.ERROR if span.error else StatusCode.UNSET),
         start_time=_nanoseconds(span.started),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from folkmoot.domain.trace import span_id, trace_id
+from folkmoot.domain.trace import parent_id, span_id, trace_id
 from folkmoot.domain.value import Value
 
 Operation = Literal["invoke_agent", "chat", "execute_tool"]
@@ -33,10 +33,14 @@ class Span(Value):
     """The run that this one was forked from."""
     asked: int = 0
     """The `runSeq` of a request to a model: where its prompt can be made again."""
+    within: str = ""
+    """The `traceparent` of whoever asked for the run."""
+    source_within: str = ""
+    """The `traceparent` of whoever asked for the source."""
 
     @property
     def trace_id(self) -> str:
-        return trace_id(self.run)
+        return trace_id(self.run, self.within)
 
     @property
     def id(self) -> str:
@@ -44,4 +48,4 @@ class Span(Value):
 
     @property
     def parent_id(self) -> str:
-        return span_id(self.parent) if self.parent else ""
+        return span_id(self.parent) if self.parent else parent_id(self.within)

@@ -33,6 +33,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.team_events import TeamBroadcast, TeamCompleted, TeamStarted
+from folkmoot.domain.trace import attempt_name, call_name
 from folkmoot.sinks import genai
 from folkmoot.sinks.span import INTERRUPTED, Span
 
@@ -52,6 +53,8 @@ class Trace:
         self._forked = forked
         self._content = content
         self._open: dict[str, Span] = {}
+        self._within = ""
+        """The `traceparent` of whoever asked for the run."""
         self._early: dict[str, str] = {}
         """When the first advisor of a session began, which itself has not begun yet."""
 
@@ -60,7 +63,8 @@ class Trace:
         draft = entry.draft
         ended = [] if self.over or not draft.session_id else self._taken(draft, draft.event, entry.run_seq)
         self.seq = entry.seq
-        return ended if entry.run_seq > self._forked else []
+        told = ended if entry.run_seq > self._forked else []
+        return [replace(span, within=self._within) for span in told]
 
     def _taken(self, draft: Draft, event: Event, at: int) -> list[Span]:
         match event:
@@ -91,6 +95,8 @@ class Trace:
     def _begins(self, draft: Draft, event: RunStarted | SessionStarted | TeamStarted) -> list[Span]:
         """The root begins with the run; of its own session only what it was asked is new."""
         name = draft.session_id
+        if isinstance(event, RunStarted):
+            self._within = event.errand.traceparent
         cause = "" if isinstance(event, RunStarted) else event.cause
         asked = {} if isinstance(event, TeamStarted) or not self._content else genai.request(event.request)
         if name in self._open:
@@ -109,20 +115,20 @@ class Trace:
     def _around(self, draft: Draft, parent: str) -> str:
         """The call that it came of, or the session that caused it."""
         called = _CALLED.search(draft.span)
-        call = _call(parent, int(called[1]), int(called[2])) if called else ""
+        call = call_name(parent, int(called[1]), int(called[2])) if called else ""
         return call if call in self._open else parent or self.run
 
     def _forks(self, draft: Draft, event: RunForked) -> list[Span]:
         """What is under way began before, in another run; here it begins now."""
         for name, span in self._open.items():
-            source = event.source if name == self.run else ""
-            self._open[name] = replace(span, started=draft.ts, source=source)
+            source = (event.source, event.traceparent) if name == self.run else ("", "")
+            self._open[name] = replace(span, started=draft.ts, source=source[0], source_within=source[1])
         self._early = dict.fromkeys(self._early, draft.ts)
         return []
 
     def _asks(self, draft: Draft, event: LlmRequest, at: int) -> list[Span]:
         """A request that comes again after a crash is the same one, and is not told twice."""
-        name = f"{draft.session_id}/turn:{event.turn}/attempt:{event.attempt}"
+        name = attempt_name(draft.session_id, event.turn, event.attempt)
         model = genai.model(draft, event)
         self._open[name] = Span(
             name, self.run, "chat", model[genai.MODEL], draft.ts, "", draft.session_id, model, asked=at
@@ -131,7 +137,7 @@ class Trace:
         return []
 
     def _answered(self, draft: Draft, event: LlmResponse | LlmFailed) -> list[Span]:
-        name = f"{draft.session_id}/turn:{event.turn}/attempt:{event.attempt}"
+        name = attempt_name(draft.session_id, event.turn, event.attempt)
         if name not in self._open:
             return []
         error = ""
@@ -142,7 +148,7 @@ class Trace:
         return [replace(self._end(name, draft.ts, error), seconds=event.latency_ms / 1_000)]
 
     def _calls(self, draft: Draft, event: ToolStarted | ToolFinished | ToolFailed) -> list[Span]:
-        name = _call(draft.session_id, event.turn, event.call)
+        name = call_name(draft.session_id, event.turn, event.call)
         if name not in self._open:  # a call that comes again after a crash is the same one
             arguments = getattr(event, "arguments", UNSET) if self._content else UNSET
             attributes = genai.tool(draft, event.tool, name) | genai.arguments(arguments)
@@ -201,7 +207,3 @@ class Trace:
     def _end(self, name: str, ts: str, error: str) -> Span:
         span = self._open.pop(name)
         return replace(span, ended=max(ts, span.started), error=error)
-
-
-def _call(session: str, turn: int, call: int) -> str:
-    return f"{session}/turn:{turn}/call:{call}"

@@ -29,6 +29,7 @@ from folkmoot.domain.item import Item
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.spans import conversation
+from folkmoot.domain.trace import trace_id
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.plans import PlanView, plans
@@ -80,6 +81,11 @@ class Result:
     def errand(self) -> Errand:
         started = self._drafts[0].event if self._drafts else None
         return started.errand if isinstance(started, RunStarted) else Errand()
+
+    @property
+    def trace(self) -> str:
+        """What it is called in OpenTelemetry."""
+        return trace_id(self.run_id, self.errand.traceparent)
 
     @property
     def success(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from folkmoot.domain.trace import trace_id, trace_url
+from folkmoot.domain.trace import trace_url
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Limit, Page, Part, part
@@ -74,8 +74,8 @@ async def show_run(asked: Asked) -> dict[str, Any]:
     row = await require_run(asked, asked.id)
     result = await asked.moot.result(asked.id)
     listed: dict[str, Any] = msgspec.to_builtins(row)
-    looked_at = trace_url(asked.moot.graph.settings.sinks.values(), asked.id) or None
-    return {**result.to_json(), **listed, "traceId": trace_id(asked.id), "traceUrl": looked_at}
+    looked_at = trace_url(asked.moot.graph.settings.sinks.values(), result.trace) or None
+    return {**result.to_json(), **listed, "traceId": result.trace, "traceUrl": looked_at}
 
 
 async def cancel_run(asked: Asked) -> RunState:

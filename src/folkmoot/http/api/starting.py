@@ -17,6 +17,7 @@ from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given, Words, WorkSessionId
+from folkmoot.http.tracing import trace_of
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {name: OF_RUN for name in ("showRun", "cancelRun", "runEvents", "listSessions")}
@@ -77,7 +78,7 @@ async def start_run(asked: Asked) -> RunState:
     files = [File(each.name, each.data, each.media_type) for each in body.attachments]
     with input_refused():
         check_request(agent, body.request)
-        attached = asked.moot.enclose(Errand(), files)
+        attached = asked.moot.enclose(Errand(**trace_of(asked.request.headers)), files)
     run = asked.chance[:20] if asked.key else ""
     if run and (before := await begun_run(asked, run)):
         wanted = (agent.file, asked.moot.secrets.text(body.request), attached.attachments)

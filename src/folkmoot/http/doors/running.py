@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from starlette.types import Receive
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Block, Errand
+from folkmoot.domain.trace import Told
 from folkmoot.engine.admission import check_request, check_tools
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.doors.conversation import Talk
@@ -25,6 +26,7 @@ from folkmoot.http.doors.tickets import Ticket, ticket_of
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
 from folkmoot.http.house import House, house_of
 from folkmoot.http.problems import input_refused
+from folkmoot.http.tracing import trace_of
 from folkmoot.ports import Filter
 from folkmoot.views.result import Result
 
@@ -43,18 +45,21 @@ class Running:
     """The address of this server, as its client knows it."""
     ticket: Ticket | None = None
     """If the request may come again."""
+    trace: Told = field(default_factory=Told)
+    """What it belongs to."""
 
     @classmethod
     async def of(cls, request: Request) -> Running:
         page = f"{request.url.scheme}://{request.url.netloc}/"
-        return cls(house_of(request), request.app.state.threads, page, await ticket_of(request))
+        trace = trace_of(request.headers)
+        return cls(house_of(request), request.app.state.threads, page, await ticket_of(request), trace)
 
     async def begin(self, talk: Talk, *, surely: bool = True) -> Going:
         """Answer what the conversation's last run asked, or start a new one. `surely`: whatever speaks against that is
         raised here, before anything is told; otherwise also by `ended`, which costs less."""
         if ticket := self.ticket:
             return await self.house.repeats.once(ticket.key, ticket.asks, lambda: self._once(ticket, talk))
-        return await self._begin(talk, Errand(), surely=surely)
+        return await self._begin(talk, Errand(**self.trace), surely=surely)
 
     async def _once(self, ticket: Ticket, talk: Talk) -> Going:
         """Whatever the request came to when it came first, also before this server was started."""
@@ -62,7 +67,7 @@ class Running:
             ticket.require_same(taken.ticket)
             if taken.run == ticket.key:
                 return Going(ticket.key, keyed=True)
-        errand = Errand(run=ticket.key, ticket=str(ticket))
+        errand = Errand(run=ticket.key, ticket=str(ticket), **self.trace)
         return replace(await self._begin(talk, errand, surely=True), keyed=True)
 
     async def _begin(self, talk: Talk, errand: Errand, *, surely: bool) -> Going:

@@ -13,14 +13,16 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.trace import trace_id, trace_url
+from folkmoot.domain.trace import trace_url
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.drawer import drawer_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import NotFound, Refused
+from folkmoot.ports import Query
 from folkmoot.views.envelopes import parts
+from folkmoot.views.result import Result
 from folkmoot.views.run_head import meters, narrowest, worked_by
 from folkmoot.views.step import Step
 from folkmoot.views.steps import Steps
@@ -78,7 +80,10 @@ async def run(request: Request) -> Response:
         return HTMLResponse(fragment("run_drawer.html", **await _drawer(request, sight)))
     budget = await _budget(house_of(request).moot, sight)
     values = (
-        sight.values() | await _drawer(request, sight) | _head(sight, budget) | _trace(request, sight.run)
+        sight.values()
+        | await _drawer(request, sight)
+        | _head(sight, budget)
+        | await _trace(request, sight.run)
     )
     ticks = ticks_of(sight.steps)
     return page(request, "run.html", screen="runs", title=sight.title, ticks=ticks, **values)
@@ -168,11 +173,15 @@ def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _trace(request: Request, run: str) -> dict[str, str]:
+async def _trace(request: Request, run: str) -> dict[str, str]:
     """What it is called in OpenTelemetry, where runs are sent there, and where people look at it."""
-    sinks = house_of(request).moot.graph.settings.sinks.values()
-    sent = any(sink.kind == "otel" for sink in sinks)
-    return {"trace": trace_id(run) if sent else "", "trace_url": trace_url(sinks, run)}
+    moot = house_of(request).moot
+    sinks = moot.graph.settings.sinks.values()
+    if not any(sink.kind == "otel" for sink in sinks):
+        return {"trace": "", "trace_url": ""}
+    begun = [entry.draft async for entry in moot.moot.journal.read(Query(stream=run, limit=1))]
+    trace = Result(run, begun).trace
+    return {"trace": trace, "trace_url": trace_url(sinks, trace)}
 
 
 async def _budget(moot: Folkmoot, sight: Sight) -> Budget:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 from mcp.client import Client, Transport
@@ -62,8 +62,10 @@ class Connection:
         async with self._answering("it did not say what it offers"):
             return await _offers(client)
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
-        """Raises `ServerFailed` if nobody knows what became of the call."""
+    async def call(self, tool: str, arguments: dict[str, Any], trace: Mapping[str, str]) -> ToolResult:
+        """`trace` goes into the call's `_meta`, and over HTTP into its headers too.
+
+        Raises `ServerFailed` if nobody knows what became of the call."""
         client, limit = self._opened.result(), self._way.source.timeout
         heard = self._process.heard if self._process else -1
         try:
@@ -73,7 +75,9 @@ class Connection:
                     if limit and not bound.expired():
                         bound.reschedule(asyncio.get_running_loop().time() + limit)
 
-                return as_result(await client.call_tool(tool, arguments, progress_callback=progressed))
+                meta = cast(types.RequestParamsMeta, dict(trace)) if trace else None
+                called = client.call_tool(tool, arguments, progress_callback=progressed, meta=meta)
+                return as_result(await called)
         except TimeoutError:
             if self._process and self._process.heard == heard:
                 self._over.set()  # it hangs; the next call gets a new one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,12 @@ class Server:
         """What it offers now; connects. Raises `ServerFailed`."""
         return await (await self._connected()).offers()
 
-    async def call(self, tool: str, call: ToolCall) -> ToolResult:
+    async def call(self, tool: str, call: ToolCall, trace: Mapping[str, str]) -> ToolResult:
         try:
             connection = await self._connected()
             if tool in self._changed:
                 return self._distrusted(tool)
-            result = await connection.call(tool, call.arguments)
+            result = await connection.call(tool, call.arguments, trace)
         except ServerFailed as error:
             self._lost()
             return ToolResult(text=str(error), failed=True)
@@ -129,4 +130,4 @@ class ServerTool:
     async def call(self, call: ToolCall, site: Site, work_dir: Path = Path()) -> ToolResult:
         if call.malformed:
             return ToolResult(text="the arguments are not a JSON object", failed=True)
-        return await self._server.call(self.name, call)
+        return await self._server.call(self.name, call, site.trace)
