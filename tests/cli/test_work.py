@@ -218,6 +218,8 @@ def test_a_cancelled_work_session_is_over(at):
 
     assert at("work", "show", work, "--json").json["history"][-1]["reason"] == "no longer wanted"
     assert f"is Cancelled; open another: folkmoot work open GOAL --previous {work}" in refused.err
+    for command in ("resume", "pause"):
+        assert f"work session {work} is Cancelled" in at("work", command, work).err
     again = opened(at, "--previous", work)
     assert at("work", "show", again, "--json").json["previousWorkSessionId"] == work
 

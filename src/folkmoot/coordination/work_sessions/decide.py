@@ -97,7 +97,11 @@ def paused(reason: str = "") -> Decide[WorkSession]:
 
 
 def resumed(record: WorkSession | None) -> Sequence[Event]:
-    return (WorkSessionResumed(),) if record and record.paused else ()
+    if record and record.paused:
+        return (WorkSessionResumed(),)
+    if record and record.ended:
+        raise over(record)
+    return ()
 
 
 def entrusted(record: WorkSession | None) -> Sequence[Event]:
