@@ -84,6 +84,8 @@ def test_the_doctor_looks_at_the_server(shared, postgres):
     (weak,) = [found for found in shared("doctor", "--json").json if found["id"] == "durability"]
     postgres.query("ALTER SYSTEM RESET full_page_writes")
     postgres.query("SELECT pg_reload_conf()")
+    while postgres.query("SHOW full_page_writes") != [("on",)]:
+        pass
 
     assert healthy["journal"]["text"].startswith("1 run in postgresql://")
     assert healthy["server"]["text"].startswith("PostgreSQL 1")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from threading import Timer
 
 _KILL = re.compile(r"kill (?P<hard>-9 )?%(?P<number>\d+)")
-_LONGEST = 60.0
+_LONGEST = 100.0
 
 
 class Jobs:
