@@ -16,8 +16,10 @@ from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.alone import alone
 from folkmoot.engine.collaboration import Collaboration, Stopped
 from folkmoot.engine.gathering import gathered
+from folkmoot.engine.holding import LEASE
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 from tests.examples import copied
@@ -369,3 +371,16 @@ async def test_a_lead_that_cannot_approve_is_refused_with_the_remedy(workplace):
     workplace.edit("lead.ai", "tools: [plans, decisions]", "tools: [decisions]")
     with pytest.raises(WrongUse, match="put `plans` into its `tools`"):
         await workplace.gather()
+
+
+async def test_one_process_at_a_time_carries_it_on(workplace):
+    """D-27: who comes second is told, and asks nobody; when the first is gone, the next may."""
+    await workplace.gather()
+    async with alone(workplace.journal, workplace.clock, workplace.id):
+        await workplace.clock.advance(10 * LEASE)  # however long it takes
+        second, _ = await workplace.carry_on()
+    third, scene = await workplace.carry_on()
+
+    assert second.why[0].startswith("another process carries it on, at ")
+    assert (third, scene.work.state) == (Stopped(), "Completed")
+    assert (await workplace.types()).count("run.started") == len(scene.askings)
