@@ -15,10 +15,12 @@ import httpx
 import openai
 import pytest
 
+from folkmoot.http.house import Door
 from tests.doors.conftest import AGENTS, SCRIPT
 from tests.doors.serving import Server, called, served, write
 from tests.doors.test_openai_chat import WEATHER
 from tests.doors.test_openai_waiting import assistant, ends, user
+from tests.http.doors import serving
 
 Ask = Callable[..., Any]
 
@@ -152,6 +154,34 @@ def test_an_answer_that_comes_again_answers_nothing_else(server: Server, client:
     assert (first.usage, first.folkmoot) == (again.usage, again.folkmoot)
     answers = [e for e in server.events(asked.folkmoot["runId"]) if e["type"] == "question.answered"]
     assert [event["data"]["text"] for event in answers] == ["blue"]
+
+
+async def test_an_answer_that_comes_again_after_a_restart_answers_nothing_else(desk):
+    """Whether the run had taken it in by then or not: it lies in its inbox."""
+    questions = [
+        {"calls": [{"tool": "ask_user", "arguments": {"question": f"Which {what}?"}}]} for what in "ab"
+    ]
+    at = desk({"asker": "tools: [ask_user]"}, {"asker": [*questions, "Ordered."]})
+    said = [user("A shirt.")]
+
+    async def say(key: str) -> Any:
+        async with (
+            serving(at, Door(port=0)) as door,
+            openai.AsyncOpenAI(base_url=f"{door.address}v1", api_key="-") as client,
+        ):
+            headers = {"Idempotency-Key": key}
+            return await client.chat.completions.create(model="asker", messages=said, extra_headers=headers)
+
+    asked = await say("first")
+    said += [assistant(asked.choices[0].message.content), user("blue")]
+    told, again = await say("second"), await say("second")
+
+    for answer in (told, again):
+        assert answer.choices[0].message.content.startswith("Which b?")
+    assert (again.id, again.usage, again.folkmoot) == (told.id, told.usage, told.folkmoot)
+    async with at.open() as moot:
+        answers = [item.text for item in await moot.inbox()]
+    assert answers == ["blue", ""]
 
 
 class Walk:
