@@ -215,6 +215,15 @@ async def test_every_answer_tells_browsers_to_load_nothing_from_elsewhere(moot, 
     assert b"RuntimeError" not in answers[6].body
 
 
+async def test_what_fails_here_is_told_to_people_on_a_page(moot, caplog):
+    async with serving(moot) as served:
+        answer = await served.ask("/fault", {"Accept": "text/html"})
+
+    assert (answer.status, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert b"the log of the server says what" in answer.body
+    assert b"RuntimeError" not in answer.body
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "moot.example.com"])
 def test_a_door_that_others_can_reach_does_not_open_without_a_token(host):
     with pytest.raises(WrongUse, match="can be reached from elsewhere: set FOLKMOOT_TOKEN"):

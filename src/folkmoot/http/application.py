@@ -43,7 +43,7 @@ def application(house: House, doors: Sequence[BaseRoute] = ()) -> Starlette:
             FolkmootError: for_people(problems.on_folkmoot_error),
             ClientDisconnect: problems.on_disconnect,
             HTTPException: for_people(problems.on_http_error),
-            Exception: problems.on_surprise,
+            Exception: for_people(problems.on_surprise),
         },
     )
     app.state.house = house
