@@ -28,7 +28,7 @@ max_wal_size = 64MB
 _KEEPER = '"$1" -D "$2" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
 """The server lives as long as somebody holds the other end of the keeper's input: it ends with the tests, however they
 end. SIGQUIT ends it at once, as a crash would, and the next start must recover."""
-_TRIES = 3000
+_TRIES = 30_000
 
 
 class PostgresServer:
