@@ -18,6 +18,8 @@ DEEPEST = 64
 """Levels of nesting in arguments that are taken; what is deeper breaks somebody's encoder sooner or later."""
 
 _MOST = 2**53
+_NUMBERS = (int, float)
+"""The types of what JSON calls a number; a bool is none."""
 _JSON = msgspec.json.Decoder()
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -69,13 +71,13 @@ def tool_call(id: Any, tool: Any, raw: Any) -> ToolCall:
 
 def count(value: Any) -> int:
     """A number of tokens; whatever is none counts nothing."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+    if type(value) in _NUMBERS and 0 < value < math.inf:
         return min(int(value), _MOST)
     return 0
 
 
 def money(value: Any) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
+    if type(value) in _NUMBERS and 0 <= value < math.inf:
         return float(value)
     return None
 
