@@ -104,9 +104,8 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
 def find_agent(graph: Graph, name: str) -> Agent:
     """By its file or its id."""
     plain = name.removeprefix("./")
-    for agent in graph.agents.values():
-        if plain in (agent.file, agent.id):
-            return agent
+    if named := graph.agents.get(plain) or next((a for a in graph.agents.values() if a.id == plain), None):
+        return named
     import difflib  # noqa: PLC0415  # only for who mistyped
 
     near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)

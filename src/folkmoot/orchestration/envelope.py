@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block
 
 
-def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -> str:
+@lru_cache(maxsize=16)  # what passes from agent to agent is kept in these words, and then said in them
+def enveloped(original: str, blocks: tuple[Block, ...], *, seed: str, span: str) -> str:
     """The request alone if nothing was added to it; otherwise one block for it and one for each addition.
 
     Without a request it is the next message of a conversation that began with one: the blocks alone.

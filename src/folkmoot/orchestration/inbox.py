@@ -6,8 +6,8 @@ An answer becomes an event at the place of whoever asked, and wakes that branch 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
 
 import msgspec
 
@@ -83,14 +83,12 @@ class Inbox:
         """Begin nothing new: the run goes on elsewhere."""
         self._room.close()
 
-    @contextmanager
-    def attended(self, span: str, happen: Callable[[Event], None]) -> Iterator[None]:
-        """As long as a session runs, what is said to it happens to it."""
+    def attend(self, span: str, happen: Callable[[Event], None]) -> None:
+        """From here on, until `leave`, what is said to the session there happens to it."""
         self._sessions[span] = happen
-        try:
-            yield
-        finally:
-            del self._sessions[span]
+
+    def leave(self, span: str) -> None:
+        del self._sessions[span]
 
     def take(self, reply: Reply, *, now: str = "") -> None:
         """Let an answer happen. Raises `WrongUse` if nothing waits for it, or its time is over `now`."""

@@ -120,13 +120,14 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
     if not any(isinstance(event, SessionStarted) for event in past):
         session.happen(opening(run, inv))
     run.under_way[inv.session] = session
+    run.inbox.attend(inv.span, session.happen)
     try:
-        with run.inbox.attended(inv.span, session.happen):
-            outcome = await session.run()
+        outcome = await session.run()
     except asyncio.CancelledError:
         log.note(place, SessionCancelled(reason="the run was cancelled"))
         raise
     finally:
+        run.inbox.leave(inv.span)
         del run.under_way[inv.session]
     record_claims(log, place, outcome.report)
     return outcome

@@ -162,7 +162,7 @@ def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
     opening = (*(brief.before or system), Message(role="user", text=event.request, parts=event.parts))
-    added = brief.schema_tokens + sum(_size(message) for message in opening)
+    added = brief.schema_tokens + sum(map(_size, opening))
     return replace(state, messages=opening, added=added, turn=brief.turns_before)
 
 
@@ -296,8 +296,11 @@ def _all_answered(state: State, results: dict[int, str]) -> State:
 
 
 def _size(message: Message) -> int:
-    called = "".join(f"{call.tool}{call.arguments}" for call in message.calls)
-    return estimated_tokens(message.text + called) + sum(part.tokens for part in message.parts)
+    text = message.text
+    if message.calls:
+        text += "".join(f"{call.tool}{call.arguments}" for call in message.calls)
+    tokens = estimated_tokens(text)
+    return tokens + sum(part.tokens for part in message.parts) if message.parts else tokens
 
 
 _FOLDS: dict[type[Event], Callable[[State, Any], State]] = {
