@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 CALLED = ("call:", "mission:", "to:")
 """What a call started: one agent, one of several, or the receiver of a message."""
 _PARTS = ("planner", "try:", "executor", "step:", "round:", "sense", "reflect")
@@ -13,6 +15,7 @@ def without_cycle(span: str) -> str:
     return above if last.startswith("cycle:") else span
 
 
+@lru_cache(maxsize=4096)
 def conversation(span: str) -> str:
     """The agent whose conversation it is: a lead speaks for its team, which has no session of its own, and who is
     asked again, or by its child, or plans and then acts, is no other agent."""

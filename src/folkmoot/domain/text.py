@@ -9,6 +9,8 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def storable(text: str) -> str:
     """Replace what JSON, SQLite or a terminal cannot hold: NUL and lone surrogates."""
+    if text.isascii() and "\x00" not in text:
+        return text  # nearly always, and found out without looking at every character
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -19,4 +21,5 @@ def one_line(text: str) -> str:
 
 def estimated_tokens(text: str) -> int:
     """An upper guess, before the provider counts: three bytes of UTF-8 a token."""
-    return len(text.encode("utf-8", "replace")) // 3 + 1
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size // 3 + 1

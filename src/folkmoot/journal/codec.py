@@ -108,13 +108,13 @@ def encode(stream: str, draft: Draft) -> bytes:
         text = _encode(body)
     except (UnicodeEncodeError, TypeError) as error:
         raise WrongUse(f"a {event.type} event holds what cannot be stored: {error}") from error
-    return _on_one_line(text)
+    return text if text.isascii() else _on_one_line(text)
 
 
 def seal(prev: str, run_seq: int, body: bytes) -> tuple[bytes, str]:
     """The whole text of an entry that takes this place in its stream, and its id."""
     text = b'{"prev":"%b","runSeq":%d,%b' % (prev.encode(), run_seq, body[1:])
-    return text, hash_of(text)
+    return text, sha256(text).hexdigest()
 
 
 def data_of(draft: Draft) -> bytes:

@@ -36,6 +36,10 @@ class Ledger:
         self._seq = 0
         self._streams: dict[str, _Stream] = {}
         self._rows: list[Any] = []
+        """Columns of entries to write, one after the other. They hold neither bytes nor None: for each of those
+        `sqlite3` looks for an adapter, which takes longer than all the rest of the binding."""
+        self._large: list[tuple[Any, ...]] = []
+        """Entries whose data lies beside them."""
 
     def begin(self) -> None:
         """Forget what another process may have changed. The caller holds the lock."""
@@ -66,8 +70,11 @@ class Ledger:
         for body in bodies:
             self._seq += 1
             known.run_seq, known.id = body.run_seq, body.id
-            id, data = bytes.fromhex(body.id), body.data or None
-            self._rows += (self._seq, known.number, body.run_seq, body.type, id, body.text, data)
+            place = (self._seq, known.number, body.run_seq, body.type, bytearray.fromhex(body.id))
+            if body.data:
+                self._large.append((*place, body.text, body.data))
+            else:
+                self._rows += (*place, bytearray(body.text))
 
     def prune(self, run: str, expected: Version, tombstone: Body) -> int:
         number = self._existing(run).number
@@ -88,7 +95,10 @@ class Ledger:
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             self._connection.execute(_insert(len(part) // _COLUMNS), part)
-        return sum(map(len, rows[_COLUMNS - 2 :: _COLUMNS]))
+        large, self._large = self._large, []
+        if large:
+            self._connection.executemany("INSERT INTO entry VALUES (?,?,?,?,?,?,?)", large)
+        return sum(map(len, rows[_COLUMNS - 1 :: _COLUMNS])) + sum(len(row[-2]) for row in large)
 
     def claim(self, run: str, owners: tuple[str, str], now: float, until: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
@@ -120,21 +130,17 @@ class Ledger:
         self._connection.execute("DELETE FROM post WHERE id = ?", (post.id,))
 
     def _add(self, name: str, stream: _Stream, body: Body) -> Entry:
-        prev = stream.id
-        text, id = seal(prev, stream.run_seq + 1, body.text)
-        self._seq += 1
-        stream.run_seq += 1
+        prev, draft = stream.id, body.draft
+        seq = self._seq = self._seq + 1
+        run_seq = stream.run_seq = stream.run_seq + 1
+        text, id = seal(prev, run_seq, body.text)
         stream.id = id
-        self._rows += (
-            self._seq,
-            stream.number,
-            stream.run_seq,
-            body.draft.event.type,
-            bytes.fromhex(id),
-            body.row(text),
-            body.data or None,
-        )
-        return Entry(self._seq, stream.run_seq, id, prev, name, body.draft, text)
+        place = (seq, stream.number, run_seq, draft.event.type, bytearray.fromhex(id))
+        if body.data:
+            self._large.append((*place, body.row(text), body.data))
+        else:
+            self._rows += (*place, bytearray(text))
+        return Entry(seq, run_seq, id, prev, name, draft, text)
 
     def _find(self, name: str) -> _Stream | None:
         row = self._connection.execute("SELECT number, epoch FROM stream WHERE name = ?", (name,)).fetchone()
@@ -170,12 +176,13 @@ class _Stream(msgspec.Struct):
     id: str
 
 
-_COLUMNS = 7
+_COLUMNS = 6
 
 
 def _insert(rows: int) -> str:
     if rows not in _INSERTS:
-        _INSERTS[rows] = "INSERT INTO entry VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * rows)
+        values = ",".join(["(?,?,?,?,?,?)"] * rows)
+        _INSERTS[rows] = f"INSERT INTO entry (seq, stream, run_seq, type, id, text) VALUES {values}"
     return _INSERTS[rows]
 
 

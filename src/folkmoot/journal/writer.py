@@ -188,7 +188,8 @@ class Writer:
         """The error, if nothing was written."""
         try:
             for job in jobs:
-                self._owed.update((id, (content, job.at)) for id, content in job.contents)
+                if job.contents:
+                    self._owed.update((id, (content, job.at)) for id, content in job.contents)
             for id, (content, _) in self._owed.items():
                 store_file(self._path.parent, id, content)
             begin(self._connection, patience)
@@ -236,4 +237,4 @@ class Writer:
 
 
 def _is_large(job: Job) -> bool:
-    return any(len(content) > LIMIT for _, content in job.contents)
+    return bool(job.contents) and any(len(content) > LIMIT for _, content in job.contents)

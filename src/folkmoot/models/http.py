@@ -136,7 +136,8 @@ class Endpoint:
 
     async def _read(self, content: aiohttp.StreamReader, largest: int, *, cut: bool = False) -> bytes:
         chunks, size = [], 0
-        while chunk := await content.readany():
+        while not content.at_eof():
+            chunk = await content.readany()
             chunks.append(chunk)
             size += len(chunk)
             if size > largest:

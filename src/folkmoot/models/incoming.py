@@ -19,6 +19,8 @@ DEEPEST = 64
 """Levels of nesting in arguments that are taken; what is deeper breaks somebody's encoder sooner or later."""
 
 _MOST = 2**53
+_NUMBERS = (int, float)
+"""The types of what JSON calls a number; a bool is none."""
 _JSON = msgspec.json.Decoder()
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -85,7 +87,7 @@ def tool_call(id: Any, tool: Any, raw: Any) -> ToolCall:
 
 def count(value: Any) -> int:
     """A number of tokens; whatever is none counts nothing."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+    if type(value) in _NUMBERS and 0 < value < math.inf:
         return min(int(value), _MOST)
     return 0
 
@@ -96,7 +98,7 @@ def counted(into: int, out: int, read: int, written: int) -> Usage:
 
 
 def money(value: Any) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
+    if type(value) in _NUMBERS and 0 <= value < math.inf:
         return float(value)
     return None
 

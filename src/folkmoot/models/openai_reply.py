@@ -44,11 +44,13 @@ def whole(endpoint: Endpoint, body: bytes) -> Answer:
     said = choice.message
     assert said is not None
     calls = [(call.id, call.function.name, call.function.arguments) for call in said.tool_calls or ()]
-    thoughts = Thoughts()
-    thoughts.take(said.reasoning_content, said.reasoning, said.reasoning_details)
     answer = _answer(
         text_of(said.content), text_of(said.refusal), calls, choice.finish_reason, completion.usage
     )
+    if not (said.reasoning_content or said.reasoning or said.reasoning_details):
+        return answer
+    thoughts = Thoughts()
+    thoughts.take(said.reasoning_content, said.reasoning, said.reasoning_details)
     return _with(thoughts, answer)
 
 

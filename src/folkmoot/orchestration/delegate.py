@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION
+from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, ASK_PARENT, ASK_USER, COORDINATION
 from folkmoot.domain.part import File, objection, recorded
 from folkmoot.domain.trace import call_name
 from folkmoot.domain.value import Value
@@ -46,15 +47,6 @@ class SessionTools:
         kit = run.kit(inv)
         self._agents, self._brought = kit.agents, kit.brought
         self._start = start
-        self._calls = AgentCalls(run, inv, start)
-        self._own = {
-            ASK_USER: self._ask_user,
-            CALL_AGENT: self._calls.call,
-            CALL_AGENTS_PARALLEL: self._call_several,
-            ARTIFACT_READ: self._read,
-            PLAN_UPDATE.name: self._update_plan,
-            **Messages(run, inv, start).tools,
-        }
 
     def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         return self._run.tools.specs(names)
@@ -66,8 +58,8 @@ class SessionTools:
             return await self._delegate(self._agents[call.tool], call, site)
         if ask := _ASKING.get(call.tool):
             return await ask(self._run, self._inv, call, site, self._start)
-        if own := self._own.get(call.tool):
-            return await own(call, site)
+        if own := self._OWN.get(call.tool):
+            return await own(self, call, site)
         try:
             # What outlives a run is told to others, so that a secret stays a name there.
             given = call.arguments
@@ -98,14 +90,32 @@ class SessionTools:
     async def _ask_user(self, call: ToolCall, site: Site) -> ToolResult:
         return await self._run.inbox.ask(self._inv.place, call, site, self._run.seed)
 
+    async def _call_agent(self, call: ToolCall, site: Site) -> ToolResult:
+        return await AgentCalls(self._run, self._inv, self._start).call(call, site)
+
     async def _call_several(self, call: ToolCall, site: Site) -> ToolResult:
-        return await call_agents_parallel(self._calls, call, site)
+        return await call_agents_parallel(AgentCalls(self._run, self._inv, self._start), call, site)
+
+    async def _write(self, call: ToolCall, site: Site) -> ToolResult:
+        return await Messages(self._run, self._inv, self._start).tools[call.tool](call, site)
 
     async def _read(self, call: ToolCall, _: Site) -> ToolResult:
         return await read_artifact(self._run, call)
 
     async def _update_plan(self, call: ToolCall, _: Site) -> ToolResult:
         return update_plan(self._run, self._inv, call)
+
+    _OWN: ClassVar[dict[str, Callable[[SessionTools, ToolCall, Site], Awaitable[ToolResult]]]] = {
+        ASK_USER: _ask_user,
+        CALL_AGENT: _call_agent,
+        CALL_AGENTS_PARALLEL: _call_several,
+        A2A_SEND: _write,
+        A2A_BROADCAST: _write,
+        A2A_SPAWN: _write,
+        ARTIFACT_READ: _read,
+        PLAN_UPDATE.name: _update_plan,
+    }
+    """The tools of the runtime itself."""
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
         try:

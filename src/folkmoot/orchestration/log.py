@@ -116,20 +116,20 @@ class RunLog:
 
     def note(self, place: Place, event: Event) -> Event:
         """The event as it is recorded: whoever folds it must fold that."""
-        event = self._recorded(event)
-        conversation = place.conversation or self._conversations.get(place.span, "")
+        if self.redact:
+            event = self.redact(event)
+        span = place.span
+        conversation = place.conversation or self._conversations.get(span, "")
         draft = Draft(
-            self._clock.now(), event, place.session, place.span, place.agent, self.work_session, conversation
+            self._clock.now(), event, place.session, span, place.agent, self.work_session, conversation
         )
+        if conversation:
+            self._joined(draft)
         self._pending.append(draft)
-        self._joined(draft)
-        self._spans[place.span].append(event)
+        self._spans[span].append(event)
         self.drafts.append(draft)
-        self.tell(place.span, event)
+        self.tell(span, event)
         return event
-
-    def _recorded(self, event: Event) -> Event:
-        return self.redact(event) if self.redact else event
 
     def _joined(self, draft: Draft) -> None:
         if draft.conversation_id and isinstance(draft.event, SessionStarted):
@@ -150,7 +150,8 @@ class RunLog:
 
     def once(self, place: Place, event: Event) -> None:
         """Note what an earlier activation may have noted already."""
-        if self._recorded(event) not in self._spans.get(place.span, ()):
+        recorded = self.redact(event) if self.redact else event
+        if recorded not in self._spans.get(place.span, ()):
             self.note(place, event)
 
     async def settle(self) -> None:

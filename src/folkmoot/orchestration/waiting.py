@@ -65,7 +65,7 @@ class WaitingRoom:
         return bool(waiting) and not self._working and (self._closed or not self._stay)
 
     def _look(self) -> None:
-        if self._only_waits and not self._looking:
+        if self._waiting and self._only_waits and not self._looking:
             self._looking = True
             asyncio.get_running_loop().call_soon(self._look_again, PATIENCE)
 

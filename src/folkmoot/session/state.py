@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -159,34 +159,15 @@ def folded(brief: Brief, events: Iterable[Event]) -> State:
 
 
 def evolve(state: State, event: Event) -> State:
-    match event:
-        case SessionStarted():
-            return _opened(state, event)
-        case LlmRequest():
-            return replace(state, asking=event, turn=event.turn)
-        case LlmFailed():
-            return replace(state, asking=None, failures=(*state.failures, event))
-        case LlmResponse():
-            return _answered(state, event)
-        case ToolStarted():
-            return replace(state, started=state.started | {event.call})
-        case GateChanged():
-            return replace(state, gated=(state.gated | {*event.gated}) - {*event.freed})
-        case ToolFinished() | ToolFailed():
-            return _result(state, event)
-        case BudgetExceeded():
-            return replace(state, exceeded=event.limit)
-        case SessionCompleted() | SessionFailed():
-            return _ended(state, event.outcome)
-        case _:
-            return _consulted(state, event)
+    fold = _FOLDS.get(type(event))
+    return fold(state, event) if fold else state
 
 
 def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
     opening = (*(brief.before or system), Message(role="user", text=event.request, parts=event.parts))
-    added = brief.schema_tokens + sum(_size(message) for message in opening)
+    added = brief.schema_tokens + sum(map(_size, opening))
     return replace(state, messages=opening, added=added, turn=brief.turns_before)
 
 
@@ -225,20 +206,35 @@ def _answered(state: State, event: LlmResponse) -> State:
     )
 
 
-def _consulted(state: State, event: Event) -> State:
-    """What was put before someone, and what they said."""
-    match event:
-        case ApprovalRequested():
-            return replace(state, requested={**state.requested, event.call: event})
-        case ApprovalApproved() | ApprovalDenied() | ApprovalRevoked() | ApprovalExpired():
-            position = next(at for at, asked in state.requested.items() if asked.id == event.id)
-            return replace(state, said={**state.said, position: event})
-        case ToolInDoubt():
-            return _doubted(state, event)
-        case ToolSettled():
-            return _settled(state, event)
-        case _:
-            return state
+def _asked(state: State, event: LlmRequest) -> State:
+    return replace(state, asking=event, turn=event.turn)
+
+
+def _unanswered(state: State, event: LlmFailed) -> State:
+    return replace(state, asking=None, failures=(*state.failures, event))
+
+
+def _let_through(state: State, event: ToolStarted) -> State:
+    return replace(state, started=state.started | {event.call})
+
+
+def _gated(state: State, event: GateChanged) -> State:
+    return replace(state, gated=(state.gated | {*event.gated}) - {*event.freed})
+
+
+def _exceeded(state: State, event: BudgetExceeded) -> State:
+    return replace(state, exceeded=event.limit)
+
+
+def _put_before_someone(state: State, event: ApprovalRequested) -> State:
+    return replace(state, requested={**state.requested, event.call: event})
+
+
+def _decided(
+    state: State, event: ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired
+) -> State:
+    position = next(at for at, asked in state.requested.items() if asked.id == event.id)
+    return replace(state, said={**state.said, position: event})
 
 
 def _doubted(state: State, event: ToolInDoubt) -> State:
@@ -287,8 +283,9 @@ def _whose(state: State, event: ToolFinished | ToolFailed) -> str:
     return f"what {event.tool} gave in turn {event.turn}"
 
 
-def _ended(state: State, outcome: Outcome) -> State:
+def _ended(state: State, event: SessionCompleted | SessionFailed) -> State:
     """After a broadcast the conversation may go on, so that every call of its turn needs a result."""
+    outcome = event.outcome
     if (said := outcome.broadcast) and state.calls:
         left = {n: SENT if n == said.call else NOT_SENT for n in range(1, len(state.calls) + 1)}
         state = _all_answered(state, left | state.results)
@@ -304,5 +301,31 @@ def _all_answered(state: State, results: dict[int, str]) -> State:
 
 
 def _size(message: Message) -> int:
-    called = "".join(f"{call.tool}{call.arguments}" for call in message.calls)
-    return estimated_tokens(message.text + called) + sum(part.tokens for part in message.parts)
+    text = message.text
+    if message.calls:
+        text += "".join(f"{call.tool}{call.arguments}" for call in message.calls)
+    tokens = estimated_tokens(text)
+    return tokens + sum(part.tokens for part in message.parts) if message.parts else tokens
+
+
+_FOLDS: dict[type[Event], Callable[[State, Any], State]] = {
+    SessionStarted: _opened,
+    LlmRequest: _asked,
+    LlmFailed: _unanswered,
+    LlmResponse: _answered,
+    ToolStarted: _let_through,
+    ToolFinished: _result,
+    ToolFailed: _result,
+    ToolInDoubt: _doubted,
+    ToolSettled: _settled,
+    ApprovalRequested: _put_before_someone,
+    ApprovalApproved: _decided,
+    ApprovalDenied: _decided,
+    ApprovalRevoked: _decided,
+    ApprovalExpired: _decided,
+    GateChanged: _gated,
+    BudgetExceeded: _exceeded,
+    SessionCompleted: _ended,
+    SessionFailed: _ended,
+}
+"""What a session learns from each kind of event. From any other it learns nothing."""

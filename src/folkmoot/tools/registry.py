@@ -53,7 +53,7 @@ class Registry:
         return {name: self._spec(name) for name in self._tools}
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
-        folder = self._folder / site.work_dir
+        folder = self._folder / site.work_dir if site.work_dir else self._folder
         if self._leads_out(site.work_dir):
             return ToolResult(f"the working folder {site.work_dir!r} leads out of the project", failed=True)
         return await self._on_wire[call.tool].call(call, site, folder)
