@@ -35,7 +35,8 @@ async def gathered(
     agents = {agent.id: agent for agent in moot.graph.agents.values()}
     if not team.in_role("lead"):
         raise WrongUse(
-            "the team has no lead: give one agent `role: lead`, or name one with --member AGENT=lead"
+            "the team has no lead: give one agent `role: lead`, or name one as lead among its members"
+            " (--member AGENT=lead)"
         )
     for role, tool in _NEEDS.items():
         for member in team.in_role(role):
