@@ -10,6 +10,7 @@ from folkmoot.domain.message import ToolSpec
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
+from tests.desk import write as write_project
 from tests.orchestration.test_strategies import PLAN
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -305,3 +306,15 @@ async def test_a_project_says_how_long_a_caller_has_or_that_it_has_for_ever(desk
         result = await parked(at)
         (item,) = result.inbox
         assert item.until == until
+
+
+async def test_a_call_is_put_before_the_caller_once_although_the_project_changes_its_patience_meanwhile(desk):
+    at = desk({"desk": ""}, SCRIPT)
+    (item,) = (await parked(at)).inbox
+    write_project(at.folder, {"desk": ""}, SETTINGS + "limits: {clientCall: 10m}\n")
+    async with at.open() as moot:
+        await moot.reply(item.answer("rain"))
+        played = await at.played(await moot.resume("run-1", with_current_files=True))
+
+    assert played.report == "It rains."
+    assert len(played.events("client.called")) == 1

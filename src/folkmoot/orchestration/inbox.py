@@ -161,8 +161,9 @@ class Inbox:
     async def ask_caller(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """A tool that the caller of the run brought along: its result is what the caller says."""
         id = "call_" + draw(seed, site.key, "client")  # of this run, not of a fork that begins as it did
-        called = ClientCalled(id, site.turn, site.call, call.tool, call.arguments, self._patience)
-        self._log.once(place, called)
+        if id not in self.items:  # by name: how long it may wait can be another by now
+            called = ClientCalled(id, site.turn, site.call, call.tool, call.arguments, self._patience)
+            self._log.note(place, called)
         while self.items[id].is_open:
             await self.answered(id)
         said = self.items[id]
