@@ -143,6 +143,18 @@ def test_what_the_client_was_told_is_not_taken_back_but_called_wrong(server: Ser
     assert f"{server.address}runs/{run['runId']}" in str(wrong.value)
 
 
+def test_whoever_was_told_something_else_gets_the_report_under_the_same_key(server: Server):
+    again = {"Idempotency-Key": "another story"}
+    with openai.OpenAI(base_url=server.base, api_key="-") as client:
+
+        def words() -> Iterator[str]:
+            asked = client.responses.create(model="other", input="a story", stream=True, extra_headers=again)
+            return (event.delta for event in asked if event.type == "response.output_text.delta")
+
+        assert heard(server, words()) == BEGINS
+        assert "".join(words()) == "Never mind."
+
+
 def test_no_secret_is_told_though_it_comes_in_two_pieces(server: Server):
     """Issue 5: secrets."""
     assert heard(server, chat(server, "gossip"), "It is ") == "It is {{secret:TELLERS_PIN}}, you know."
