@@ -158,5 +158,6 @@ def test_a_collaboration_that_is_over_says_so_and_wrong_use_names_the_remedy(exa
     again = folkmoot("collaborate", "--resume", "last", "--json")
     assert (again.code, again.json["state"], again.json["waiting"]) == (0, "Completed", [])
     assert "name a goal" in folkmoot("collaborate").err
+    assert "not both" in folkmoot("collaborate", "a goal", "--resume", "last").err
     assert "no lead" in folkmoot("collaborate", "x", "--member", "coder").err
     assert "no role" in folkmoot("collaborate", "x", "--member", "coder=boss").err

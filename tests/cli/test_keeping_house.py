@@ -53,7 +53,7 @@ def test_a_journal_is_backed_up_and_imported_elsewhere(ran, tmp_path):
 
     done = ran("--project", "new", "journal", "import", "copy")
 
-    assert done.err == "2 runs imported, 12 entries; 0 were here already\n"
+    assert done.err == "2 runs imported, 12 entries; 0 runs known before\n"
     assert ran("--project", "new", "journal", "import", "copy", "--json").json == {
         "runs": 0,
         "entries": 0,

@@ -68,7 +68,8 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     from folkmoot.engine.collaboration import INTERRUPTED
 
     if bool(goal.strip()) == bool(resume):
-        raise WrongUse("name a goal, or a work session to go on with: folkmoot collaborate --resume ID")
+        which = "not both" if resume else "to go on with: folkmoot collaborate --resume ID"
+        raise WrongUse(f"name a goal, or a work session {which}")
     wanted = Wanted(goal, tuple(constraint or ()), tuple(members or ()), resume)
     stopped, scene = finished(_carried_on(call_of(context), wanted, quiet=quiet or as_json))
     work = scene.work

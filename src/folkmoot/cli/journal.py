@@ -96,7 +96,7 @@ def import_(
         write_json(done)
     else:
         entries = counted(done.entries, "entry", "entries")
-        say(f"{counted(done.runs, 'run')} imported, {entries}; {done.known:,} were here already")
+        say(f"{counted(done.runs, 'run')} imported, {entries}; {counted(done.known, 'run')} known before")
 
 
 async def _import(folder: Path, file: Path) -> Imported:
