@@ -26,12 +26,17 @@ def answer(usd, model="p/m"):
     )
 
 
-def booked(*told):
+def entries(*told):
     """Of (stream, day, agent, event)."""
-    book = Costs()
     for seq, (stream, day, agent, event) in enumerate(told, start=1):
         draft = Draft(f"{day}T10:00:00.000Z", event, "s", "0", agent, f"ws_{stream}")
-        book.fold(Entry(seq, seq, "", "", stream, draft))
+        yield Entry(seq, seq, "", "", stream, draft)
+
+
+def booked(*told):
+    book = Costs()
+    for entry in entries(*told):
+        book.fold(entry)
     return book
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.value import Value
 from folkmoot.views.accounting import Spent, Totals, account, total
@@ -26,8 +27,10 @@ class Spending:
         self._runs: dict[str, list[Spent]] = {}
 
     def take(self, entry: Entry) -> None:
-        if isinstance(entry.event, RunForked):
-            self._runs.pop(entry.stream, None)  # the run that it was taken from has paid for it
+        if isinstance(
+            entry.event, RunForked | RunPruned
+        ):  # another run has paid for it, or nobody knows any more
+            self._runs.pop(entry.stream, None)
             return
         for spent in account([entry.draft]):
             if spent.type == "llm":

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from weakref import WeakKeyDictionary
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,16 +10,15 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.events import asked_moment
+from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.ports import Query
-from folkmoot.views.costs import By, Costs, Limit, RunCost, Wanted, limits
+from folkmoot.views.costs import By, Limit, RunCost, Wanted, limits
 
 SPANS = {"": "all time", "0d": "today", "6d": "7 days", "29d": "30 days"}
 """From when, in words."""
 SHOWN = 50
 """Runs with their budgets."""
 _TABLES: tuple[By, ...] = ("agent", "model", "day")
-_books: WeakKeyDictionary[Folkmoot, tuple[Costs, asyncio.Lock]] = WeakKeyDictionary()
 
 
 async def costs(request: Request) -> Response:
@@ -34,7 +30,7 @@ async def costs(request: Request) -> Response:
         since=asked_moment(query.get("since", ""))[:10],
         until=asked_moment(query.get("until", ""))[:10],
     )
-    book = await costs_of(moot)
+    book = await kept_of(request).costs()
     runs = book.runs(wanted)
     return page(
         request,
@@ -49,16 +45,6 @@ async def costs(request: Request) -> Response:
         count=len(runs),
         runs=[(run, _limits(moot, run)) for run in runs[:SHOWN]],
     )
-
-
-async def costs_of(moot: Folkmoot) -> Costs:
-    """Everything that was spent so far; the journal is read once, and then only what came after."""
-    book, reading = _books.setdefault(moot, (Costs(), asyncio.Lock()))
-    async with reading:
-        new = Query(types=tuple(event.type for event in Costs.takes), after=book.position)
-        async for entry in moot.moot.journal.read(new):
-            book.fold(entry)
-    return book
 
 
 def _limits(moot: Folkmoot, run: RunCost) -> list[Limit]:

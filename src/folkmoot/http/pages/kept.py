@@ -11,6 +11,7 @@ from folkmoot.app import Folkmoot
 from folkmoot.http.house import house_of
 from folkmoot.http.problems import NotFound
 from folkmoot.ports import Query
+from folkmoot.views.costs import Costs
 from folkmoot.views.run_list import TYPES, RunList
 from folkmoot.views.steps import Steps
 
@@ -23,6 +24,9 @@ class Kept:
         self._moot = moot
         self._steps: OrderedDict[str, Steps] = OrderedDict()
         self._list = RunList()
+        self._costs = Costs()
+        self.waited = (-1, 0)
+        """Where the journal was when it was counted how much waits for a person, and how much did."""
         self._reading = asyncio.Lock()
         """One at a time: nobody folds an entry twice."""
 
@@ -45,6 +49,14 @@ class Kept:
             async for entry in journal.read(Query(types=TYPES, after=self._list.position)):
                 self._list.take(entry)
             return self._list
+
+    async def costs(self) -> Costs:
+        """Everything that was spent so far."""
+        async with self._reading:
+            new = Query(types=tuple(event.type for event in Costs.takes), after=self._costs.position)
+            async for entry in self._moot.moot.journal.read(new):
+                self._costs.fold(entry)
+            return self._costs
 
 
 def kept_of(connection: HTTPConnection) -> Kept:
