@@ -142,7 +142,9 @@ async def test_a_page_says_when_nobody_keeps_it_up_to_date_and_goes_on_by_itself
     await visitor.page.unroute("**/*")
     await expect(lost).not_to_be_visible(timeout=60_000)
 
-    await visitor.page.route("**/*", lambda route: route.fulfill(status=401))
     visitor.expected.add(401)
+    await visitor.page.route("**/*", lambda route: route.fulfill(status=401))
     await expect(lost).to_contain_text("You are signed out", timeout=60_000)
+    await visitor.page.unroute_all(behavior="wait")
+    await visitor.page.close()  # it asks again and again, and what it got is told on its console
     visitor.scandals[:] = [each for each in visitor.scandals if not each.startswith("console")]

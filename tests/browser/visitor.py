@@ -23,6 +23,8 @@ QUIET = (
 PATIENCE = 60_000
 """Milliseconds, for what comes or does not: a busy machine takes its time."""
 expect.set_options(timeout=PATIENCE)
+REFUSALS = ("Failed to load resource: the server responded with a status of", "Response Status Error Code ")
+"""What a browser and htmx say of them."""
 LISTEN = (
     "addEventListener('securitypolicyviolation', (e) => violated(`${e.violatedDirective}: ${e.blockedURI}`))"
 )
@@ -64,7 +66,7 @@ class Visitor:
             self.scandals.append(f"{response.status} from {response.url}")
 
     def console(self, message: Any) -> None:
-        refusal = message.text.startswith("Failed to load resource: the server responded with a status of")
+        refusal = message.text.startswith(REFUSALS)
         if message.type in ("error", "warning") and not refusal:  # `response` looks at refusals
             self.scandals.append(f"console: {message.text}")
 
