@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable
-from contextlib import suppress
 
 import pytest
 
 from folkmoot import Folkmoot
 from folkmoot.engine.workshop import open_journal
 from folkmoot.ports import Query
-from tests.cli.conftest import SETTINGS, ended, interrupted, wait_for
+from tests.cli.conftest import SETTINGS, ended, interrupted, soon, wait_for
 from tests.sinks.receiver import Answer, Receiver, happen, steps
 
 FILE = ".folkmoot/coordination-events.ndjson"
@@ -226,14 +223,3 @@ def all_lines(folkmoot) -> list[str]:
     folder = folkmoot.folder / ".folkmoot"
     texts = [path.read_text() for path in sorted(folder.glob("coordination-events*.ndjson"))]
     return [line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-
-def soon(happened: Callable[[], bool], seconds: float = 60.0) -> None:
-    """For what happens in another process that tells nobody."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(FileNotFoundError):  # a file is being put aside
-            if happened():
-                return
-        time.sleep(0.005)
-    raise AssertionError("it never happened")
