@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,11 @@ from tests.postgres_server import running_server
 
 settings.register_profile("folkmoot", deadline=None)  # no test judges by the clock of a busy machine
 settings.load_profile("folkmoot")
+
+# A script that starts the tests with `&` has SIGINT ignored, and so would every program that a test interrupts.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -11,16 +11,20 @@ ROOT = Path(__file__).parent.parent
 
 # Notes every use in `calls`, makes a `.venv` of itself, and fails to install when `broken` exists.
 STAND_IN = """#!/bin/sh
-case ${0##*/} in ruff | mypy | lint-imports) echo "${0##*/} $1" >>calls; [ ! -e "no ${0##*/}" ]; exit ;; esac
+case ${0##*/} in
+ruff | mypy | lint-imports) echo "${0##*/} $1" >>calls; [ ! -e "no ${0##*/}" ]; exit ;;
+folkmoot) echo "folkmoot $2" >>calls; exit ;;
+esac
 case "$1 $2" in
 "-c "*) [ $# -lt 3 ] || cksum <"$3" ;;
 "-m venv") echo venv >>calls; mkdir -p "$3/bin"
-    for name in python ruff mypy lint-imports; do cp "$0" "$3/bin/$name"; done ;;
+    for name in python ruff mypy lint-imports folkmoot; do cp "$0" "$3/bin/$name"; done ;;
 "-m pip") echo "pip $*" | sed 's/.*install --no-warn-script-location/install/' >>calls
     [ ! -e broken ] || { echo "no matching distribution"; exit 1; } ;;
 "-m checks."*) echo "$2" >>calls ;;
 "-m pytest") shift 2; echo "pytest $*" >>calls ;;
 "-m chaos.run") shift 2; echo "chaos $*" >>calls ;;
+examples/*) echo "$1" >>calls ;;
 *) echo "Python 3.99" ;;
 esac
 """
@@ -35,6 +39,7 @@ class Clone:
         self.bin.mkdir()
         shutil.copy(ROOT / "dev", self.folder)
         (self.folder / "requirements.lock").write_text("one==1\n")
+        (self.folder / "requirements-run.lock").write_text("one==1\n")
         (self.folder / "pyproject.toml").write_text("[project]\n")
         for name in ("sh", "cat", "cksum", "cp", "date", "dirname", "mkdir", "rm", "sed"):
             (self.bin / name).symlink_to(shutil.which(name))
@@ -64,11 +69,14 @@ class Clone:
         return lines
 
 
-SET_UP = [
+RUNNING = [
     "venv",
-    "install --no-deps --require-hashes -r requirements.lock",
+    "install --no-deps --require-hashes -r requirements-run.lock",
     "install --no-deps --no-build-isolation --editable .",
 ]
+TOOLS = "install --no-deps --require-hashes -r requirements.lock"
+SET_UP = [*RUNNING, TOOLS]
+PYTEST = "pytest --numprocesses auto --dist loadfile"
 
 
 @pytest.fixture
@@ -97,9 +105,39 @@ def test_the_first_run_sets_up_and_the_second_is_at_once(clone):
     clone.has_python()
 
     assert clone.dev("test", "-k", "one").returncode == 0
-    assert clone.calls() == [*SET_UP, "pytest -k one"]
+    assert clone.calls() == [*SET_UP, f"{PYTEST} -k one"]
     assert clone.dev("test").stderr == ""
-    assert clone.calls() == ["pytest "]
+    assert clone.calls() == [PYTEST]
+
+
+def test_the_demo_installs_only_what_running_needs_and_the_tests_the_rest(clone):
+    """K-104."""
+    clone.has_python()
+
+    assert clone.dev("demo").returncode == 0
+    assert clone.calls() == [*RUNNING, "folkmoot examples/front-desk", "examples/payment/kill_and_resume.py"]
+    clone.dev("test")
+    assert clone.calls() == [TOOLS, PYTEST]
+    clone.dev("demo")
+    assert clone.calls() == ["folkmoot examples/front-desk", "examples/payment/kill_and_resume.py"]
+    (clone.folder / "requirements.lock").write_text("one==2\n")
+    clone.dev("demo")
+    assert clone.calls()[:1] == ["folkmoot examples/front-desk"]
+
+
+def test_what_running_needs_is_a_part_of_the_lock():
+    """K-104: both would otherwise install over each other."""
+    part, whole = (_pins(ROOT / name) for name in ("requirements-run.lock", "requirements.lock"))
+
+    assert part.items() <= whole.items()
+    assert {"aiohttp", "msgspec", "uvicorn"} < part.keys() < whole.keys() - {"pytest", "mypy", "openai"}
+
+
+def _pins(lock: Path) -> dict[str, list[str]]:
+    """The version and the hashes of each package."""
+    text = re.sub(r"^ *#.*\n", "", lock.read_text(), flags=re.MULTILINE)
+    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
+    return {entry.partition("==")[0]: re.findall(r"==[^ ]+|sha256:\w+", entry) for entry in entries if entry}
 
 
 def test_a_new_lock_rebuilds_and_new_metadata_only_reinstalls_the_project(clone):
@@ -109,10 +147,10 @@ def test_a_new_lock_rebuilds_and_new_metadata_only_reinstalls_the_project(clone)
 
     (clone.folder / "requirements.lock").write_text("one==2\n")
     clone.dev("test")
-    assert clone.calls() == [*SET_UP, "pytest "]
+    assert clone.calls() == [*SET_UP, PYTEST]
     (clone.folder / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     clone.dev("test")
-    assert clone.calls() == [SET_UP[-1], "pytest "]
+    assert clone.calls() == [RUNNING[-1], PYTEST]
 
 
 @pytest.mark.parametrize("leftover", ["a file", "an empty folder", "one without Python", "a dead link"])
@@ -131,7 +169,7 @@ def test_whatever_lies_where_the_environment_goes_is_replaced(clone, leftover):
             place.symlink_to(clone.folder / "nowhere")
 
     assert clone.dev("test").returncode == 0
-    assert clone.calls() == [*SET_UP, "pytest "]
+    assert clone.calls() == [*SET_UP, PYTEST]
 
 
 def test_a_failed_installation_shows_what_pip_said_and_is_begun_anew_the_next_time(clone):
@@ -145,7 +183,7 @@ def test_a_failed_installation_shows_what_pip_said_and_is_begun_anew_the_next_ti
 
     (clone.folder / "broken").unlink()
     assert clone.dev("test").returncode == 0
-    assert clone.calls() == [*SET_UP, "pytest "]
+    assert clone.calls() == [*SET_UP, PYTEST]
 
 
 def test_a_python_that_is_too_old_is_passed_over_for_a_newer_one(clone):
@@ -171,7 +209,7 @@ def test_check_runs_every_guard_in_order_and_the_tests_last(clone):
         "checks.lines",
         "checks.hygiene",
         "checks.docs",
-        "pytest --numprocesses auto --dist loadfile",
+        PYTEST,
     ]
 
 
@@ -200,7 +238,7 @@ def test_root_gets_strace_and_chromium_where_they_are_missing_and_others_go_on_w
 
     clone.dev("test")
     browser = "apt-get install -y --no-install-recommends chromium"
-    assert clone.calls() == ["apt-get update", install, "apt-get update", browser, "pytest "]
+    assert clone.calls() == ["apt-get update", install, "apt-get update", browser, PYTEST]
 
 
 def test_without_a_python_the_message_says_what_is_needed(clone):

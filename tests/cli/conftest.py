@@ -68,10 +68,12 @@ class Program:
         code = main(arguments)
         return Done(code, *self._capsys.readouterr())
 
-    def started(self, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-        """As a process of its own, with pipes."""
+    def started(
+        self, *arguments: str, stdout: int = subprocess.PIPE, under: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        """As a process of its own, with pipes; `under` is the program that starts it."""
         return subprocess.Popen(
-            [*PROGRAM, *arguments],
+            [*under, *PROGRAM, *arguments],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=stdout,

@@ -81,7 +81,7 @@ def test_the_tree_in_the_readme_of_the_example_is_its_graph(folkmoot):
 
 
 def test_the_session_in_the_readme_has_the_agents_of_the_example():
-    (session,) = re.findall(r"\$ folkmoot run (.*?)```", README, re.DOTALL)
+    (session,) = re.findall(r"\$ folkmoot run front-desk(.*?)```", README, re.DOTALL)
 
     assert re.findall(r"✔ ([\w-]+)", session) == [
         "front-desk",
@@ -100,6 +100,21 @@ def test_what_the_readme_shows_of_the_journal_is_what_a_run_leaves(folkmoot):
     folkmoot("run", "front-desk.ai", "I was charged twice for order 1042. Can I have a refund?", "-q")
 
     compare(shown, "the journal", shown.text.partition("\n")[2], folkmoot("runs", "show", "last").out)
+
+
+def test_a_payment_killed_in_the_middle_is_booked_once_when_its_run_is_resumed(tmp_path):
+    """K-104: the end of `./dev demo`, as the README shows it."""
+    copied("payment", tmp_path)
+    (shown,) = (block for block in blocks(README) if block.text.startswith("$ folkmoot run cashier.ai"))
+
+    command = [sys.executable, tmp_path / "kill_and_resume.py"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=-1, stderr=subprocess.STDOUT, text=True)
+
+    assert done.returncode == 0
+    compare(shown, "the demo", shown.text, done.stdout)
+    first, again = ((tmp_path / "payments.csv").read_text()).splitlines()
+    assert (first.rpartition(",")[2], again.rpartition(",")[2]) == ("booked", "known already")
+    assert first.rpartition(",")[0] == again.rpartition(",")[0]
 
 
 def test_the_review_team_asks_back_once_and_names_what_must_change(folkmoot):

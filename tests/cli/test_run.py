@@ -308,6 +308,19 @@ def test_the_first_ctrl_c_cancels_the_whole_chain_and_loses_nothing(folkmoot, nu
     assert statuses == {"a": "completed", "b": "cancelled"}
 
 
+def test_a_run_that_was_started_with_signals_ignored_goes_on_ignoring_them(folkmoot):
+    """`nohup folkmoot run … &` outlives its terminal: a closed one and Ctrl-C in it are not for this process."""
+    folkmoot.write(CHAIN, {"a": ["one"], "b": [FOREVER], "c": ["three"]})
+    process = folkmoot.started(
+        "run", "a.ai", "x", "--json", under=["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh"]
+    )
+    wait_for(process.stderr, "  b starts")
+    for number in (signal.SIGHUP, signal.SIGINT):
+        process.send_signal(number)
+
+    assert interrupted(process, signal.SIGTERM).json["status"] == "cancelled"  # by the first signal it heeds
+
+
 def test_the_second_ctrl_c_leaves_at_once_and_the_run_is_interrupted(folkmoot):
     folkmoot.write_with_tool("stubborn", STUBBORN)
     process = folkmoot.started("run", "a.ai", "x")

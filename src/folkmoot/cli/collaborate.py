@@ -139,15 +139,13 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
 
 def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:
     """The first lets what is under way end, the second does not; the runs are left for whoever goes on."""
-    import asyncio
-    import signal
+    from folkmoot.cli.interrupt import on_stop_signals
 
     def leave() -> None:
         hand_over(at_once=collaboration.leaving)
         collaboration.leaving = True
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, leave)
+    on_stop_signals(leave)
 
 
 def _member(written: str) -> tuple[str, MemberRole | None]:

@@ -55,9 +55,20 @@ def run_interruptibly(
             raise KeyboardInterrupt from None
 
 
+def on_stop_signals(stop: Callable[[], None]) -> None:
+    """Call `stop` at each signal that ends the program, in the running event loop."""
+    for number in _heeded_signals():
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+
+
+def _heeded_signals() -> list[signal.Signals]:
+    """Without those that were ignored when the program started, by `nohup` or by a shell's `&` in a script."""
+    return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 @contextmanager
 def _handled(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    before = {number: signal.signal(number, press) for number in _SIGNALS}
+    before = {number: signal.signal(number, press) for number in _heeded_signals()}
     try:
         yield
     finally:

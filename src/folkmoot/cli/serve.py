@@ -181,7 +181,8 @@ async def _follow(file: Path, keys: Keys) -> None:
 def _stopping(second: Callable[[], None]) -> asyncio.Event:
     """Set by the first signal; the second one calls `second`."""
     import asyncio
-    import signal
+
+    from folkmoot.cli.interrupt import on_stop_signals
 
     stopping = asyncio.Event()
 
@@ -190,6 +191,5 @@ def _stopping(second: Callable[[], None]) -> asyncio.Event:
             second()
         stopping.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
+    on_stop_signals(stop)
     return stopping

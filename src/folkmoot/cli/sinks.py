@@ -117,11 +117,9 @@ async def _run(call: Call, *, once: bool) -> int:
 
 
 async def _until_stopped(sinking: Sinking) -> int:
-    import asyncio
-    import signal
+    from folkmoot.cli.interrupt import on_stop_signals
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, sinking.stop)
+    on_stop_signals(sinking.stop)
     async with sinking:
         sinking.say("sending events on; Ctrl-C ends it")
         await sinking.ended()

@@ -60,11 +60,10 @@ def worker(
 
 
 async def _work(call: Call, shift: Shift) -> None:
-    import asyncio
     import os
-    import signal
 
     from folkmoot.app import Folkmoot
+    from folkmoot.cli.interrupt import on_stop_signals
     from folkmoot.cli.output import say
     from folkmoot.engine.workshop import Surroundings
 
@@ -72,8 +71,7 @@ async def _work(call: Call, shift: Shift) -> None:
     async with Folkmoot.open(call.folder, overrides=call.overrides, around=around) as moot:
         worker = moot.worker(shift)
         worker.say = lambda text: say(f"worker {os.getpid()}: {text}")
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+        on_stop_signals(worker.stop)
         await worker.work()
         worker.say("stopped")
 
