@@ -93,6 +93,16 @@ def test_a_failed_run_names_its_stage_and_exits_1(folkmoot):
     assert "down" in failed.json["error"]
 
 
+def test_a_first_stage_that_fails_is_named_and_the_next_one_never_starts(folkmoot):
+    """A-44, O-15, K-125."""
+    folkmoot.write(CHAIN, {"a": [{"error": {"message": "down", "retryable": False}}], "b": ["two"]})
+
+    done = folkmoot("run", "a.ai", "x")
+    assert (done.code, done.out) == (1, "")
+    assert "failed: 'a' failed (stage 1 of a -> b): " in done.err
+    assert "b starts" not in done.err
+
+
 def test_why_a_run_failed_is_said_once(folkmoot):
     folkmoot.write({"a": "maxRetries: 1"}, {"a": [{"error": "down"}]})
 

@@ -126,7 +126,8 @@ class _Team:
     async def _leads_part(self, cycle: int) -> tuple[Invocation, Outcome]:
         asked, brief = self._call(self._lead, cycle)
         if why := self._why_last(cycle):
-            brief = replace(brief, max_turns=brief.turns_before + 1)
+            once = replace(brief, max_turns=brief.turns_before + 1)
+            brief = brief.closed if self._run.behavior > 1 else once
             notice = Block("broadcast", f"### The team ends\n\n{why} Give your final report now.")
             asked = replace(asked, blocks=(*asked.blocks, notice))
         outcome = await self._speak(self._lead, asked, brief)
