@@ -23,6 +23,9 @@ from folkmoot.http.pages.run import AT_ONCE, GROUP
 from folkmoot.ports import NewRun
 from tests.browser.serving import serving
 from tests.desk import SETTINGS
+from tests.orchestration.test_nested_teams import FILES as NESTED
+from tests.orchestration.test_nested_teams import SAID as NESTED_SAID
+from tests.orchestration.test_nested_teams import look
 from tests.views.test_timeline import FILES, SCRIPT
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -151,6 +154,28 @@ async def test_a_run_shows_its_tree_and_each_step_its_exact_prompt(desk, visit):
     assert drawer.strip().startswith('<aside class="drawer')
     assert re.search(r'<b>original_user_request</b>__<span class="nonce">[0-9a-f]{12}</span>', drawer)
     assert "I want my money back" in drawer
+
+
+async def test_a_team_within_a_team_stands_below_its_member_in_the_tree(desk, visit):
+    """A-30, A-105, O-48, K-122: once for each cycle of the outer team."""
+    project = desk(NESTED, NESTED_SAID, tools=[look])
+    await project.run("board")
+    async with visit(project) as visitor:
+        page = await visitor.get("/runs/run-1")
+
+    row = re.compile(
+        r'class="op k-(?:team|session)"[^>]*aria-level="(\d)".*?class="who"[^>]*>([^<]+)<', re.DOTALL
+    )
+    tree = ["  " * int(level) + who for level, who in row.findall(page) if who != "broadcast"]
+    inner = ["coder", "tester", "build", "coder", "tester", "build"]
+    assert tree == [
+        "  board",
+        *("    build", *(f"      {who}" for who in inner)),
+        *("    sales", "      clerk", "      prices"),
+        "    board",
+        *("    build", "      coder", "      build"),
+        *("    sales", "    board"),
+    ]
 
 
 async def test_a_run_that_is_sent_to_opentelemetry_shows_its_trace_there(desk, visit):
