@@ -100,6 +100,18 @@ async def test_a_run_is_listed_with_its_title_its_agents_and_what_went_wrong(des
     assert 'class="state failed' in page
 
 
+async def test_the_stage_that_failed_is_named_on_the_page_and_in_the_api(desk, visit):
+    """A-44, O-15, K-125: also when it is the first of a chain."""
+    project = desk(
+        {"a": "handoff: b.ai", "b": ""}, {"a": [{"error": {"message": "gone", "retryable": False}}]}
+    )
+    await project.run("a.ai")
+    async with visit(project) as visitor:
+        pages = [await visitor.get(path) for path in ("/runs", "/runs/run-1", "/api/runs/run-1")]
+
+    assert all("'a' failed (stage 1 of a -> b): no model answered" in page for page in pages)
+
+
 async def test_the_address_says_which_runs_are_shown(desk, visit):
     project = desk(
         {"a": "", "b": ""}, {"a": ["one", "two"], "b": [{"error": {"message": "x", "retryable": False}}]}

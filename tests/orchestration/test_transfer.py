@@ -203,6 +203,7 @@ async def test_every_kind_of_destination_reads_the_request_in_its_block(desk):
     assert team.prompt("law", 0) == team.prompt("law", 1) == "I want my money back"
     assert blocks(team.prompt("inner")) == [REQUEST, ("advisory", "law", "by law")]
     assert blocks(team.prompt("coder")) == blocks(split.prompt("split")) == [REQUEST]
+    assert blocks(split.prompt("split", 1)) == []  # the executor reads the plan, and no request
     assert [tag for tag, _, _ in blocks(team.prompt("team"))] == ["original_user_request", "broadcast"]
     assert blocks(team.prompt("split")) == [REQUEST, ("response", "team", "t")]
 
