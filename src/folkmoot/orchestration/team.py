@@ -151,7 +151,7 @@ class _Team:
             blocks = asked.blocks if cycle == self._first else (*self._openings[seat.name], *asked.blocks)
             first = replace(asked, original=self._request.original, parts=self._request.parts, blocks=blocks)
             outcome = await carry_on(self._run, first, own, self._start)
-        said = outcome.broadcast or self._reported(seat, outcome)
+        said = outcome.broadcast or self._adopt_report(seat, outcome)
         if outcome.failed:
             whole = replace(asked, span=f"{self._span}/{seat.name}")
             self._fail(seat, cycle, staged(self._run, outcome, whole))
@@ -176,7 +176,7 @@ class _Team:
         self._broker.elsewhere[asked.span] = team.spans
         return outcome
 
-    def _reported(self, seat: Seat, outcome: Outcome) -> Broadcast:
+    def _adopt_report(self, seat: Seat, outcome: Outcome) -> Broadcast:
         """A report stands for the member's broadcast; a team that is over leaves with it."""
         self._answers[seat.name] = Block("response", outcome.report.content, outcome.agent)
         team = self._teams.get(seat.name)
@@ -187,7 +187,7 @@ class _Team:
         asked, brief = self._call(self._lead, cycle)
         if why := self._why_last(cycle):
             once = replace(brief, max_turns=brief.turns_before + 1)
-            brief = brief.closed if self._run.behavior > 1 else once
+            brief = brief.offering_exits_only() if self._run.behavior > 1 else once
             notice = Block("broadcast", f"### The team ends\n\n{why} Give your final report now.")
             asked = replace(asked, blocks=(*asked.blocks, notice))
         outcome = await self._speak(self._lead, asked, brief)

@@ -75,7 +75,7 @@ def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
     below = outcome.span[len(inv.span) :].split("/")[1:]
     steps = [part.partition(":")[::2] for part in below if part.startswith(("route:", "handoff:"))]
     agent = steps[-1][1] if steps else inv.agent.id
-    details = [_part(below, outcome.agent, agent)] if run.behavior > 1 else []
+    details = [_failed_part(below, outcome.agent, agent)] if run.behavior > 1 else []
     if steps:
         path = [inv.agent.id, *(name for _, name in steps)]
         details.append(f"stage {len(path)} of {' -> '.join(path)}")
@@ -88,7 +88,7 @@ def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
     return f"{failed} failed ({', '.join(filter(None, details))}): {outcome.error}"
 
 
-def _part(below: list[str], by: str, agent: str) -> str:
+def _failed_part(below: list[str], by: str, agent: str) -> str:
     """Which part of its work an agent failed in, if it works in parts or has another agent lead its team."""
     for part in reversed(below):
         name = part.partition(":")[0]

@@ -88,9 +88,8 @@ class Brief(Value):
     aloud: bool = False
     """Its report is that of the run, and the run's client follows what is said."""
 
-    @property
-    def closed(self) -> Brief:
-        """The same with nothing but the exits of its last turn, for as many turns as are left to mend a report."""
+    def offering_exits_only(self) -> Brief:
+        """The same brief with the exits of its last turn alone, in all turns that are left to correct a report."""
         exits = self.last_exits or self.exits
         return replace(self, tools=(), unlisted=(), exits=exits, offered=exits, closing=True)
 
