@@ -78,6 +78,26 @@ def team(folder):
     return Desk(folder, files, script, tools=[look]), plainly
 
 
+def nested(folder):
+    """A team within a team, and a member that routes."""
+    files = {
+        "desk": "team: {members: [build.ai, sales.ai]}",
+        "build": "team: {members: [coder.ai, tester.ai]}",
+        "sales": "router: {destinations: [prices.ai]}",
+        **{"coder": "tools: [look]", "tester": "", "prices": ""},
+    }
+    gone = {"broadcast": {"message": "all green", "final": True, "outcome": "success"}}
+    script = {
+        "coder": [{"calls": [{"tool": "look", "arguments": {"where": "x"}}]}, "wrote it", "shipped it"],
+        "tester": [gone],
+        "build": [{"report": "it works"}, {"report": "it is shipped"}],
+        "sales": [{"route": "prices"}, "sold"],
+        "prices": ["9 EUR"],
+        "desk": [{"broadcast": "ship and sell"}, {"report": "it is done"}],
+    }
+    return Desk(folder, files, script, tools=[look]), plainly
+
+
 def calls(folder):
     """Called agents, one made up, in parallel, summarised, and answered from the cache."""
     fast = "models: {default: scripted/any, fast: scripted/small}"
@@ -254,7 +274,7 @@ SCENES = {
     scene.__name__: scene
     for scene in (
         *(patterns, retries, failed, team, calls, clarification, inbox, unattended, doubt, budget, wall),
-        *(cancelled, gate, messages),
+        *(cancelled, gate, messages, nested),
     )
 }
 

@@ -37,6 +37,26 @@ def test_each_pattern_adds_what_it_can_start(tmp_path, declared, expected):
     assert bound(tmp_path, files) == expected
 
 
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        ("router: {destinations: [b.ai]}\nmaxTurns: 3\nmaxRetries: 1", 1 + 3 + 3 * 10),
+        (ONE + "team: {members: [b.ai]}", 1 + 1 + 10),
+        (ONE + "team: {members: [b.ai], supervisor: c.ai, supervisorMaxTurns: 2}", 1 + 10 + 2 + 2 * 10),
+    ],
+)
+def test_a_member_may_route_in_every_turn_and_its_team_goes_on_over_all_cycles(tmp_path, member, expected):
+    """A-30, O-48."""
+    files = {
+        "a.ai": ONE + "team: {members: [m.ai]}",
+        "m.ai": member,
+        "b.ai": "maxTurns: 10\nmaxRetries: 1",
+        "c.ai": "maxTurns: 20\nmaxRetries: 1\nrouter: {destinations: [b.ai]}",
+    }
+
+    assert bound(tmp_path, files) == expected
+
+
 @pytest.mark.parametrize(("children", "expected"), [(20, 3 + 2 * 4 * 5), (6, 3 + 6 * 5)])
 def test_agents_as_tools_are_called_in_every_turn_but_the_last(tmp_path, children, expected):
     files = {

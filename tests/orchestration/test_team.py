@@ -244,6 +244,49 @@ async def test_a_lead_that_uses_up_its_turns_ends_the_team_with_a_failure(desk):
     assert len(played.model.heard_from("coder")) == 1
 
 
+STRAY = {"calls": [{"tool": "nothing"}]}
+ON = {"broadcast": "go on"}
+
+
+@pytest.mark.parametrize(
+    "slips",
+    [
+        [STRAY, {"report": {"b": 1}}, "no JSON", "", ON],
+        [{"calls": [{"tool": "look", "arguments": {"where": "x"}}]}],
+    ],
+)
+async def test_a_lead_without_members_mends_its_report_while_it_has_turns(desk, slips):
+    """A-81, O-46, K-120: only exits are offered, whatever went wrong in the turn before."""
+
+    def look(where: str) -> str:
+        return "a tree"
+
+    schema = "output: {format: json, schema: {type: object, required: [a]}}\ntools: [look]"
+    files = {"chief": f"team: {{members: [coder.ai], supervisorMaxTurns: 6}}\n{schema}", "coder": ""}
+    script = {"coder": [left("done")], "chief": [*slips, {"report": {"a": 1}}]}
+    played = await desk(files, script, tools=[look]).run("chief")
+
+    assert played.report == '{"a":1}'
+    assert [played.offered("chief", n) for n in range(len(slips) + 1)] == [["agent__final_report"]] * (
+        len(slips) + 1
+    )
+    assert "No member is left." in heard(played, "chief")[0][0]
+
+
+async def test_a_lead_without_members_that_uses_up_its_turns_fails(desk):
+    """A-80, A-81, O-46: turns of earlier cycles count too."""
+    files = {**FILES, "chief": "team: {members: [coder.ai, tester.ai], supervisorMaxTurns: 3}"}
+    script = {
+        "coder": ["a", left("b")],
+        "tester": [left("c")],
+        "chief": [ON, STRAY, STRAY, {"report": "late"}],
+    }
+    played = await desk(files, script).run("chief")
+
+    assert played.result.error == "'chief' failed (lead): the model gave no final report within 3 turns"
+    assert len(played.model.heard_from("chief")) == 3
+
+
 async def test_the_lead_bounds_the_number_of_cycles(desk):
     """A-89: max rounds."""
     said = {"turns": [{"broadcast": "on"}], "repeat": True}
@@ -373,8 +416,8 @@ models: {default: scripted/any}
 
 
 async def test_a_broadcast_too_long_for_the_lead_is_dropped_and_the_team_must_end(desk):
-    """A-86: the diagnostic stands in its place, and only the report is offered."""
-    script = SAID | {"coder": ["x" * 6000], "chief": [{"report": "as far as I know"}]}
+    """A-86, O-46: the diagnostic stands in its place, and only the report is offered until there is one."""
+    script = SAID | {"coder": ["x" * 6000], "chief": [ON, {"report": "as far as I know"}]}
     played = await desk(FILES, script, settings=SMALL).run("chief")
 
     assert played.report == "as far as I know"
@@ -382,7 +425,7 @@ async def test_a_broadcast_too_long_for_the_lead_is_dropped_and_the_team_must_en
     assert "This broadcast of 6000 characters was dropped: it would overflow the context of chief." in dropped
     assert kept.endswith("line 3 fails")
     assert "Give your final report now." in end
-    assert played.offered("chief") == ["agent__final_report"]
+    assert played.offered("chief") == played.offered("chief", 1) == ["agent__final_report"]
 
 
 async def test_a_broadcast_too_long_for_a_member_ends_the_team_after_its_cycle(desk):

@@ -1,7 +1,9 @@
 """A team cut after any of its events and continued ends the same."""
 
 from folkmoot import MemoryJournal, tool
-from tests.orchestration.test_team import BROKEN, left
+from folkmoot.ports import Query
+from tests.golden import make
+from tests.orchestration.test_team import BROKEN, STRAY, left
 from tests.test_resume import by_span, cut_and_continued
 
 LOOK = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
@@ -41,3 +43,36 @@ async def test_a_team_cut_after_any_event_continues_to_the_same_end(desk):
         assert played.report == whole.report
         assert played.result.totals == whole.result.totals
         assert played.result.teams == whole.result.teams
+
+
+SLIP_FILES = {
+    "desk": "team: {members: [coder.ai], supervisorMaxTurns: 5}\nhandoff: editor.ai\n"
+    "output: {format: json, schema: {type: object, required: [a]}}",
+    "coder": "",
+    "editor": "",
+}
+SLIP_SAID = {"coder": [left("done")], "desk": [STRAY, {"report": {"a": 1}}], "editor": ["e"]}
+
+
+async def test_a_lead_that_mends_its_report_cut_after_any_event_continues_to_the_same_end(desk):
+    """A-81, O-46, K-120."""
+    whole = await desk(SLIP_FILES, SLIP_SAID).run("desk")
+    assert whole.report == "e"
+
+    for cut in range(1, len(whole.drafts)):
+        again = desk(SLIP_FILES, SLIP_SAID)
+        played = await cut_and_continued(again, whole.drafts, cut, MemoryJournal(again.clock.monotonic))
+
+        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
+
+
+async def test_a_run_of_0_1_0_is_resumed_with_the_turns_and_texts_it_was_started_with(desk):
+    """K-120, K-125: the lead had one turn, and the error of a first stage named no stage."""
+    journal = await make.opened("lead-slip")
+    recorded = [entry.draft async for entry in journal.read(Query(stream="run-1"))]
+
+    for cut in range(1, len(recorded)):
+        again = desk(SLIP_FILES, SLIP_SAID)
+        played = await cut_and_continued(again, recorded, cut, MemoryJournal(again.clock.monotonic))
+
+        assert played.result.error == "the model gave no final report within 1 turn", f"cut after {cut}"

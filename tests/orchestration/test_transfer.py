@@ -83,6 +83,45 @@ async def test_a_stage_that_fails_stops_the_chain_and_is_named(desk):
     assert [event.receiver for event in played.events("handoff.rejected")] == ["b"]
 
 
+DOWN = [{"error": {"message": "down", "retryable": False}}]
+PLAN = json.dumps({"action_type": "STOP", "rationale": "r", "expected_outputs": ["o"], "stop_condition": "s"})
+
+
+@pytest.mark.parametrize(
+    ("files", "said", "named"),
+    [
+        ({"a": "handoff: b.ai", "b": ""}, {"a": DOWN}, "'a' failed (stage 1 of a -> b): "),
+        ({"a": "router: {destinations: [b.ai]}", "b": ""}, {"a": DOWN}, "'a' failed (stage 1 of a): "),
+        (
+            {"a": "router: {destinations: [b.ai]}\nhandoff: c.ai", "b": "handoff: d.ai", "c": "", "d": ""},
+            {"a": [{"route": "b"}], "b": ["x"], "d": DOWN},
+            "handoff to 'd' failed (stage 3 of a -> b -> d): ",
+        ),
+        ({"a": "team: {members: [b.ai]}", "b": ""}, {"a": DOWN, "b": ["x"]}, "'a' failed (lead): "),
+        (
+            {"a": "team: {members: [b.ai], supervisor: c.ai}\nhandoff: b.ai", "b": "", "c": ""},
+            {"b": ["x"], "c": DOWN},
+            "'a' failed (lead 'c', stage 1 of a -> b): ",
+        ),
+        ({"a": "split: always"}, {"a": DOWN}, "'a' failed (planner): "),
+        ({"a": "split: always"}, {"a/planner": [PLAN], "a/executor": DOWN}, "'a' failed (executor): "),
+        (
+            {"a": "handoff: b.ai", "b": "planningStrategy: plan_and_execute"},
+            {"a": ["x"], "b/planner": [PLAN], "b/step": ["done"], "b/executor": DOWN},
+            "handoff to 'b' failed (executor, stage 2 of a -> b): ",
+        ),
+        ({"a": "planningStrategy: spar"}, {"a": DOWN}, "'a' failed (sense): "),
+        ({"a": ""}, {"a": DOWN}, "no model answered"),
+    ],
+)
+async def test_the_error_names_the_agent_the_part_and_the_stage_that_failed(desk, files, said, named):
+    """A-44, A-60, O-15, K-125: the first stage too, and the part of an agent that works in several."""
+    played = await desk(files, said).run("a")
+
+    assert played.result.error.startswith(named)
+    assert "down" in played.result.error
+
+
 async def test_stopping_the_run_stops_the_stage_under_way_and_those_after_it(desk):
     """A-45."""
     at = desk(CHAIN, {**CHAIN_SAID, "b": [{"delay": "1h", "text": "late"}]})
@@ -133,13 +172,40 @@ async def test_a_router_passes_the_request_on_and_asks_nothing_more(desk):
     ]
 
 
-@pytest.mark.parametrize("message", [{}, {"message": "  "}])
-async def test_a_route_without_a_message_passes_the_request_alone(desk, message):
-    """A-37: a blank message counts as none."""
+REQUEST = ("original_user_request", "", "I want my money back")
+
+
+@pytest.mark.parametrize("message", [{}, {"message": ""}, {"message": " \n"}])
+async def test_a_route_without_a_message_passes_the_request_alone_in_its_block(desk, message):
+    """A-37, K-124: a blank message counts as none, and the request has its block all the same."""
     said = {"desk": [{"route": {"agent": "billing", **message}}], "billing": ["paid"]}
     played = await desk(ROUTER, said).run("desk.ai")
 
-    assert played.prompt("billing") == "I want my money back"
+    assert blocks(played.prompt("billing")) == [REQUEST]
+
+
+async def test_every_kind_of_destination_reads_the_request_in_its_block(desk):
+    """A-37, A-61, K-124: a router, a team and an agent in parts behind a router; only advisors read the bare text."""
+    files = {
+        "desk": "advisors: [law.ai]\nrouter: {destinations: [inner.ai]}",
+        "inner": "advisors: [law.ai]\nrouter: {destinations: [team.ai, split.ai]}",
+        "team": "team: {members: [coder.ai]}\nhandoff: split.ai",
+        "split": "split: always",
+        "law": "",
+        "coder": "",
+    }
+    said = {"desk": [{"route": "inner"}], "law": ["by law"] * 2, "coder": ["c"], "team": ["t"]}
+    said |= {"split/planner": [PLAN], "split/executor": ["done"]}
+    team = await desk(files, said | {"inner": [{"route": "team"}]}).run("desk")
+    split = await desk(files, said | {"inner": [{"route": "split"}]}).run("desk")
+
+    assert (team.report, split.report) == ("done", "done")
+    assert team.prompt("law", 0) == team.prompt("law", 1) == "I want my money back"
+    assert blocks(team.prompt("inner")) == [REQUEST, ("advisory", "law", "by law")]
+    assert blocks(team.prompt("coder")) == blocks(split.prompt("split")) == [REQUEST]
+    assert blocks(split.prompt("split", 1)) == []  # the executor reads the plan, and no request
+    assert [tag for tag, _, _ in blocks(team.prompt("team"))] == ["original_user_request", "broadcast"]
+    assert blocks(team.prompt("split")) == [REQUEST, ("response", "team", "t")]
 
 
 async def test_the_routers_tool_names_exactly_the_destinations_by_id(desk):

@@ -27,6 +27,7 @@ from folkmoot.domain.events import (
     SessionStarted,
 )
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.kit import Kit, Kits, bare_kit
@@ -82,7 +83,7 @@ class Replay:
                 case RunStarted(seed=seed):
                     self._seed = seed
                 case TeamStarted():
-                    self._teams[span] = self._agent(draft.agent_id)
+                    self._teams[without_cycle(span)] = self._agent(draft.agent_id)
                 case SessionStarted():
                     if event.cause in PARTS:
                         self._in_parts.add(event.parent)

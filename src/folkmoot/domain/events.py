@@ -16,6 +16,10 @@ from folkmoot.domain.message import Access, Effect, Message, Usage
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome, StopReason
 
+BEHAVIOR = 2
+"""The version of prompts, turns and error texts in this release. A run keeps the version it was started with, so that
+journals of earlier releases resume and replay as they were recorded."""
+
 
 class RunStarted(Event):
     """A run begins. All its randomness comes from `seed`, so that a resumed run draws the same."""
@@ -30,6 +34,8 @@ class RunStarted(Event):
     tools: str = ""
     """The artifact that holds what its tools are, by name; absent in old journals."""
     errand: Errand = Errand()
+    behavior: int = 1
+    """The version of prompts, turns and error texts that the run keeps; 1 in journals of 0.1.0."""
 
 
 class RunCompleted(Event):

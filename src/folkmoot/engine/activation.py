@@ -11,6 +11,7 @@ from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
+    BEHAVIOR,
     CancelRequested,
     RunCancelled,
     RunCompleted,
@@ -62,7 +63,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     def started(self, asked: Asked, seed: str) -> RunStarted:
         """How a run of it begins."""
         request = self.secrets.text(asked.request)
-        return RunStarted(asked.file, request, self.graph_id, seed, self.tools_id, asked.errand)
+        return RunStarted(asked.file, request, self.graph_id, seed, self.tools_id, asked.errand, BEHAVIOR)
 
 
 class Activation:

@@ -21,8 +21,8 @@ def worst_case(graph: Graph, file: str) -> int:
     `agents`, as often as it can be called: `maxToolCallsPerTurn` times in every turn but the last, and at most
     `limits.childrenPerParent` times. With `orchestration.enable_agent_tool` the costliest agent of the project
     may be called so often instead, down to `limits.callDepth`; an agent that writes `messages` may call it too, and
-    `limits.a2aHops` come to that depth. A `budget.requests` caps what is below it. Time
-    and money may end a run earlier.
+    `limits.a2aHops` come to that depth. A member of a team may route in every turn. A `budget.requests` caps what is
+    below it. Time and money may end a run earlier.
     """
     called = dict.fromkeys(graph.agents, 0)
     writing = any(writes(agent.tools) for agent in graph.agents.values())
@@ -54,7 +54,9 @@ def _of(
     worst: dict[str, int],
     called: Mapping[str, int],
     max_turns: int | None = None,
+    member: bool = False,
 ) -> int:
+    """`member`: of a team, or the lead of a team that is one: it ends its part in every cycle anew."""
     tuning, team, orchestration = agent.tuning, agent.team, graph.settings.orchestration
     turns = max_turns or tuning.max_turns
     turns = _leads_turns(team, turns) if team else _turns_by_plan(agent, turns)
@@ -65,12 +67,13 @@ def _of(
     calls = min(max(0, turns - 1) * per_turn, most)
     anyone = _costliest(called, agent, made_up=orchestration.enable_agent_tool) if calls_any else 0
     summary = Tuning().max_retries if orchestration.summarize_results and anyone else 0
-    once = [worst[to] for pattern, to in agent.edges if pattern in ("advisor", "handoff")]
+    passed_on = max((worst[to] for to in agent.destinations), default=0)
+    passed_on += sum(worst[to] for pattern, to in agent.edges if pattern == "handoff")
     return (
         turns * tuning.max_retries
-        + sum(once)
-        + sum(_seated(graph.agents[file], graph, worst, called, turns) for file, turns in _seats(team))
-        + max((worst[to] for to in agent.destinations), default=0)
+        + sum(worst[to] for pattern, to in agent.edges if pattern == "advisor")
+        + sum(_seated(graph, worst, called, *seat) for seat in _seats(graph, team, member))
+        + passed_on * (turns if member else 1)
         + calls * max([anyone + summary, *(worst[to] for to in agent.agents)])
     )
 
@@ -100,19 +103,24 @@ def _turns_by_plan(agent: Agent, turns: int) -> int:
             return SPAR_ROUNDS * (planning + 3 * turns)
 
 
-def _seats(team: Team | None) -> Iterator[tuple[str, int | None]]:
+def _seats(graph: Graph, team: Team | None, member: bool) -> Iterator[tuple[Agent, int | None, bool]]:
     if team is None:
         return
-    for member in team.members:
-        yield member, team.member_max_turns
+    for file in team.members:
+        yield graph.agents[file], team.member_max_turns, True
     if team.supervisor:
-        yield team.supervisor, team.supervisor_max_turns
+        yield graph.agents[team.supervisor], team.supervisor_max_turns, member
 
 
 def _seated(
-    agent: Agent, graph: Graph, worst: dict[str, int], called: Mapping[str, int], max_turns: int | None
+    graph: Graph,
+    worst: dict[str, int],
+    called: Mapping[str, int],
+    agent: Agent,
+    max_turns: int | None,
+    member: bool,
 ) -> int:
-    return _capped(_of(agent, graph, worst, called, max_turns), agent.budget.requests)
+    return _capped(_of(agent, graph, worst, called, max_turns, member), agent.budget.requests)
 
 
 def _capped(count: int, limit: int | None) -> int:

@@ -15,8 +15,6 @@ Drafts = Mapping[str, Draft]
 _ONE_ID_EACH: tuple[Pattern, ...] = ("advisor", "route", "member")
 """Here an agent is called by its id: in the answer of a router, in a block of a prompt, in a broadcast."""
 
-_WITHOUT_ANSWER = {"handoff": "hand off", "router": "pass on", "team": "work out with others"}
-
 
 def check_links(drafts: Drafts, findings: Findings, *, calling: bool = False) -> None:
     """`calling`: agents may call agents that no file names, so that nobody is unreachable."""
@@ -75,15 +73,15 @@ def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
                 draft.at("team", "supervisor"), f"{member!r} is a member of this team too; take one out"
             )
         if member in drafts and drafts[member].declared.handoff is not None:
-            _refuse_member(drafts[member], draft, "handoff", findings)
+            findings.error(
+                drafts[member].at("handoff"),
+                f"this agent is a member of the team of {draft.file!r}; a member has no answer to hand off: "
+                f"take `handoff` out, or put it into {draft.file!r}",
+            )
 
 
 def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
-    """Members only broadcast; who leads a team does nothing else with it than lead it."""
-    for member in draft.files("member"):
-        for key in ("router", "team"):
-            if getattr(drafts[member].declared, key) is not None:
-                _refuse_member(drafts[member], draft, key, findings)
+    """No two that broadcast have one id; who leads a team does nothing else with it than lead it."""
     leads = draft.files("lead") or ((draft.file,) if draft.declared.team else ())
     for member in draft.files("member"):
         if _id(member) in map(_id, leads):
@@ -96,14 +94,6 @@ def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
         if draft.declared.router is not None:
             message = f"{lead!r} leads this team, so that only it could choose: put `router` there"
             findings.error(draft.at("router"), message)
-
-
-def _refuse_member(member: Draft, team: Draft, key: str, findings: Findings) -> None:
-    findings.error(
-        member.at(key),
-        f"this agent is a member of the team of {team.file!r}; a member has no answer to {_WITHOUT_ANSWER[key]}: "
-        f"take `{key}` out, or put it into {team.file!r}",
-    )
 
 
 def _warn_of_strangers(drafts: Drafts, findings: Findings) -> None:

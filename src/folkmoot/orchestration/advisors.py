@@ -27,7 +27,7 @@ async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
     run.log.once(advisor.place, AdvisorStarted(advisor=name))
     outcome = await start(advisor)
     if outcome.failed:
-        error = staged(outcome.error, outcome.span, advisor)
+        error = staged(run, outcome, advisor)
         run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
         return Block("advisory", f"Advisor consultation failed for {name}: {error}", name)
     run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))

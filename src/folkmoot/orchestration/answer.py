@@ -16,7 +16,7 @@ from folkmoot.orchestration.transfer import staged
 def returned(run: Run, child: Invocation, outcome: Outcome) -> ToolResult:
     log, place = run.log, child.place
     if outcome.failed:
-        error = staged(outcome.error, outcome.span, child)
+        error = staged(run, outcome, child)
         log.once(place, SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason))
         return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
     steps = steps_taken(run, child)

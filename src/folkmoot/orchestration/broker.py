@@ -26,6 +26,8 @@ class Broker:
         self._team = team
         self._members = members
         self._seats = (*members, LEAD)
+        self.elsewhere: dict[str, tuple[str, ...]] = {}
+        """Where else the work of a part was done, by its span: a member that is a team has sessions beside it."""
 
     def span(self, seat: str, cycle: int) -> str:
         return f"{self._team}/{seat}/cycle:{cycle}"
@@ -97,7 +99,8 @@ class Broker:
         """Of a member's part that ended with this; what the lead says is no account of work."""
         if seat == LEAD or said.kind == "failure":
             return ""
-        return str(stamp_of(self._log, self.span(seat, (said.order - 1) // len(self._seats) + 1)))
+        part = self.span(seat, (said.order - 1) // len(self._seats) + 1)
+        return str(stamp_of(self._log, part, *self.elsewhere.get(part, ())))
 
     def _past(self, seat: str, cycle: int) -> Sequence[Event]:
         return self._log.of(self.span(seat, cycle))

@@ -120,7 +120,7 @@ class AgentCalls:
 
     def _failed(self, child: Invocation, outcome: Outcome) -> Returned:
         where = path_to(self._run.graph, child.agent, child.reach)
-        error = f"{where}: {staged(outcome.error, outcome.span, child)}"
+        error = f"{where}: {staged(self._run, outcome, child)}"
         event = SubAgentFailed(session=child.session, error=error, error_type=outcome.stop_reason)
         self._run.log.once(child.place, event)
         return Returned(

@@ -79,11 +79,14 @@ class Chats:
         return sorted(held, key=lambda chat: chat.spans[0])
 
     def held_in(self, span: str) -> list[Chat]:
-        """Those that an agent may ask, and if it is a team, those that its members may ask."""
+        """Those that an agent may ask, and if it is a team, those that its members may ask, and theirs."""
         if not self._chats:
             return []
         members = {
-            chat.holder for chat in self._chats.values() if chat.holder.rpartition("/member:")[0] == span
+            chat.holder
+            for chat in self._chats.values()
+            if chat.holder.startswith(f"{span}/")
+            and all(part.startswith("member:") for part in chat.holder[len(span) + 1 :].split("/"))
         }
         return [chat for holder in (span, *sorted(members)) for chat in self.held_by(holder)]
 

@@ -59,7 +59,7 @@ async def _hand_over(
 ) -> Outcome:
     """What passes over is the plan, word for word as it is kept, and what is kept of it is named in the journal."""
     executor = inv.part(run, "executor", "executor")
-    executor = replace(executor, original=rendered(run, plan), blocks=(), parts=())
+    executor = replace(executor, original=rendered(run, plan), blocks=(), parts=(), routed=False)
     kept = keep(run, inv, "plan", executor.original)
     shown = manifest(run, inv, "EXECUTOR", planning, plan_id=plan.id, plan=kept)
     run.log.once(inv.place, PlanCommitted(plan=plan.id))

@@ -8,12 +8,12 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block
 
 
-def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str) -> str:
-    """The request alone if nothing was added to it; otherwise one block for it and one for each addition.
+def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str, fence: bool = False) -> str:
+    """The request alone if nothing was added to it, unless `fence`; otherwise a block for it and for each addition.
 
     Without a request it is the next message of a conversation that began with one: the blocks alone.
     """
-    if not blocks:
+    if not blocks and not (fence and original):
         return original
     every = (Block("original_user_request", original), *blocks) if original else (*blocks,)
     said = "\n".join(block.text for block in every)

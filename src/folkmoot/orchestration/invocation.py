@@ -13,7 +13,7 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
-from folkmoot.domain.events import RunBound, RunStarted
+from folkmoot.domain.events import BEHAVIOR, RunBound, RunStarted
 from folkmoot.domain.message import Message
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
@@ -95,6 +95,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return started.errand if isinstance(started, RunStarted) else Errand()
 
     @property
+    def behavior(self) -> int:
+        """The version of prompts, turns and error texts that it was started with."""
+        started = self.log.drafts[0].event
+        return started.behavior if isinstance(started, RunStarted) else BEHAVIOR
+
+    @property
     def trace(self) -> Passing | None:
         """What those that work for it are told of its trace."""
         why, sinks = self.errand, self.graph.settings.sinks.values()
@@ -155,6 +161,8 @@ class Invocation(Value):
     """Whether it speaks with the caller of the run, and may use what that brought along."""
     last: bool = False
     """Whether its report, or that of whom it hands off to, is the report of the run."""
+    routed: bool = False
+    """Whether a router passed the request on: it stands in its block, also when the router added nothing."""
 
     @property
     def place(self) -> Place:
@@ -176,7 +184,8 @@ class Invocation(Value):
         return "what was said to it before" if self.before else ""
 
     def prompt(self, run: Run) -> str:
-        return enveloped(self.original, self.blocks, seed=run.seed, span=self.span)
+        fence = self.routed and run.behavior > 1
+        return enveloped(self.original, self.blocks, seed=run.seed, span=self.span, fence=fence)
 
     def child(self, run: Run, agent: Agent, cause: Cause, span: str = "") -> Invocation:
         """The same request for another agent, one step further down."""
@@ -196,6 +205,7 @@ class Invocation(Value):
             thread=replace(self.thread, main=self.thread.main and cause == "lead"),
             facing=self.facing and cause in FACING,
             last=self.last and (cause == "handoff" or (cause == "route" and not self.agent.handoff)),
+            routed=cause == "route" or (self.routed and cause in ("member", "lead")),
         )
 
     def _heard_before(self, run: Run, span: str) -> str:

@@ -14,6 +14,7 @@ from folkmoot.domain.event import Cause
 from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, GROUPS, agent_tool, wire_name, writes
+from folkmoot.domain.report import ROUTE
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
 from folkmoot.orchestration import mission
@@ -76,11 +77,13 @@ class Kits:
         return replace(reach, taint="", above=(), work_dir="")
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
-        """The agent in this team: it broadcasts, and never reports."""
+        """The agent in this team: it broadcasts, or routes, and never reports."""
         key = (team.file, "member", agent.file, self._told(reach))
         if key not in self._kits:
             others = [id for id in self._people(team) if id != agent.id]
-            self._kits[key] = with_exits(self.of(agent, reach), (members_broadcast(", ".join(others)),))
+            own = self.of(agent, reach)
+            routes = (spec for spec in own.exits if spec.name == ROUTE)
+            self._kits[key] = with_exits(own, (*routes, members_broadcast(", ".join(others))))
         return self._kits[key]
 
     def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:

@@ -59,7 +59,7 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
     outcome = await run_agent(run, inv)
     if not outcome.failed:
         return outcome
-    return replace(outcome, error=staged(outcome.error, outcome.span, inv))
+    return replace(outcome, error=staged(run, outcome, inv))
 
 
 async def run_agent(run: Run, inv: Invocation) -> Outcome:

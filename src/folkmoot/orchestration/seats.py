@@ -14,6 +14,7 @@ from folkmoot.orchestration.broker import LEAD
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.reach import Reach
+from folkmoot.session.conversation import answer_open_calls
 from folkmoot.session.state import Brief, State
 
 
@@ -62,4 +63,4 @@ def brief_of(run: Run, seat: Seat, asked: Invocation, so_far: State | None) -> B
     if so_far is None:
         return brief
     policy = replace(brief.policy, taint=brief.policy.taint or "what was said in its team")
-    return replace(brief, before=so_far.messages, turns_before=so_far.turn, policy=policy)
+    return replace(brief, before=answer_open_calls(so_far), turns_before=so_far.turn, policy=policy)

@@ -65,10 +65,10 @@ class Stamp(Value):
         return f"{calls}{failed}; {len(self.not_returned)} of {self.agents} agents did not return: {lost}"
 
 
-def stamp_of(log: RunLog, span: str) -> Stamp:
+def stamp_of(log: RunLog, span: str, *more: str) -> Stamp:
     """What was done in a child's span and below; what it was asked after its report is not part of that."""
     seen = _Seen(span)
-    for at, event in log.below(span):
+    for at, event in (each for place in (span, *more) for each in log.below(place)):
         if type(event) in _COUNTED and not at.startswith(f"{span}/clarify:"):
             seen.take(at, event)
     lost = sorted(seen.agents[key] for key in seen.agents.keys() - seen.returned)
@@ -147,7 +147,7 @@ class _Seen:
         """A member is there from the beginning; only if it fails, its work is missing."""
         match event:
             case TeamStarted(members=members):
-                seats = {f"{span}/member:{member}": member for member in members}
+                seats = {f"{without_cycle(span)}/member:{member}": member for member in members}
                 self.agents |= seats
                 self.returned |= seats.keys()
             case TeamMemberFailed():

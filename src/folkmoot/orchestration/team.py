@@ -2,6 +2,9 @@
 
 A cycle is one part of every member still present, then one of the lead. A part is a session of its own that goes
 on with the conversation so far, and ends with a broadcast. The lead's report, or its failure, ends the team.
+
+A member may route, and may be a team itself. Then what its destination or its lead reports is its broadcast. A team
+within a team goes on from part to part: its cycles are counted on, and who has left it stays away.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SessionStarted
-from folkmoot.domain.report import BROADCAST, Outcome
+from folkmoot.domain.report import BROADCAST, ROUTE, Broadcast, Outcome
 from folkmoot.domain.team_events import (
     TeamBroadcast,
     TeamCancelled,
@@ -23,62 +26,94 @@ from folkmoot.domain.team_events import (
 )
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.orchestration.advisors import consult
-from folkmoot.orchestration.broker import Broker
+from folkmoot.orchestration.broker import LEAD, Broker
 from folkmoot.orchestration.invocation import Converse, Invocation, Run, Start
 from folkmoot.orchestration.seats import Seat, brief_of, lead_of, members_of
-from folkmoot.orchestration.transfer import carry_on
+from folkmoot.orchestration.transfer import carry_on, staged
 from folkmoot.session.ask import fits
 from folkmoot.session.state import Brief, State, folded
 
 
 async def run_team(run: Run, inv: Invocation, start: Start, converse: Converse) -> Outcome:
     """The team in place of its file's own session; `inv` is what everyone in it is asked."""
-    return await _Team(run, inv, start, converse).to_its_end()
+    return await _Team(run, inv, start, converse, inv.span).take_part(inv)
 
 
 class _Team:
     """Holds only what can be rebuilt by running it again over the same journal."""
 
-    def __init__(self, run: Run, inv: Invocation, start: Start, converse: Converse) -> None:
+    def __init__(
+        self, run: Run, inv: Invocation, start: Start, converse: Converse, span: str, most: int | None = None
+    ) -> None:
+        """`span` is the team's place, whatever part it takes; `most` are the turns of its lead at most."""
         self._run = run
-        self._inv = inv
+        self._inv = self._request = inv
         self._start = start
         self._converse = converse
-        self._lead = lead_of(run, inv.agent, inv.reach)
+        self._span = span
+        lead = lead_of(run, inv.agent, inv.reach)
+        self._lead = replace(lead, max_turns=min(lead.max_turns, most)) if most else lead
         self._members = {seat.name: seat for seat in members_of(run, inv.agent, inv.reach)}
-        self._broker = Broker(run.log, inv.span, list(self._members))
+        self._broker = Broker(run.log, span, list(self._members))
         self._openings: dict[str, tuple[Block, ...]] = {}
         """What each seat reads beside the request in its first part."""
         self._states: dict[str, State] = {}
         """Where each seat's conversation stands."""
+        self._teams: dict[str, _Team] = {}
+        """The members that are teams, by their seats."""
+        self._answers: dict[str, Block] = {}
+        """What was said in a seat's name in its last part, and is no part of its conversation."""
+        self._first = self._at = 0
+        """The first and the last cycle of this part."""
 
-    async def to_its_end(self) -> Outcome:
-        inv, members = self._inv, tuple(seat.agent.id for seat in self._members.values())
+    async def take_part(self, inv: Invocation) -> Outcome:
+        """From what is asked now to the lead's report: all of it, for a team that is no member of another."""
+        members = tuple(seat.agent.id for seat in self._members.values())
+        self._inv = inv
         self._run.log.once(
             inv.place, TeamStarted(self._lead.agent.id, members, inv.parent, inv.cause, inv.title)
         )
-        cycle = 1
+        self._at = self._first = self._at + 1
         self._run.leads[inv.session] = self._leads_state
         try:
             await self._assemble()
-            while (led := await self._cycle(cycle))[1].exit == BROADCAST:
-                cycle += 1
+            while (led := await self._cycle(self._at))[1].exit == BROADCAST:
+                self._at += 1
         except asyncio.CancelledError:
-            self._let_go(cycle, "the run was cancelled")
+            self._let_go(self._at, "the run was cancelled")
             raise
         finally:
             del self._run.leads[inv.session]
-        return await self._end(cycle, *led)
+        return await self._end(self._at, *led)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its lead had to report for the last time."""
+        return bool(self._why_last(self._at))
+
+    @property
+    def state(self) -> State:
+        """Where its lead's conversation stands."""
+        return self._states[LEAD]
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """Where the work of this part was done."""
+        cycles = range(self._first, self._at + 1)
+        return tuple(self._broker.span(name, cycle) for cycle in cycles for name in (*self._members, LEAD))
 
     async def _assemble(self) -> None:
         """Admit the members, and let each seat's own advisors speak before its first part."""
+        if self._first > 1:
+            self._openings = dict.fromkeys((*self._members, LEAD), self._inv.blocks)
+            return
         for seat in self._members.values():
-            place = f"{self._inv.span}/{seat.name}"
+            place = f"{self._span}/{seat.name}"
             if not self._broker.called(seat.name, 1) and (limit := self._run.ledger.admit(place)):
                 self._fail(seat, 1, f"budget exceeded: {limit}")
             self._run.open_budget(place, seat.agent.budget, repr(seat.agent.id))
         if self._lead.agent.file != self._inv.agent.file:
-            place, lead = f"{self._inv.span}/{self._lead.name}", self._lead.agent
+            place, lead = f"{self._span}/{self._lead.name}", self._lead.agent
             self._run.open_budget(place, lead.budget, repr(lead.id))
         seats = [*(self._members[name] for name in self._able(1)), self._lead]
         openings = await self._run.log.together(map(self._consult, seats))
@@ -89,7 +124,7 @@ class _Team:
         inv = self._inv
         if seat.agent.file == inv.agent.file:
             return inv.blocks
-        asking = replace(inv, agent=seat.agent, span=f"{inv.span}/{seat.name}")
+        asking = replace(inv, agent=seat.agent, span=f"{self._span}/{seat.name}")
         return (await consult(self._run, asking, self._start)).blocks
 
     async def _cycle(self, cycle: int) -> tuple[Invocation, Outcome]:
@@ -110,10 +145,16 @@ class _Team:
         return able
 
     async def _member_speaks(self, cycle: int, seat: Seat, asked: Invocation, brief: Brief) -> None:
-        outcome = await self._speak(seat, asked, brief)
-        said = outcome.broadcast
-        if outcome.failed or said is None:
-            self._fail(seat, cycle, outcome.error)
+        speak = self._team_speaks(seat, asked) if seat.agent.team else self._speak(seat, asked, brief)
+        own = outcome = await speak
+        if own.exit == ROUTE:
+            blocks = asked.blocks if cycle == self._first else (*self._openings[seat.name], *asked.blocks)
+            first = replace(asked, original=self._request.original, parts=self._request.parts, blocks=blocks)
+            outcome = await carry_on(self._run, first, own, self._start)
+        said = outcome.broadcast or self._adopt_report(seat, outcome)
+        if outcome.failed:
+            whole = replace(asked, span=f"{self._span}/{seat.name}")
+            self._fail(seat, cycle, staged(self._run, outcome, whole))
         elif said.outcome == "failure":
             self._fail(seat, cycle, said.message)
         else:
@@ -123,10 +164,30 @@ class _Team:
             if said.final:
                 self._run.log.once(asked.place, TeamMemberExited(member_id=seat.agent.id))
 
+    async def _team_speaks(self, seat: Seat, asked: Invocation) -> Outcome:
+        """A part of a member that is a team: as many cycles as its lead wants."""
+        if seat.name not in self._teams:
+            declared, place = self._inv.agent.team, f"{self._span}/{seat.name}"
+            most = declared.member_max_turns if declared else None
+            self._teams[seat.name] = _Team(self._run, asked, self._start, self._converse, place, most)
+        team = self._teams[seat.name]
+        outcome = await team.take_part(asked)
+        self._states[seat.name] = team.state
+        self._broker.elsewhere[asked.span] = team.spans
+        return outcome
+
+    def _adopt_report(self, seat: Seat, outcome: Outcome) -> Broadcast:
+        """A report stands for the member's broadcast; a team that is over leaves with it."""
+        self._answers[seat.name] = Block("response", outcome.report.content, outcome.agent)
+        team = self._teams.get(seat.name)
+        final = team is not None and team.is_over
+        return Broadcast(outcome.report.content, final=final, outcome="success" if final else "")
+
     async def _leads_part(self, cycle: int) -> tuple[Invocation, Outcome]:
         asked, brief = self._call(self._lead, cycle)
         if why := self._why_last(cycle):
-            brief = replace(brief, max_turns=brief.turns_before + 1)
+            once = replace(brief, max_turns=brief.turns_before + 1)
+            brief = brief.offering_exits_only() if self._run.behavior > 1 else once
             notice = Block("broadcast", f"### The team ends\n\n{why} Give your final report now.")
             asked = replace(asked, blocks=(*asked.blocks, notice))
         outcome = await self._speak(self._lead, asked, brief)
@@ -150,13 +211,14 @@ class _Team:
 
     def _call(self, seat: Seat, cycle: int) -> tuple[Invocation, Brief]:
         """Where the conversation stands, and what comes to it now: the request at first, then only what is new."""
-        run, inv = self._run, self._inv
+        run, inv, opens = self._run, self._inv, cycle == self._first
+        answered = (self._answers.pop(seat.name),) if seat.name in self._answers else ()
         asked = inv.child(run, seat.agent, seat.cause, self._broker.span(seat.name, cycle))
         asked = replace(
             asked,
-            original=inv.original if cycle == 1 else "",
-            blocks=self._openings.get(seat.name, ()) if cycle == 1 else (),
-            parts=inv.parts if cycle == 1 else (),
+            original=inv.original if opens else "",
+            blocks=self._openings.get(seat.name, ()) if opens else answered,
+            parts=inv.parts if opens else (),
             title=f"cycle {cycle} of {inv.agent.id}",
         )
         brief = brief_of(run, seat, asked, self._states.get(seat.name))
@@ -191,12 +253,15 @@ class _Team:
         return state.turn if state else 0
 
     async def _end(self, cycle: int, asked: Invocation, outcome: Outcome) -> Outcome:
-        """A lead from another file has a route and a handoff of its own, which come before those of the team."""
+        """A lead from another file has a route and a handoff of its own, which come before those of the team.
+
+        A team within a team keeps its members for its next part, unless its lead failed."""
         ended = "failed" if outcome.failed else "has reported"
-        self._let_go(cycle, f"the lead {self._lead.agent.id} {ended}")
+        if outcome.failed or self._span == self._inv.span:
+            self._let_go(cycle, f"the lead {self._lead.agent.id} {ended}")
         if self._lead.agent.file != self._inv.agent.file:
-            own = self._inv
-            first = replace(asked, original=own.original, blocks=own.blocks, parts=own.parts)
+            own = self._request
+            first = replace(asked, original=own.original, blocks=self._inv.blocks, parts=own.parts)
             outcome = await carry_on(self._run, first, outcome, self._start)
         self._run.log.once(self._inv.place, TeamCompleted(outcome=outcome))
         return outcome

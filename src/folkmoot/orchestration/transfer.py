@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import AgentRole
+from folkmoot.domain.event import PARTS, AgentRole
 from folkmoot.domain.events import (
     HandoffAccepted,
     HandoffCompleted,
@@ -70,12 +70,32 @@ async def transfer(
     return outcome
 
 
-def staged(error: str, failed_at: str, inv: Invocation) -> str:
-    """The error with the stage of the chain that it happened in, seen from `inv`."""
-    below = failed_at[len(inv.span) :].split("/")[1:]
+def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
+    """The error of a failed outcome, with the agent, its part and the stage of the chain, seen from `inv`."""
+    below = outcome.span[len(inv.span) :].split("/")[1:]
     steps = [part.partition(":")[::2] for part in below if part.startswith(("route:", "handoff:"))]
-    if not steps:
-        return error
-    kind, agent = steps[-1]
-    path = " -> ".join([inv.agent.id, *(agent for _, agent in steps)])
-    return f"{kind} to {agent!r} failed (stage {len(steps) + 1} of {path}): {error}"
+    agent = steps[-1][1] if steps else inv.agent.id
+    details = [_failed_part(below, outcome.agent, agent)] if run.behavior > 1 else []
+    if steps:
+        path = [inv.agent.id, *(name for _, name in steps)]
+        details.append(f"stage {len(path)} of {' -> '.join(path)}")
+    elif run.behavior > 1 and (inv.agent.handoff or inv.agent.destinations):
+        target = run.graph.agents[inv.agent.handoff].id if inv.agent.handoff else ""
+        details.append(f"stage 1 of {inv.agent.id}" + (f" -> {target}" if target else ""))
+    if not any(details):
+        return outcome.error
+    failed = f"{steps[-1][0]} to {agent!r}" if steps else repr(agent)
+    return f"{failed} failed ({', '.join(filter(None, details))}): {outcome.error}"
+
+
+def _failed_part(below: list[str], by: str, agent: str) -> str:
+    """Which part of its work an agent failed in, if it works in parts or has another agent lead its team."""
+    for part in reversed(below):
+        name = part.partition(":")[0]
+        if name in ("route", "handoff"):
+            break
+        if name == "lead":
+            return f"lead {by!r}" if by != agent else "lead"
+        if name in PARTS:
+            return name
+    return ""

@@ -77,7 +77,7 @@ def _tools(state: State, extra: tuple[ToolSpec, ...], *, final: bool) -> tuple[T
     brief = state.brief
     if final:
         return brief.leaving(final)
-    if extra or state.gated:
+    if (extra or state.gated) and not brief.closing:
         may = brief.policy.step.names
         tools = (
             spec

@@ -24,7 +24,7 @@ def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Messag
         state = State(_brief(agent, said))
         for event in events:
             state = evolve(state, event)
-        said = _closed(state)
+        said = answer_open_calls(state)
     return said
 
 
@@ -49,7 +49,7 @@ def interrupted(state: State) -> tuple[Message, ...]:
     return (*state.messages, *waits)
 
 
-def _closed(state: State) -> tuple[Message, ...]:
+def answer_open_calls(state: State) -> tuple[Message, ...]:
     """Every call has an answer, also the one that ended the session."""
     left = NOT_MADE if state.outcome is None or state.outcome.failed else DELIVERED
     answers = (

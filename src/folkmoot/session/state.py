@@ -73,6 +73,8 @@ class Brief(Value):
     """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
     last_exits: tuple[ToolSpec, ...] = ()
     """What is left of `exits` in the last turn; absent: all of them."""
+    closing: bool = False
+    """Only the exits are offered, in every turn."""
     part: str = ""
     """Which part of the agent's work this is, if it works by a plan."""
     plan: str = ""
@@ -85,6 +87,11 @@ class Brief(Value):
     """What the gate goes by."""
     aloud: bool = False
     """Its report is that of the run, and the run's client follows what is said."""
+
+    def offering_exits_only(self) -> Brief:
+        """The same brief with the exits of its last turn alone, in all turns that are left to correct a report."""
+        exits = self.last_exits or self.exits
+        return replace(self, tools=(), unlisted=(), exits=exits, offered=exits, closing=True)
 
     def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
         """The exits that are open in this turn."""

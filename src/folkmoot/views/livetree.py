@@ -33,7 +33,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.spans import without_cycle
-from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed
+from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed, TeamStarted
 from folkmoot.views.lack import lacking
 
 Status = Literal["waiting", "running", "completed", "failed", "cancelled"]
@@ -173,6 +173,8 @@ def _came_or_went(branch: Branch, draft: Draft) -> bool:
     match draft.event:
         case SessionStarted():
             _begin(branch, draft)
+        case TeamStarted():
+            branch.status, branch.ended_at, branch.note = "waiting", "", ""
         case SessionCompleted():
             _end(branch, "completed", draft.ts, branch.lack)
         case TeamCompleted(outcome=outcome):

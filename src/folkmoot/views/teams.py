@@ -37,7 +37,8 @@ def team_transcripts(drafts: Iterable[Draft]) -> list[TeamTranscript]:
     for draft in drafts:
         match draft.event:
             case TeamStarted(lead=lead, members=members):
-                teams[draft.span] = TeamTranscript(draft.span, lead, [*members])
+                span = without_cycle(draft.span)  # a team within a team begins anew in each of its parts
+                teams.setdefault(span, TeamTranscript(span, lead, [*members]))
             case TeamBroadcast() as event:
                 team = without_cycle(draft.span).rpartition("/")[0]
                 teams[team].broadcasts.append(_said(event, draft.ts))
