@@ -271,7 +271,7 @@ async def test_a_row_that_begins_comes_behind_the_last_one_of_its_parent(desk, v
         heard,
     )
     assert int(fresh[0][0]) == shown[-1] < int(fresh[0][1])
-    assert 'Elapsed <b>7.0 s</b><span class="quiet">of it 7.0 s working' in page
+    assert 'Elapsed <b>7.0 s</b><span class="quiet">7.0 s active' in page
     assert re.search(r'data-words="Event \d+ · live"', heard)
     assert re.search(r'data-words="Event \d+"', heard)
 

@@ -5,7 +5,6 @@ A fold that takes entries one by one, so that it serves a run that is over and o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -31,6 +30,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -45,12 +45,12 @@ from folkmoot.domain.inbox_events import (
 )
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
+from folkmoot.views.activity import CALL, Activity
 from folkmoot.views.figures import counted, in_one_line
 from folkmoot.views.marks import Kind, mark, started_by
 from folkmoot.views.step import Step
 from folkmoot.views.step_tree import StepTree
 
-_CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
 _AGENT_TOOL = "agent__"
 _STATUS: dict[type[Event], str] = {
     RunCompleted: "completed",
@@ -76,6 +76,7 @@ class Steps(StepTree):
         """How it ended, or `waiting`; empty while it goes on."""
         self.request = self.work_session = self.label = ""
         self.began = ""
+        self.activity = Activity()
         self._zero = 0.0
         self._sessions: dict[str, Step] = {}
         self._spans: dict[str, Step] = {}
@@ -91,11 +92,12 @@ class Steps(StepTree):
         """Fold one more entry."""
         draft = entry.draft
         at = datetime.fromisoformat(draft.ts).timestamp()
-        if not self.began:
-            self.began, self._zero = draft.ts, at
+        if not self.began or isinstance(draft.event, RunForked):
+            self.began, self._zero = draft.ts, at - self.now
         self.position, self.run_seq = entry.seq, entry.run_seq
         self.now = max(self.now, at - self._zero)
         self.times[entry.run_seq] = self.now
+        self.activity.take(draft, self.now)
         self._run(draft, draft.event)
         self.entries.setdefault(draft.session_id, []).append(entry.seq)
         if touched := self._taken(draft, draft.event):
@@ -111,9 +113,19 @@ class Steps(StepTree):
             case RunFailed(error=error) | RunCancelled(reason=error):
                 self.error = error
 
+    def elapsed(self, now: str) -> float:
+        """Seconds from its beginning until then; of a fork without those between it and its origin."""
+        return max(self.now, datetime.fromisoformat(now).timestamp() - self._zero)
+
     @property
     def over(self) -> bool:
         return self.status not in ("", "waiting")
+
+    @property
+    def held(self) -> tuple[int, float]:
+        """Tokens and dollars that are reserved for what is under way."""
+        open = [self._open[key].held for key in self.activity.work if key in self._open]
+        return sum(tokens for tokens, _ in open), sum(cost for _, cost in open)
 
     @property
     def chain(self) -> list[str]:
@@ -168,14 +180,14 @@ class Steps(StepTree):
             step.kind = "team" if isinstance(event, TeamStarted) else "session"
             step.kind = "advisor" if event.cause == "advisor" else step.kind
             step.cause, step.what = event.cause, started_by(event, caller.agent if caller else "")
-            if called := _CALL.search(draft.span):  # what its call gave is known at its own row
+            if called := CALL.search(draft.span):  # what its call gave is known at its own row
                 step.turn, step.call = int(called[1]), int(called[2])
         return step
 
     def _caller(self, draft: Draft, event: Event) -> Step | None:
         """The call that it came of, if that has a row, or the session that caused it."""
         parent = getattr(event, "parent", "")
-        called = _CALL.search(draft.span)
+        called = CALL.search(draft.span)
         by = self._open.get((parent, int(called[1]), int(called[2]))) if called else None
         return by or self._sessions.get(parent)
 
@@ -242,7 +254,6 @@ class Steps(StepTree):
             return None
         in_doubt = isinstance(event, ToolInDoubt)
         step.state, step.what = ("doubt", "may or may not have happened") if in_doubt else ("open", step.what)
-        self._rest(step)
         return step
 
     def _returned(self, draft: Draft, event: ToolFinished) -> Step | None:
@@ -295,6 +306,9 @@ class Steps(StepTree):
         return self._end(step, "failed" if kind == "fail" else "done")
 
     def _work(self, draft: Draft, kind: Kind, who: str, what: str, place: tuple[int, int]) -> Step:
+        if (lost := self._open.get((draft.session_id, *place))) and lost.end is None:
+            lost.what = "its process was lost; begun again"
+            self._end(lost, "failed")
         step = self._happen(draft, kind, who, what)
         step.turn, step.call = place
         self._open[draft.session_id, *place] = step

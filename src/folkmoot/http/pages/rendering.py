@@ -15,7 +15,7 @@ from folkmoot.domain.canonical import visible
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.markdown import markdown
 from folkmoot.views.ages import age, clock_time
-from folkmoot.views.figures import counted, length, money, tokens
+from folkmoot.views.figures import counted, length, money, spent, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
@@ -46,6 +46,7 @@ def environment() -> Environment:
     made.globals["SCREENS"] = SCREENS
     made.filters |= {"age": age, "at": clock_time, "markdown": markdown, "visible": _visible}
     made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
+    made.filters["spent"] = lambda times: spent(*times)
     return made
 
 

@@ -23,7 +23,7 @@ from folkmoot.http.problems import NotFound, Refused
 from folkmoot.ports import Query
 from folkmoot.views.envelopes import parts
 from folkmoot.views.result import Result
-from folkmoot.views.run_head import meters, narrowest, worked_by
+from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.step import Step
 from folkmoot.views.steps import Steps
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
@@ -167,7 +167,7 @@ async def _sight(request: Request) -> Sight:
 def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
     return {
         "elapsed": sight.picture.now,
-        "worked": worked_by(sight.steps, sight.picture.now),
+        "times": sight.steps.activity.times(sight.picture.now),
         "meters": meters(sight.steps, budget, sight.picture.now),
         "started": datetime.fromisoformat(sight.steps.began).astimezone().strftime("%H:%M:%S"),
     }
@@ -213,10 +213,7 @@ async def _open_status(moot: Folkmoot, run: str) -> str:
 
 def _elapsed(moot: Folkmoot, steps: Steps, status: str) -> float:
     """Seconds since it began: by the clock as long as it is under way or waits, else by its last event."""
-    if status not in ("running", "waiting"):
-        return steps.now
-    now, began = (datetime.fromisoformat(moment) for moment in (moot.moot.clock.now(), steps.began))
-    return max(steps.now, (now - began).total_seconds())
+    return steps.elapsed(moot.moot.clock.now()) if status in ("running", "waiting") else steps.now
 
 
 def _number(request: Request, name: str) -> int:
