@@ -65,5 +65,12 @@ def fragment(template: str, **values: Any) -> str:
 
 def page(request: Request, template: str, *, screen: str, title: str, **values: Any) -> HTMLResponse:
     """A whole page in the frame; `screen` is what is marked in the rail."""
-    project = house_of(request).moot.folder.resolve().name
-    return HTMLResponse(fragment(template, screen=screen, title=title, project=project, **values))
+    moot = house_of(request).moot
+    project, agents = moot.folder.resolve().name, sorted(agent.id for agent in moot.graph.agents.values())
+    values |= {
+        "screen": screen,
+        "title": title,
+        "project": project,
+        "an_agent": agents[0] if agents else "hello",
+    }
+    return HTMLResponse(fragment(template, **values))
