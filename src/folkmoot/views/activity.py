@@ -148,6 +148,11 @@ class Activity:
             case _ if isinstance(event, _SESSION_ENDS):
                 self._close(at, session=draft.session_id)
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether a person, or the caller, is asked something now."""
+        return bool(self._waits)
+
     def active(self, until: float) -> list[Interval]:
         """When at least one model or tool was at work."""
         return union([*self._worked, *((since, max(since, until)) for since in self.work.values())])

@@ -29,6 +29,7 @@ from folkmoot.views.activity import Activity
 from folkmoot.views.figures import in_one_line
 from folkmoot.views.runs import DECISIONS, RunRow
 from folkmoot.views.shape import Mark, Shape
+from folkmoot.views.step import is_in_chain
 from folkmoot.views.work_sessions import title
 
 TYPES = (
@@ -56,7 +57,6 @@ TYPES = (
 PAGE = 50
 STATES = ("running", "waiting", "failed", "completed", "cancelled", "queued", "interrupted")
 OPEN = ("running", "waiting", "queued", "interrupted")
-_CHAIN = ("", "route", "handoff")
 Sort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
 
 
@@ -118,7 +118,7 @@ def _fold(summary: Summary, draft: Draft, event: Event) -> None:
     match event:
         case SessionStarted(cause=cause):
             shape.session(session, advises=cause == "advisor")
-            if cause in _CHAIN and draft.agent_id not in summary.chain:
+            if is_in_chain(draft.span) and draft.agent_id not in summary.chain:
                 summary.chain.append(draft.agent_id)
         case LlmRequest(turn=turn):
             shape.begin((session, turn, 0), "model", now)

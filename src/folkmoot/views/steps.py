@@ -43,6 +43,7 @@ from folkmoot.domain.inbox_events import (
     QuestionAsked,
     ToolSettled,
 )
+from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
 from folkmoot.views.activity import CALL, Activity
@@ -74,6 +75,10 @@ class Steps(StepTree):
         """When each entry was written, by its `runSeq`."""
         self.status = self.error = ""
         """How it ended, or `waiting`; empty while it goes on."""
+        self.outcome: Outcome | None = None
+        """Of the agent that answered in the end."""
+        self.waiting: tuple[str, ...] = ()
+        """What it was parked for last: names in the inbox, or of a work session that is paused."""
         self.request = self.work_session = self.label = ""
         self.began = ""
         self.activity = Activity()
@@ -110,8 +115,17 @@ class Steps(StepTree):
             case RunStarted(request=request, errand=errand):
                 self.request, self.label = request, errand.label
                 self.work_session = draft.work_session_id
-            case RunFailed(error=error) | RunCancelled(reason=error):
+            case RunCompleted(outcome=outcome):
+                self.outcome = outcome
+            case RunFailed(error=error, outcome=outcome):
+                self.error, self.outcome = error, outcome
+            case RunCancelled(reason=error):
                 self.error = error
+            case RunParked(waiting=waiting):
+                self.waiting = waiting
+        if self.over:
+            for step in self._chain():  # the answer of the run is theirs
+                step.changed = self.run_seq
 
     def elapsed(self, now: str) -> float:
         """Seconds from its beginning until then; of a fork without those between it and its origin."""
@@ -130,8 +144,14 @@ class Steps(StepTree):
     @property
     def chain(self) -> list[str]:
         """The agents that the request went through, by route and handoff."""
-        seen = [step.agent for step in self._sessions.values() if step.cause in ("", "route", "handoff")]
-        return list(dict.fromkeys(seen))
+        return list(dict.fromkeys(step.agent for step in self._chain()))
+
+    def _chain(self) -> list[Step]:
+        return [step for step in self._sessions.values() if step.is_in_chain]
+
+    def answer_of(self, step: Step) -> Outcome | None:
+        """The answer of the run, of a session that gave it or passed the request on to who did."""
+        return self.outcome if step.contains and step.is_in_chain else None
 
     @property
     def descendants(self) -> int:
@@ -175,6 +195,8 @@ class Steps(StepTree):
             step = self._add(self._step(draft, "session", draft.agent_id), parent)
             self._sessions[draft.session_id] = self._spans[draft.span] = step
             self._begin(step)
+        if isinstance(event, AdvisorStarted):
+            step.cause, step.kind = "advisor", "advisor"
         if isinstance(event, SessionStarted | TeamStarted):
             caller = self._sessions.get(event.parent)
             step.kind = "team" if isinstance(event, TeamStarted) else "session"
