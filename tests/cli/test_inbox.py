@@ -235,3 +235,12 @@ def test_going_on_with_a_run_that_still_waits_says_the_same_again(till):
     assert done.code == 6
     assert "folkmoot approvals approve" in done.err
     assert till("log", run, "--json").out == before
+
+
+def test_the_time_in_which_a_run_waited_for_somebody_is_no_active_time(till):
+    """K-80: `runs show` divides the time as the page does."""
+    id = waiting(till, "q")
+    till("inbox", "answer", id, "this one")
+    till("runs", "resume", "last")
+
+    assert re.search(r"time     .* active, .* waiting", till("runs", "show", "last").out)

@@ -9,7 +9,7 @@ def test_an_idle_time_of_more_than_a_fifth_is_folded_and_named():
 
     assert scale.folds == ((18.0, 348.0),)
     (gap,) = scale.gaps()
-    assert gap[1:] == (FOLDED, "5 m 30 s")
+    assert gap[1:] == (FOLDED, "idle 5 m 30 s")
     assert scale.x(348.0) - scale.x(18.0) == FOLDED
     assert scale.x(357.0) == WIDTH
 

@@ -12,9 +12,15 @@ from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
+from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.pins import bound_to
+from folkmoot.views.activity import measure
+from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.outline import outline
+
+_WAITED, _IDLE = 0.05, 60.0
+"""Seconds from which it is said that a run did not work all the time."""
 
 
 def as_document(record: Record) -> dict[str, Any]:
@@ -47,6 +53,9 @@ def write_record(record: Record, trace: str = "") -> None:
     )
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
+    times = measure(record.drafts, SystemClock().now() if row.status in ("running", "waiting") else "")
+    if times.waiting >= _WAITED or times.idle >= _IDLE:
+        write(f"  time     {spent(*times)}")
     for draft in record.drafts:
         if isinstance(draft.event, RunForked):
             write(f"  forked   from {draft.event.source}, entry {draft.event.at}")

@@ -33,6 +33,13 @@ def length(seconds: float) -> str:
     return f"{hours} h {minutes:02} m" if hours else f"{minutes} m {rest:02} s"
 
 
+def spent(active: float, waiting: float, idle: float) -> str:
+    """How a time was spent; what rounds to nothing is left out."""
+    others = ((waiting, "waiting"), (idle, "idle"))
+    parts = [f"{length(active)} active", *(f"{length(time)} {word}" for time, word in others if time >= 0.05)]
+    return ", ".join(parts)
+
+
 def moment(at: float) -> str:
     """A whole time, in as few words as it takes."""
     if at < 60:

@@ -38,17 +38,12 @@ def narrowest(*budgets: Budget) -> Budget:
     return Budget(**limits)
 
 
-def worked_by(steps: Steps, now: float) -> float:
-    """For how long something was done, with what is under way."""
-    return steps.worked + (max(0.0, now - steps.now) if steps.working_since is not None else 0.0)
-
-
 def meters(steps: Steps, budget: Budget, now: float) -> list[Meter]:
     """Of the whole run; the budget is its root agent's."""
     spent = sum(root.cost for root in steps.roots)
     used = sum(root.tokens for root in steps.roots)
     held_tokens, held_usd = steps.held
-    worked = worked_by(steps, now)
+    passed = steps.activity.unparked(now)
     usd, most, wall = budget.usd, budget.tokens, budget.wall
     dollars, limit = f"${usd:,.2f}" if usd else "", tokens(most or 0).replace(".0k", "k")
     return [
@@ -61,7 +56,7 @@ def meters(steps: Steps, budget: Budget, now: float) -> list[Meter]:
             "" if budget.descendants is None else str(budget.descendants),
             *_shares(steps.descendants, 0, budget.descendants),
         ),
-        Meter("Working time", length(worked), "", moment(wall) if wall else "", *_shares(worked, 0, wall)),
+        Meter("Wall time", length(passed), "", moment(wall) if wall else "", *_shares(passed, 0, wall)),
     ]
 
 

@@ -25,9 +25,11 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.work_session_events import WorkSessionLabelled
+from folkmoot.views.activity import Activity
 from folkmoot.views.figures import in_one_line
 from folkmoot.views.runs import DECISIONS, RunRow
 from folkmoot.views.shape import Mark, Shape
+from folkmoot.views.step import is_in_chain
 from folkmoot.views.work_sessions import title
 
 TYPES = (
@@ -42,12 +44,19 @@ TYPES = (
         "run.failed",
     ),
     *("approval.requested", "client.called", "question.asked", "run.cancelled", "run.parked", *DECISIONS),
+    *(
+        "session.completed",
+        "session.failed",
+        "session.cancelled",
+        "team.started",
+        "team.completed",
+        "tool.in_doubt",
+    ),
 )
 """What the list is made of."""
 PAGE = 50
 STATES = ("running", "waiting", "failed", "completed", "cancelled", "queued", "interrupted")
 OPEN = ("running", "waiting", "queued", "interrupted")
-_CHAIN = ("", "route", "handoff")
 Sort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
 
 
@@ -67,6 +76,7 @@ class Summary:
     now: float = 0.0
     """Seconds from its beginning to its last event."""
     shape: Shape = field(default_factory=Shape)
+    activity: Activity = field(default_factory=Activity)
     asks: dict[str, str] = field(default_factory=dict)
     """What it waits for, by the names in the inbox."""
 
@@ -99,6 +109,7 @@ class RunList:
                 self._labels[draft.work_session_id] = label
         if summary := self.summaries.get(entry.stream):
             summary.now = max(summary.now, at - summary.began)
+            summary.activity.take(draft, summary.now)
             _fold(summary, draft, draft.event)
 
 
@@ -107,7 +118,7 @@ def _fold(summary: Summary, draft: Draft, event: Event) -> None:
     match event:
         case SessionStarted(cause=cause):
             shape.session(session, advises=cause == "advisor")
-            if cause in _CHAIN and draft.agent_id not in summary.chain:
+            if is_in_chain(draft.span) and draft.agent_id not in summary.chain:
                 summary.chain.append(draft.agent_id)
         case LlmRequest(turn=turn):
             shape.begin((session, turn, 0), "model", now)
@@ -183,7 +194,8 @@ def _listed(row: RunRow, known: Summary | None, now: float) -> ListedRun:
     named = title(known.label, [known.request])
     chain = tuple(known.chain) or (row.agent.removesuffix(".ai"),)
     cost, tokens = known.cost, known.tokens
-    return ListedRun(row, named, chain, known.part, why, duration, tokens, cost, known.shape.marks(duration))
+    marks = known.shape.marks(duration, known.activity.active(duration))
+    return ListedRun(row, named, chain, known.part, why, duration, tokens, cost, marks)
 
 
 def matching(runs: Iterable[ListedRun], wanted: Wanted, since: str) -> list[ListedRun]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from folkmoot.views.activity import Interval
 from folkmoot.views.waterfall import WIDTH, axis
 
 _LANES = 4
@@ -58,10 +60,9 @@ class Shape:
             piece.end = at
             piece.kind = "fail" if failed else piece.kind
 
-    def marks(self, until: float) -> tuple[Mark, ...]:
-        """Drawn into cells, so that a run of 5,000 steps takes no more room than one of fifty."""
-        worked = [(p.start, until if p.end is None else p.end) for p in self._pieces if p.kind != "wait"]
-        scale = axis(sorted(worked), max(until, 0.001))
+    def marks(self, until: float, active: Sequence[Interval]) -> tuple[Mark, ...]:
+        """On an axis that folds what is not `active`; in cells, so that 5,000 steps take no more room than fifty."""
+        scale = axis(active, max(until, 0.001))
         cells: dict[tuple[int, int], str] = {}
         for piece in self._pieces:
             end = until if piece.end is None else piece.end

@@ -11,6 +11,11 @@ from folkmoot.views.marks import Kind
 State = Literal["open", "done", "failed", "waiting", "doubt"]
 
 
+def is_in_chain(span: str) -> bool:
+    """Whether the request of the run went through this place: the root, and whoever it was routed or handed over to."""
+    return all(part.partition(":")[0] in ("0", "route", "handoff") for part in span.split("/"))
+
+
 @dataclass(eq=False)
 class Step:
     seq: int
@@ -56,6 +61,10 @@ class Step:
     def contains(self) -> bool:
         """It holds what others do; its own time is theirs."""
         return self.kind in ("session", "advisor", "team") and not self.is_gem
+
+    @property
+    def is_in_chain(self) -> bool:
+        return is_in_chain(self.span) and self.kind in ("session", "team")
 
     def as_of(self, at: int) -> State:
         """Its state after that entry; 0, or one before it began: at the end."""

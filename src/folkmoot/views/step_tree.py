@@ -1,4 +1,4 @@
-"""The tree that the steps of a run make: which stands below which, which have ended, and when anybody was at work."""
+"""The tree that the steps of a run make: which stands below which, and which have ended."""
 
 from __future__ import annotations
 
@@ -14,28 +14,8 @@ class StepTree:
     def __init__(self) -> None:
         self.roots: list[Step] = []
         self.by_seq: dict[int, Step] = {}
-        self.bursts: list[tuple[float, float]] = []
-        """When at least one model or tool was at work."""
         self.run_seq = self.failures = 0
         self.now = 0.0
-        self._busy: dict[int, float] = {}
-        """Since when each that works does."""
-
-    @property
-    def held(self) -> tuple[int, float]:
-        """Tokens and dollars that are reserved for what is under way."""
-        open = [self.by_seq[seq].held for seq in self._busy]
-        return sum(tokens for tokens, _ in open), sum(cost for _, cost in open)
-
-    @property
-    def worked(self) -> float:
-        """Seconds in which anybody worked."""
-        under_way = self.now - min(self._busy.values()) if self._busy else 0.0
-        return sum(end - start for start, end in self.bursts) + under_way
-
-    @property
-    def working_since(self) -> float | None:
-        return min(self._busy.values()) if self._busy else None
 
     def flat(self, folded: frozenset[int] = frozenset()) -> list[Step]:
         """In the order of the page: children below their parents."""
@@ -56,8 +36,6 @@ class StepTree:
         return step
 
     def _begin(self, step: Step) -> None:
-        if step.kind in _WORK:
-            self._busy[step.seq] = step.start
         _count_open(step, 1)
 
     def _end(self, step: Step, state: State) -> Step:
@@ -65,14 +43,7 @@ class StepTree:
             _count_open(step, -1 if step.end is None and step.under_way else 0)
         step.end, step.last, step.state = self.now, self.run_seq, state
         self.failures += state == "failed" and step.kind in _WORK
-        self._rest(step)
         return step
-
-    def _rest(self, step: Step) -> None:
-        """When the last one that worked stops, a burst is over."""
-        since = min(self._busy.values(), default=0.0)
-        if self._busy.pop(step.seq, None) is not None and not self._busy:
-            self.bursts.append((since, self.now))
 
 
 def _count_open(step: Step, change: int) -> None:

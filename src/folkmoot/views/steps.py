@@ -5,7 +5,6 @@ A fold that takes entries one by one, so that it serves a run that is over and o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -31,6 +30,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -43,14 +43,15 @@ from folkmoot.domain.inbox_events import (
     QuestionAsked,
     ToolSettled,
 )
+from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
+from folkmoot.views.activity import CALL, Activity
 from folkmoot.views.figures import counted, in_one_line
 from folkmoot.views.marks import Kind, mark, started_by
 from folkmoot.views.step import Step
 from folkmoot.views.step_tree import StepTree
 
-_CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
 _AGENT_TOOL = "agent__"
 _STATUS: dict[type[Event], str] = {
     RunCompleted: "completed",
@@ -74,8 +75,13 @@ class Steps(StepTree):
         """When each entry was written, by its `runSeq`."""
         self.status = self.error = ""
         """How it ended, or `waiting`; empty while it goes on."""
+        self.outcome: Outcome | None = None
+        """Of the agent that answered in the end."""
+        self.waiting: tuple[str, ...] = ()
+        """What it was parked for last: names in the inbox, or of a work session that is paused."""
         self.request = self.work_session = self.label = ""
         self.began = ""
+        self.activity = Activity()
         self._zero = 0.0
         self._sessions: dict[str, Step] = {}
         self._spans: dict[str, Step] = {}
@@ -91,11 +97,12 @@ class Steps(StepTree):
         """Fold one more entry."""
         draft = entry.draft
         at = datetime.fromisoformat(draft.ts).timestamp()
-        if not self.began:
-            self.began, self._zero = draft.ts, at
+        if not self.began or isinstance(draft.event, RunForked):
+            self.began, self._zero = draft.ts, at - self.now
         self.position, self.run_seq = entry.seq, entry.run_seq
         self.now = max(self.now, at - self._zero)
         self.times[entry.run_seq] = self.now
+        self.activity.take(draft, self.now)
         self._run(draft, draft.event)
         self.entries.setdefault(draft.session_id, []).append(entry.seq)
         if touched := self._taken(draft, draft.event):
@@ -108,18 +115,43 @@ class Steps(StepTree):
             case RunStarted(request=request, errand=errand):
                 self.request, self.label = request, errand.label
                 self.work_session = draft.work_session_id
-            case RunFailed(error=error) | RunCancelled(reason=error):
+            case RunCompleted(outcome=outcome):
+                self.outcome = outcome
+            case RunFailed(error=error, outcome=outcome):
+                self.error, self.outcome = error, outcome
+            case RunCancelled(reason=error):
                 self.error = error
+            case RunParked(waiting=waiting):
+                self.waiting = waiting
+        if self.over:
+            for step in self._chain():  # the answer of the run is theirs
+                step.changed = self.run_seq
+
+    def elapsed(self, now: str) -> float:
+        """Seconds from its beginning until then; of a fork without those between it and its origin."""
+        return max(self.now, datetime.fromisoformat(now).timestamp() - self._zero)
 
     @property
     def over(self) -> bool:
         return self.status not in ("", "waiting")
 
     @property
+    def held(self) -> tuple[int, float]:
+        """Tokens and dollars that are reserved for what is under way."""
+        open = [self._open[key].held for key in self.activity.work if key in self._open]
+        return sum(tokens for tokens, _ in open), sum(cost for _, cost in open)
+
+    @property
     def chain(self) -> list[str]:
         """The agents that the request went through, by route and handoff."""
-        seen = [step.agent for step in self._sessions.values() if step.cause in ("", "route", "handoff")]
-        return list(dict.fromkeys(seen))
+        return list(dict.fromkeys(step.agent for step in self._chain()))
+
+    def _chain(self) -> list[Step]:
+        return [step for step in self._sessions.values() if step.is_in_chain]
+
+    def answer_of(self, step: Step) -> Outcome | None:
+        """The answer of the run, of a session that gave it or passed the request on to who did."""
+        return self.outcome if step.contains and step.is_in_chain else None
 
     @property
     def descendants(self) -> int:
@@ -163,19 +195,21 @@ class Steps(StepTree):
             step = self._add(self._step(draft, "session", draft.agent_id), parent)
             self._sessions[draft.session_id] = self._spans[draft.span] = step
             self._begin(step)
+        if isinstance(event, AdvisorStarted):
+            step.cause, step.kind = "advisor", "advisor"
         if isinstance(event, SessionStarted | TeamStarted):
             caller = self._sessions.get(event.parent)
             step.kind = "team" if isinstance(event, TeamStarted) else "session"
             step.kind = "advisor" if event.cause == "advisor" else step.kind
             step.cause, step.what = event.cause, started_by(event, caller.agent if caller else "")
-            if called := _CALL.search(draft.span):  # what its call gave is known at its own row
+            if called := CALL.search(draft.span):  # what its call gave is known at its own row
                 step.turn, step.call = int(called[1]), int(called[2])
         return step
 
     def _caller(self, draft: Draft, event: Event) -> Step | None:
         """The call that it came of, if that has a row, or the session that caused it."""
         parent = getattr(event, "parent", "")
-        called = _CALL.search(draft.span)
+        called = CALL.search(draft.span)
         by = self._open.get((parent, int(called[1]), int(called[2]))) if called else None
         return by or self._sessions.get(parent)
 
@@ -242,7 +276,6 @@ class Steps(StepTree):
             return None
         in_doubt = isinstance(event, ToolInDoubt)
         step.state, step.what = ("doubt", "may or may not have happened") if in_doubt else ("open", step.what)
-        self._rest(step)
         return step
 
     def _returned(self, draft: Draft, event: ToolFinished) -> Step | None:
@@ -295,6 +328,9 @@ class Steps(StepTree):
         return self._end(step, "failed" if kind == "fail" else "done")
 
     def _work(self, draft: Draft, kind: Kind, who: str, what: str, place: tuple[int, int]) -> Step:
+        if (lost := self._open.get((draft.session_id, *place))) and lost.end is None:
+            lost.what = "its process was lost; begun again"
+            self._end(lost, "failed")
         step = self._happen(draft, kind, who, what)
         step.turn, step.call = place
         self._open[draft.session_id, *place] = step

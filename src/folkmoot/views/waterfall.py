@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from folkmoot.views.activity import Interval, divide
 from folkmoot.views.figures import counted, length, moment, money, tokens
 from folkmoot.views.step import State, Step
 from folkmoot.views.steps import Steps
@@ -24,14 +25,14 @@ _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600
 _LEAST = 0.3
 """The narrowest bar."""
 
-Interval = tuple[float, float]
-
 
 @dataclass(frozen=True)
 class Axis:
     end: float
     """Seconds since the run began."""
     folds: tuple[Interval, ...] = ()
+    waits: tuple[Interval, ...] = ()
+    """When somebody was asked: such a fold is no idle time."""
 
     def x(self, at: float) -> float:
         """Added up stretch by stretch: taking folds away from a long time would leave nothing exact."""
@@ -64,12 +65,16 @@ class Axis:
         yield begin, self.end
 
     def gaps(self) -> Iterator[tuple[float, float, str]]:
-        """Where each fold begins, how wide it is drawn, and how long it really is."""
+        """Where each fold begins, how wide it is drawn, and in words what it is and how long."""
         for start, end in self.folds:
-            yield self.x(start), FOLDED, length(end - start)
+            waits = [
+                (max(0.0, a - start), min(b, end) - start) for a, b in self.waits if a < end and b > start
+            ]
+            _, waiting, idle = divide((), waits, end - start)
+            yield self.x(start), FOLDED, f"{'waiting' if waiting > idle else 'idle'} {length(end - start)}"
 
 
-def axis(bursts: Sequence[Interval], end: float) -> Axis:
+def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ()) -> Axis:
     """Idle for more than a fifth of what is shown, is folded; the longest first."""
     idle = sorted(_idle(bursts, end), key=lambda gap: gap[0] - gap[1])
     shown, folds = end, list[Interval]()
@@ -77,14 +82,13 @@ def axis(bursts: Sequence[Interval], end: float) -> Axis:
         if stop - start > _IDLE * shown and len(bursts) > 0:
             folds.append((start, stop))
             shown -= stop - start
-    return Axis(max(end, 0.001), tuple(sorted(folds)))
+    return Axis(max(end, 0.001), tuple(sorted(folds)), tuple(waits))
 
 
 def axis_of(steps: Steps, now: float, live: bool) -> Axis:
-    since = steps.working_since
-    under_way = [(since, now)] if since is not None else []
     end = now * HEADROOM + 0.5 if live else now
-    return axis([*steps.bursts, *under_way, *([(now, end)] if live else [])], end)
+    bursts = [*steps.activity.active(now), *([(now, end)] if live else [])]
+    return axis(bursts, end, steps.activity.waiting(now))
 
 
 def _idle(bursts: Sequence[Interval], end: float) -> Iterator[Interval]:
@@ -228,4 +232,4 @@ def folded_words(gaps: Sequence[tuple[float, float, str]]) -> str:
     if not gaps:
         return "Time"
     lengths = ", ".join(words for _, _, words in gaps)
-    return f"Time, {counted(len(gaps), 'idle gap')} folded: {lengths}"
+    return f"Time, {counted(len(gaps), 'gap')} folded: {lengths}"

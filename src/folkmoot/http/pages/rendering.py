@@ -15,7 +15,7 @@ from folkmoot.domain.canonical import visible
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.markdown import markdown
 from folkmoot.views.ages import age, clock_time
-from folkmoot.views.figures import counted, length, money, tokens
+from folkmoot.views.figures import counted, length, money, spent, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),
@@ -46,6 +46,7 @@ def environment() -> Environment:
     made.globals["SCREENS"] = SCREENS
     made.filters |= {"age": age, "at": clock_time, "markdown": markdown, "visible": _visible}
     made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
+    made.filters["spent"] = lambda times: spent(*times)
     return made
 
 
@@ -64,5 +65,12 @@ def fragment(template: str, **values: Any) -> str:
 
 def page(request: Request, template: str, *, screen: str, title: str, **values: Any) -> HTMLResponse:
     """A whole page in the frame; `screen` is what is marked in the rail."""
-    project = house_of(request).moot.folder.resolve().name
-    return HTMLResponse(fragment(template, screen=screen, title=title, project=project, **values))
+    moot = house_of(request).moot
+    project, agents = moot.folder.resolve().name, sorted(agent.id for agent in moot.graph.agents.values())
+    values |= {
+        "screen": screen,
+        "title": title,
+        "project": project,
+        "an_agent": agents[0] if agents else "hello",
+    }
+    return HTMLResponse(fragment(template, **values))

@@ -14,16 +14,17 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.trace import trace_url
-from folkmoot.http.house import house_of
+from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.drawer import drawer_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import NotFound, Refused
 from folkmoot.ports import Query
+from folkmoot.views.asks import title_of
 from folkmoot.views.envelopes import parts
 from folkmoot.views.result import Result
-from folkmoot.views.run_head import meters, narrowest, worked_by
+from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.step import Step
 from folkmoot.views.steps import Steps
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
@@ -83,6 +84,7 @@ async def run(request: Request) -> Response:
         sight.values()
         | await _drawer(request, sight)
         | _head(sight, budget)
+        | await _answer(house_of(request), sight)
         | await _trace(request, sight.run)
     )
     ticks = ticks_of(sight.steps)
@@ -116,7 +118,8 @@ async def live(request: Request) -> Response:
 
 
 async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[str]:
-    moot = house_of(request).moot
+    house = house_of(request)
+    moot, answer = house.moot, ""
     axis, status = sight.picture.axis, sight.status
     budget = await _budget(moot, sight)
     async for happened in beats(moot, sight.run, await moot.position()):
@@ -127,12 +130,13 @@ async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[s
         axis = axis_of(steps, now, live=not steps.over) if grown else axis
         sight = Sight(sight.run, steps, Picture(steps, axis, now), status, 0)
         if happened or steps.run_seq > seen or status == "running":
-            values = sight.values() | _head(sight, budget)
-            parts = [fragment("run_head_live.html", **values)]
-            if grown:
-                parts.append(fragment("run_fall.html", oob=True, **values))
-            else:
-                parts.append(fragment("run_changes.html", changes=_changes(steps, seen), **values))
+            values = sight.values() | _head(sight, budget) | await _answer(house, sight)
+            changes = _changes(steps, seen)
+            rows = fragment("run_fall.html", oob=True, **values) if grown else ""
+            parts = [rows or fragment("run_changes.html", changes=changes, **values)]
+            before, answer = answer, fragment("run_answer.html", oob=True, **values)
+            parts.append(answer if answer != before else "")
+            parts.append(fragment("run_head_live.html", **values))
             seen = steps.run_seq
             yield message("".join(parts), seen)
         if steps.over:
@@ -167,9 +171,21 @@ async def _sight(request: Request) -> Sight:
 def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
     return {
         "elapsed": sight.picture.now,
-        "worked": worked_by(sight.steps, sight.picture.now),
+        "times": sight.steps.activity.times(sight.picture.now),
         "meters": meters(sight.steps, budget, sight.picture.now),
         "started": datetime.fromisoformat(sight.steps.began).astimezone().strftime("%H:%M:%S"),
+    }
+
+
+async def _answer(house: House, sight: Sight) -> dict[str, Any]:
+    """What stands on top: the answer, what was heard of it so far, or what somebody is asked."""
+    steps = sight.steps
+    asks = await house.moot.inbox(sight.run) if steps.activity.is_asking and not steps.over else []
+    paused = [id for id in steps.waiting if id.startswith("ws_")] if steps.status == "waiting" else []
+    return {
+        "asks": [(item, title_of(item)) for item in asks if item.is_open],
+        "paused": paused,
+        "heard": house.heard.texts.get(sight.run, "") if sight.status == "running" else "",
     }
 
 
@@ -202,6 +218,7 @@ async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:
         "run": sight.run,
         "parts": parts,
         "opened": shown,
+        "final": sight.steps.answer_of(step) if step else None,
         "at": sight.picture.at,
         "chosen": "op" in request.query_params,
     }
@@ -213,10 +230,7 @@ async def _open_status(moot: Folkmoot, run: str) -> str:
 
 def _elapsed(moot: Folkmoot, steps: Steps, status: str) -> float:
     """Seconds since it began: by the clock as long as it is under way or waits, else by its last event."""
-    if status not in ("running", "waiting"):
-        return steps.now
-    now, began = (datetime.fromisoformat(moment) for moment in (moot.moot.clock.now(), steps.began))
-    return max(steps.now, (now - began).total_seconds())
+    return steps.elapsed(moot.moot.clock.now()) if status in ("running", "waiting") else steps.now
 
 
 def _number(request: Request, name: str) -> int:

@@ -21,9 +21,15 @@ async def cancel(request: Request) -> Response:
 
 
 async def resume(request: Request) -> Response:
-    run = request.path_params["run"]
-    await kept_of(request).steps(run)  # refuses what there is not
-    house_of(request).go_on(run)
+    """What waits is not carried on by a word alone: that leads to what it waits for."""
+    run, house = request.path_params["run"], house_of(request)
+    steps = await kept_of(request).steps(run)  # refuses what there is not
+    if steps.status == "waiting":
+        asked = [f"/inbox/{item.id}" for item in await house.moot.inbox(run) if item.is_open]
+        paused = [f"/work-sessions/{id}" for id in steps.waiting if id.startswith("ws_")]
+        if waits_for := [*asked, *paused]:
+            return RedirectResponse(waits_for[0], status_code=303)
+    house.go_on(run)
     return RedirectResponse(f"/runs/{run}", status_code=303)
 
 

@@ -64,7 +64,6 @@ async def runs(request: Request) -> Response:
         longest=max((run.duration for run in shown), default=0.0) or 1.0,
         dearest=max((run.cost for run in shown), default=0.0) or 1.0,
         moment=lambda run: _moment(run.row.started_at, now),
-        command=_first_command(request),
     )
 
 
@@ -118,11 +117,6 @@ def _moment(started: str, now: str) -> str:
     local = began.astimezone()
     same_day = local.date() == at.astimezone().date()
     return local.strftime("%H:%M" if same_day else "%d %b %H:%M")
-
-
-def _first_command(request: Request) -> str:
-    agents = sorted(house_of(request).moot.graph.agents)
-    return f'folkmoot run {agents[0] if agents else "hello.ai"} "…"'
 
 
 ROUTES = (Route("/", runs, name="start"), Route("/runs", runs))

@@ -1,8 +1,9 @@
-// Keys of every screen: `g` and a letter, `/`, `?`, `j` and `k`, and whatever an element says with data-key.
+// Keys of every screen: `g` and a letter, `/`, `?`, `j` and `k`, Ctrl+Enter, and whatever an element says with data-key.
 "use strict";
 (() => {
-  const TYPING = "input, textarea, select, [contenteditable]";
-  const ROWS = "main .item .title, main a.talk, main a.ask, main .node";
+  const TYPING = "input:not([type=radio], [type=checkbox], [type=range]), textarea, select, [contenteditable]";
+  const SEARCH = "main .search input";
+  const ROWS = "main .item .title, main a.talk, main a.ask, main a.card, main .node, #fall .op";
   const SOON = 1500; // milliseconds in which a letter belongs to the `g` before it
   const keys = document.getElementById("all-keys");
   let going = 0;
@@ -27,20 +28,29 @@
       if (there) return press(there);
     }
     if (own) return press(own);
-    const search = document.querySelector("main .search input");
+    const search = document.querySelector(SEARCH);
     switch (event.key) {
       case "g": going = event.timeStamp; return true;
       case "?": keys.showModal(); return true;
-      case "/": search?.focus(); return Boolean(search);
+      case "/": search ? search.focus() : location.assign("/runs#find"); return true;
       case "j": return step(1);
       case "k": return step(-1);
       default: {
-        const anywhere = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+        const anywhere = document.querySelector(`[data-key="${CSS.escape(event.key)}"]:not(:disabled)`);
         return Boolean(anywhere) && press(anywhere);
       }
     }
   };
+  // What a form is sent with: what it names, its only button, or its first choice. Among equal ones people choose.
+  const send = (form) => {
+    const buttons = [...form.querySelectorAll("button:not([type=button])")];
+    const one = buttons.find((each) => "send" in each.dataset) ?? (buttons.length === 1 ? buttons[0] : buttons.find((each) => each.matches(".primary")));
+    if (!one) buttons[0]?.focus();
+    else if (!one.disabled) form.requestSubmit(one);
+  };
   document.addEventListener("keydown", (event) => {
+    const form = event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.closest("form");
+    if (form && form.method !== "dialog" && !event.defaultPrevented) { event.preventDefault(); send(form); return; }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
     if (event.target.closest(TYPING)) {
       if (event.key === "Escape") event.target.blur();

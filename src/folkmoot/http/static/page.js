@@ -18,9 +18,20 @@ const lost = (words) => {
   mark.lastElementChild.textContent = words;
   document.querySelector(".pulse").classList.toggle("lost", Boolean(words));
   if (words) document.getElementById("live").textContent = "Not live";
+  // Nothing can be sent meanwhile, and what is written in a form is not to be lost on an error page.
+  for (const button of document.querySelectorAll(words ? "form[method=post] button:not(:disabled)" : "button[data-lost]")) {
+    button.disabled = Boolean(words);
+    if (words) button.dataset.lost = button.title;
+    button.title = words || button.dataset.lost;
+    if (!words) delete button.dataset.lost;
+  }
 };
-document.addEventListener("htmx:sendError", () => lost("The server does not answer. What you see is from before; this page goes on by itself when it is back."));
+const away = () => lost("The server does not answer. What you see is from before; this page goes on by itself when it is back.");
+document.addEventListener("htmx:sendError", away);
+document.addEventListener("htmx:timeout", away);
 document.addEventListener("htmx:responseError", (event) => {
-  if (event.detail.xhr.status === 401) lost("You are signed out, so what you see is from before. Load this page again to sign in.");
+  const status = event.detail.xhr.status;
+  if ([502, 503, 504].includes(status)) away(); // of a proxy in front of it
+  if (status === 401) lost("You are signed out, so what you see is from before. Load this page again to sign in.");
 });
 document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.xhr.status < 400) lost(""); });

@@ -49,11 +49,13 @@
 
   document.addEventListener("keydown", (event) => {
     const op = event.target.closest("#fall .op");
-    if (!op || event.ctrlKey || event.metaKey || event.altKey) return;
+    const anywhere = event.key === "f" && !event.target.closest("input, textarea, select");
+    if (!(op || anywhere) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const rows = every().filter((row) => !row.hidden), at = rows.indexOf(op);
-    const isOpen = op.getAttribute("aria-expanded");
+    const isOpen = op?.getAttribute("aria-expanded");
     const go = { ArrowDown: rows[at + 1], j: rows[at + 1], ArrowUp: rows[at - 1], k: rows[at - 1], Home: rows[0], End: rows.at(-1), f: nextFailure(rows, at) }[event.key];
     if (go) focus(go);
+    else if (!op) return;
     else if (event.key === "ArrowRight" && isOpen === "false") fold(op, false);
     else if (event.key === "ArrowRight" && isOpen === "true" && rows[at + 1]) focus(rows[at + 1]);
     else if (event.key === "ArrowLeft" && isOpen === "true") fold(op, true);
@@ -83,6 +85,26 @@
   document.addEventListener("htmx:afterSettle", () => { if (tree() && folded.size) applyFolds(); });
   document.addEventListener("htmx:oobAfterSwap", () => { if (tree() && folded.size) applyFolds(); });
 
+  // The open drawer follows its row, and stays where it was read; whoever marks text in it is not disturbed.
+  const STOPS = "a, button, summary";
+  let fetching = false;
+  const refreshDrawer = async () => {
+    const drawer = document.getElementById("drawer"), seen = document.getElementById("seen").dataset.seq;
+    const seq = drawer.dataset.seq ?? tree().querySelector(".op")?.dataset.seq;
+    const row = document.getElementById(`op-${seq}`), marked = getSelection();
+    if (!seq || fetching || Number(row?.dataset.changed ?? seen) <= Number(drawer.dataset.changed ?? -1)) return;
+    if (!marked.isCollapsed && drawer.contains(marked.anchorNode)) { setTimeout(refreshDrawer, 1000); return; }
+    const top = drawer.querySelector(".scroll")?.scrollTop ?? 0;
+    const opened = [...drawer.querySelectorAll("details")].map((each) => each.open);
+    const at = [...drawer.querySelectorAll(STOPS)].indexOf(document.activeElement);
+    fetching = true;
+    await htmx.ajax("GET", `${location.pathname}?op=${seq}`, { target: "#drawer", swap: "outerHTML" }).finally(() => { fetching = false; });
+    const now = document.getElementById("drawer");
+    now.querySelectorAll("details").forEach((each, n) => { each.open = opened[n] ?? each.open; });
+    now.querySelectorAll(STOPS)[at]?.focus({ preventScroll: true });
+    now.querySelector(".scroll").scrollTop = top;
+  };
+
   // Replay: at once what had not begun yet fades; then the server draws the run as it was.
   const slider = document.querySelector("[data-replay]");
   if (!slider) return;
@@ -105,6 +127,7 @@
     const seen = document.getElementById("seen").dataset, last = slider.value === slider.max;
     slider.max = seen.seq;
     if (last) { slider.value = seen.seq; words.textContent = seen.words; }
+    refreshDrawer();
   });
   slider.addEventListener("input", show);
   slider.addEventListener("change", draw);
