@@ -61,5 +61,5 @@ def test_an_agent_that_takes_json_gets_no_message_and_the_sender_reads_why(folkm
     """K-121, O-47: a message has a head of its own, so it never is the JSON that the agent takes."""
     (wrong,), events = run(folkmoot, [ask(way, '{"order": 7}')])
 
-    assert "'form' takes JSON and cannot read messages; call it as a tool" in wrong
+    assert "no agent 'form' that can be written to, because it takes JSON; call it as a tool" in wrong
     assert [event["agentId"] for event in events if event["type"] == "session.started"] == ["desk"]
