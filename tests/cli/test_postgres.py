@@ -1,5 +1,6 @@
 """The program on a journal in PostgreSQL, as its users meet it."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -225,3 +226,41 @@ def test_a_backup_of_the_server_names_what_does_it_instead(shared, storage):
     assert f"pg_dump --schema='\"{storage.schema}\"'" in done.err
     assert "log export --bundle" in done.err
     assert not (shared.folder / "copy-2").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [("projections",), ("tasks", "add", "--agent", "a", "more"), ("serve", "--port", "0")]
+)
+def test_files_that_follow_from_the_records_are_written_though_nothing_else_is_kept_here(shared, command):
+    """K-46: the folder is made as a journal here would make it, for its user alone and ignored by git."""
+    shared.write({"a": "description: a"}, {"a": [{"report": "fine"}]}, SETTINGS + shared.storage)
+    assert shared("tasks", "add", "--agent", "a", "Look around").code == 0
+    folder = shared.folder / ".folkmoot"
+    shutil.rmtree(folder)
+
+    process = shared.started(*command)
+    if command[0] == "serve":
+        wait_for(process.stderr, "Ctrl-C ends it")
+        process.send_signal(signal.SIGINT)
+    done = ended(process)
+
+    assert done.code == 0, done.err
+    assert "behind" not in done.err
+    assert [*folder.glob("tasks/a/*.md")]
+    assert (folder.stat().st_mode & 0o777, (folder / ".gitignore").read_text()) == (0o700, "*\n")
+    assert not (folder / "folkmoot.db").exists()
+
+
+def test_a_sink_that_writes_into_the_folder_makes_it_for_its_user_alone(shared):
+    """K-46: what is kept of runs is nobody else's business, whoever writes it first."""
+    shared.write(
+        {"a": "handoff: b.ai", "b": "description: b"},
+        {"a": [{"report": "fine"}], "b": [{"report": "fine"}]},
+        SETTINGS + shared.storage + "sinks: {f: {kind: ndjson}}\n",
+    )
+    shared("run", "a.ai", "x")
+
+    assert shared("sinks", "run", "--once").code == 0
+    folder = shared.folder / ".folkmoot"
+    assert (folder.stat().st_mode & 0o777, (folder / ".gitignore").read_text()) == (0o700, "*\n")
+    assert (folder / "coordination-events.ndjson").is_file()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from folkmoot.cli.call import AsJson, Call, Target, call_of
-from folkmoot.errors import DeclarationError, WrongUse
+from folkmoot.errors import DeclarationError, Problem, WrongUse
 
 if TYPE_CHECKING:
+    from folkmoot.domain.agent import Graph
     from folkmoot.loader.load import Loaded
 
 
@@ -22,11 +24,11 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Check a project or one agent file; nothing is run.
+    """Check a project or one agent file; no agent is run.
 
-    A file is checked with everything it refers to. Every problem is printed as file:line:column: message. Then, for
-    each agent that no other refers to, how many model requests it can cause at most. The exit code is 4 if anything
-    is wrong; warnings do not count.
+    A file is checked with everything it refers to. Python modules with tools are imported if you trust them. Every
+    problem is printed as file:line:column: message. Then, for each agent that no other refers to, how many model
+    requests it can cause at most. The exit code is 4 if anything is wrong; warnings do not count.
 
     \b
     Examples:
@@ -60,7 +62,9 @@ def check(
 
 
 def checked(call: Call, target: Target) -> Loaded:
-    """As `load_project`, and with the scripts of scripted models and the trusted tools of servers read too."""
+    """As `load_project`, and with the scripts of scripted models and the trusted tools read too."""
+    from msgspec.structs import replace
+
     from folkmoot.models.choose import ProviderModels
     from folkmoot.tools.mcp.listing import unknown_tools
     from folkmoot.tools.trust import TrustStore
@@ -68,9 +72,40 @@ def checked(call: Call, target: Target) -> Loaded:
     loaded = call.load(target)
     models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)
     unknown = unknown_tools(loaded.graph, target.folder, TrustStore(os.environ).listings)
-    if problems := [*models.problems(), *unknown]:
-        raise DeclarationError([*loaded.warnings, *problems])
-    return loaded
+    found = [*loaded.warnings, *models.problems(), *unknown, *_module_problems(loaded.graph, target.folder)]
+    if any(problem.severity == "error" for problem in found):
+        raise DeclarationError(found)
+    return replace(loaded, warnings=tuple(found))
+
+
+def _module_problems(graph: Graph, folder: Path) -> Iterator[Problem]:
+    """Of Python modules of the project. Those that are not trusted are not imported, only read."""
+    from folkmoot.tools.modules import load_modules, syntax_problem
+    from folkmoot.tools.registry import Registry
+    from folkmoot.tools.trust import TrustStore, module_wish
+
+    store, registry = TrustStore(os.environ), Registry()
+    for name, source in graph.settings.tools.items():
+        if source.module is None:
+            continue
+        if store.missing(folder, [module_wish(folder, source.module)]):
+            message = (
+                "not imported, because it is not trusted: allow it with `folkmoot trust`, then check again"
+            )
+            unread = Problem(file=source.module, severity="warning", message=message)
+            yield syntax_problem(folder, source.module) or unread
+            continue
+        try:
+            tools = load_modules(folder, {name: source}, registry)[name]
+        except DeclarationError as error:
+            yield from error.problems
+            continue
+        known = [f"{name}.{each.name}" for each in tools]
+        for agent in graph.agents.values():
+            for wanted in agent.tools:
+                if wanted.startswith(f"{name}.") and wanted not in known:
+                    message = f"{source.module} makes no tool {wanted!r}; it makes {', '.join(known)}"
+                    yield Problem(file=agent.file, message=message)
 
 
 def _target(call: Call, path: Path | None) -> Target:

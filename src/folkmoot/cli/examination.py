@@ -68,7 +68,8 @@ def _project(call: Call) -> Iterator[Finding]:
         loaded = checked(call, Target(folder=folder, agent=""))
     except DeclarationError as error:
         errors = sum(problem.severity == "error" for problem in error.problems)
-        text = f"{counted(errors, 'problem')} in {folder}; `folkmoot check` lists them"
+        first = next(problem for problem in error.problems if problem.severity == "error")
+        text = f"{counted(errors, 'problem')} in {folder}; `folkmoot check` lists them, the first is: {first}"
         yield Finding("project", "failed", text)
     except FolkmootError as error:
         yield Finding("project", "failed", str(error))

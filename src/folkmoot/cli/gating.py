@@ -94,17 +94,17 @@ def _change(
 
     taken, back = (tuple(map(wire_name, names)) for names in (gated, freed))
     change = GateChanged(session, taken, back, this_user(), reason)
-    finished(_told(call_of(context).folder, change))
+    change = finished(_told(call_of(context).folder, change))
     if as_json:
-        write_json({"sessionId": session, "status": "recorded", "gated": taken, "freed": back})
+        write_json({"sessionId": session, "status": "recorded", "gated": change.gated, "freed": change.freed})
     else:
         say(f"session {session} {'may not use' if gated else 'may use again'}: {', '.join(gated or freed)}")
 
 
-async def _told(folder: Path, change: GateChanged) -> None:
+async def _told(folder: Path, change: GateChanged) -> GateChanged:
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.local import LocalEngine
 
     async with opened(folder, readonly=False) as journal:
-        await LocalEngine(journal, SystemClock()).gate(change)
+        return await LocalEngine(journal, SystemClock()).gate(change)

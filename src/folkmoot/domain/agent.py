@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Price
+from folkmoot.domain.naming import canonical_tool
 from folkmoot.domain.options import Contract, Count, Names, Options, Reasoning, Strategy
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.value import Value
@@ -232,6 +233,10 @@ class Graph(Value):
     settings: Settings = Settings()
     fast: ModelChoice | None = None
     """What the alias `fast` stands for: the model that summarises."""
+
+    def tool_name(self, name: str) -> str:
+        """A tool's name as agents of this project have it: aliases were resolved when their files were read."""
+        return canonical_tool(name, {each for agent in self.agents.values() for each in agent.tools})
 
     def terminal(self, file: str) -> bool:
         """As `Agent.terminal`; a team's member reports to its lead, so it never answers itself (A-20)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from hashlib import sha256
 
 WIRE_LENGTH = 64
@@ -24,6 +24,8 @@ BUILT_IN = (
     "web.fetch",
 )
 """The tools that come with the package, and that any agent has that names them."""
+ALIASES = {"file_read": "files.read", "file_write": "files.write", "web_fetch": "web.fetch"}
+"""Short names that others use for tools of ours; understood wherever a tool is named, never recorded."""
 MEMORY_READ, MEMORY_NOTE = "memory_read", "memory_note"
 GROUPS: dict[str, tuple[str, ...]] = {
     "tasks": (
@@ -58,6 +60,11 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 def writes(tools: Iterable[str]) -> bool:
     """Whether an agent file that names these tools lets its agent write to others."""
     return not {"messages", *MESSAGES}.isdisjoint(tools)
+
+
+def canonical_tool(name: str, own: Collection[str]) -> str:
+    """`files.read` for `file_read`, unless the project has a tool of its own (`own`) of that name."""
+    return name if name in own else ALIASES.get(name, name)
 
 
 def wire_name(name: str) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
-
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH
@@ -18,7 +16,7 @@ from folkmoot.orchestration.outside import ASKING_AGENTS
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 from folkmoot.orchestration.reach import is_strict
 from folkmoot.orchestration.references import ARTIFACT_READ
-from folkmoot.session.schema import violation
+from folkmoot.session.schema import unfit_input
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{WIRE_LENGTH}}}")
 _EXITS = (FINAL_REPORT, ROUTE, BROADCAST)
@@ -38,14 +36,8 @@ def check_request(agent: Agent, request: str) -> None:
     """Raises `WrongUse` for a request that the agent does not take."""
     if not request.strip():
         raise WrongUse(f"there is nothing to ask {agent.file}; give it a text")
-    if agent.input.format != "json":
-        return
-    try:
-        value = msgspec.json.decode(request)
-    except msgspec.DecodeError as error:
-        raise WrongUse(f"{agent.file} takes JSON, and the request is none: {error}") from None
-    if agent.input.schema and (wrong := violation(value, agent.input.schema)):
-        raise WrongUse(f"the request does not fit the input schema of {agent.file}: {wrong}")
+    if wrong := unfit_input(agent, request):
+        raise WrongUse(wrong)
 
 
 def check_tools(graph: Graph, kits: Kits, root: Agent, tools: Sequence[ToolSpec]) -> None:

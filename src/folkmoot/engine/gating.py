@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SESSION_ENDS, SessionStarted
 from folkmoot.domain.gate_events import GateChanged
+from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.engine.kept import park_again
+from folkmoot.engine.pins import pinned_graph
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.ports import Journal
 
 GATE = "gate"
 """The kind of a post that asks for it."""
@@ -56,3 +60,14 @@ def is_told(past: Sequence[Draft], change: GateChanged) -> bool:
     """Whether whoever holds the run has heard of it, or the session has ended before."""
     session = [draft.event for draft in past if draft.session_id == change.session]
     return change in session or any(isinstance(event, SESSION_ENDS) for event in session)
+
+
+async def named_by_run(journal: Journal, run_id: str, change: GateChanged) -> GateChanged:
+    """With tools of ours by their own names, unless the run has tools of its project by the names that were given."""
+    if ALIASES.keys().isdisjoint((*change.gated, *change.freed)):
+        return change
+    graph = await pinned_graph(journal, run_id)
+    gated, freed = (
+        tuple(wire_name(graph.tool_name(name)) for name in names) for names in (change.gated, change.freed)
+    )
+    return replace(change, gated=gated, freed=freed)

@@ -232,13 +232,14 @@ class LocalEngine:
             while is_kept(await self.past(run_id), session_id):
                 await self._clock.sleep(ATTEND_EVERY)
 
-    async def gate(self, change: GateChanged) -> None:
-        """Return when a session has heard which tools it has no longer, or again; whoever holds its run."""
+    async def gate(self, change: GateChanged) -> GateChanged:
+        """As it is noted, when a session has heard which tools it has no longer, or again; whoever holds its run."""
         run_id = change.session.partition(":")[0]
+        change = await gating.named_by_run(self._journal, run_id, change)
         if activation := self._holding.activation(run_id):
             gating.gate_live(activation.run, change)
             await activation.run.log.settle()
-            return
+            return change
         gating.place_of(await self._unended(run_id), change.session)
         try:
             await self._unheld(run_id, partial(gating.gate_unheld, change=change))
@@ -246,6 +247,7 @@ class LocalEngine:
             await self._journal.post(run_id, gating.GATE, msgspec.json.encode(change).decode())
             while not gating.is_told(await self.past(run_id), change):
                 await self._clock.sleep(ATTEND_EVERY)
+        return change
 
     async def _unheld(self, run_id: str, note: Callable[[RunLog], Awaitable[None]]) -> None:
         """Note something in a run that nobody holds. Raises `Held` if somebody does."""

@@ -12,6 +12,7 @@ from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.feeding import Outlet
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
+from folkmoot.journal.database import FOLDER, make_folder
 from folkmoot.ports import Sink
 from folkmoot.tools.trust import LOOPBACK
 
@@ -76,6 +77,9 @@ class _Maker:
         file = (self._folder / path).resolve()
         if not file.is_relative_to(self._folder.resolve()):
             raise WrongUse(f"the file of the sink {name!r} would lie outside of the project")
+        kept = self._folder.resolve() / FOLDER
+        if file.is_relative_to(kept) and not kept.is_dir():  # with a journal on a server nobody else makes it
+            make_folder(self._folder, journal=False)
         return file
 
     def _address(self, name: str, said: SinkSettings) -> str:

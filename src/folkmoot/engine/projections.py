@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
+from folkmoot.journal.database import make_folder
 from folkmoot.journal.files import make_durable_folder, write_durably
 from folkmoot.views import adr, plan_json, task_markdown, team
 
@@ -67,6 +68,8 @@ def difference(folder: Path, wanted: Mapping[str, str]) -> Difference:
 def write(folder: Path, wanted: Mapping[str, str]) -> Difference:
     """Bring the files up to the records; what was behind. Each is afterwards old or new, never half."""
     behind = difference(folder, wanted)
+    if behind.changed and not folder.is_dir():  # with a journal on a server nobody else makes it
+        make_folder(folder.parent, journal=False)
     for path in behind.changed:
         _make_folders(folder, (folder / path).parent)
         write_durably(folder / path, wanted[path].encode())

@@ -26,7 +26,8 @@ from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.registry import Registry, load_module, meant
+from folkmoot.tools.modules import load_modules
+from folkmoot.tools.registry import Registry, meant
 from folkmoot.tools.trust import TrustStore, wishes
 
 if TYPE_CHECKING:
@@ -272,7 +273,11 @@ def _extra_installed() -> Iterator[None]:
 
 
 def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[FunctionTool]:
-    return [one if isinstance(one, FunctionTool) else tool(one) for one in given]
+    """Raises `TypeError` for a function that cannot be a tool."""
+    tools = [one if isinstance(one, FunctionTool) else tool(one) for one in given]
+    for each in tools:
+        each.prepare()
+    return tools
 
 
 def _registry(
@@ -288,9 +293,10 @@ def _registry(
         listed = "".join(f"\n  - {wish.text}" for wish in missing)
         raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
     registry = Registry(given, folder)
+    functions = load_modules(folder, graph.settings.tools, registry)
     for name, source in graph.settings.tools.items():
         if source.module:
-            registry.add_source(name, source, load_module(folder / source.module, source.module))
+            registry.add_source(name, source, functions[name])
         elif source.kind == "mcp":
             registry.add_source(name, source, servers().tools(name, source))
     _add_built_in(registry, graph, env)

@@ -33,8 +33,8 @@ _SMALLEST = 512
 _WAL_BYTES = 64 * 1024 * 1024
 
 
-def make_folder(project: Path) -> Path:
-    """The journal's folder, for nobody but its user, and ignored by git."""
+def make_folder(project: Path, *, journal: bool = True) -> Path:
+    """The folder of all that is kept here, for nobody but its user, and ignored by git."""
     folder = project / FOLDER
     try:
         make_durable_folder(folder)
@@ -42,9 +42,11 @@ def make_folder(project: Path) -> Path:
         if not ignore.exists() or not ignore.stat().st_size:  # a process may have died before it was written
             ignore.write_text("*\n")
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            if journal:
+                os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as error:
-        raise OperationFailed(f"cannot write the journal in {folder}: {error.strerror}") from error
+        what = "the journal" if journal else "files"
+        raise OperationFailed(f"cannot write {what} in {folder}: {error.strerror}") from error
     return folder
 
 

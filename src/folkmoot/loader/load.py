@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph, KnownModel, ModelChoice
-from folkmoot.domain.naming import writes
+from folkmoot.domain.naming import canonical_tool, writes
 from folkmoot.domain.settings import Settings, Storage
 from folkmoot.domain.value import Value
 from folkmoot.errors import Problem, WrongUse
@@ -19,7 +19,7 @@ from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, 
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.links import check_links
 from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.nodes import Node, Scalar
+from folkmoot.loader.nodes import Node, Scalar, keys
 from folkmoot.loader.options import Project, Setting
 from folkmoot.loader.orchestration import check_orchestration
 from folkmoot.loader.remote import check_remote, in_one_turn, way_to, ways
@@ -27,7 +27,7 @@ from folkmoot.loader.rules import check_rules
 from folkmoot.loader.schemas import settled
 from folkmoot.loader.sinks import check_sinks
 from folkmoot.loader.sources import check_sources
-from folkmoot.loader.tools import check_tools
+from folkmoot.loader.tools import canonical_settings, check_tools
 from folkmoot.loader.unfinished import warn_of_unfinished
 from folkmoot.loader.walk import declared
 
@@ -59,7 +59,8 @@ def load(
     root = _folder(folder)
     findings = Findings()
     project = _project(root, env or {}, flags or {}, findings)
-    drafts = read_drafts(root, entry, findings)
+    own = {*tools, *keys(project.node, ("tools",))}
+    drafts = {file: _canonical(draft, own) for file, draft in read_drafts(root, entry, findings).items()}
     calling = project.settings.orchestration.enable_agent_tool or any(
         writes(draft.declared.tools) for draft in drafts.values()
     )
@@ -81,8 +82,14 @@ def load(
         settings += options.report(project, draft)
     # Where the journal lies is no part of what a run is, and its address may hold a password.
     pinned = replace(project.settings, storage=Storage(), providers=ways(project.settings.providers, agents))
+    pinned = canonical_settings(pinned, own)
     graph = Graph(agents, pinned, fast=models.aliases.get("fast"))
     return Loaded(graph, warnings, tuple(settings))
+
+
+def _canonical(draft: Draft, own: Collection[str]) -> Draft:
+    tools = tuple(canonical_tool(name, own) for name in draft.declared.tools)
+    return draft._replace(declared=replace(draft.declared, tools=tools))
 
 
 def _folder(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import UNSET
 
+from folkmoot.domain.naming import ALIASES, wire_glob, wire_name
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.loader.findings import Findings
 from folkmoot.loader.hints import near, short
@@ -51,6 +52,11 @@ def _check_rule(
     if agents is not None and not any(fnmatchcase(name, rule.agent) for name in known):
         message = f"no agent fits {short(rule.agent)}{near(rule.agent, known)}"
         findings.error(place_of(project.node, (*at, "agent")), message)
+    for alias, name in ALIASES.items():
+        meant = rule.tool in (alias, name) or fnmatchcase(wire_name(name), wire_glob(rule.tool))
+        if not meant and fnmatchcase(alias, rule.tool):
+            message = f"the pattern {short(rule.tool)} does not fit {name!r}, for which {alias!r} is short"
+            findings.warning(place_of(project.node, (*at, "tool")), message)
     for path, match in rule.arguments.items():
         if fault := _fault(match):
             findings.error(place_of(project.node, (*at, "arguments", path)), f"`{path}` {fault}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from folkmoot.domain.naming import (
     BUILT_IN,
     BUILT_IN_SOURCES,
@@ -11,9 +13,11 @@ from folkmoot.domain.naming import (
     GROUPS,
     QUESTIONS,
     agent_tool,
+    canonical_tool,
     wire_name,
 )
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
+from folkmoot.domain.settings import Settings
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.hints import near, short
@@ -30,6 +34,18 @@ RESERVED = {
         "the runtime",
     ),
 }
+
+
+def canonical_settings(settings: Settings, own: Collection[str]) -> Settings:
+    """With tools of ours by their own names."""
+    calling = settings.orchestration
+    listed = calling.sub_agent_tool_allowlist
+    allowed = None if listed is None else tuple(canonical_tool(name, own) for name in listed)
+    return replace(
+        settings,
+        rules=tuple(replace(rule, tool=canonical_tool(rule.tool, own)) for rule in settings.rules),
+        orchestration=replace(calling, sub_agent_tool_allowlist=allowed),
+    )
 
 
 def check_tools(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.domain.message import Answer, Message, Thought, ToolCall, Usage
-from folkmoot.domain.naming import wire_name
+from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
 from folkmoot.models.incoming import tool_call
@@ -154,15 +154,15 @@ def _claimed(claim: Claim, request: Request) -> dict[str, Any]:
 
 def _cited(name: str, request: Request) -> str:
     """As a model would find it: an id is itself, otherwise it is read off the latest result of this tool."""
-    tool = wire_name(name)
-    made = {call.id for message in request.messages for call in message.calls if call.tool == tool}
+    tools = {wire_name(name), wire_name(ALIASES.get(name, name))}
+    made = {call.id for message in request.messages for call in message.calls if call.tool in tools}
     results = (message.text for message in reversed(request.messages) if message.answers in made)
     return next((found[-1] for text in results if (found := _EVIDENCE.findall(text))), name)
 
 
 def _wished(call: Call, request: Request, position: int) -> ToolCall:
     offered = {tool.name for tool in request.tools}
-    tool = call.tool if call.tool in offered else wire_name(call.tool)
+    tool = call.tool if call.tool in offered else wire_name(ALIASES.get(call.tool, call.tool))
     return tool_call(call.id or f"call_{request.turn}_{position}", tool, call.arguments)
 
 

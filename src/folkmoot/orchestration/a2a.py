@@ -125,7 +125,12 @@ class Messages:
         if to in known:
             wrong = f"there is no conversation {conversation!r} in this run; leave it out, or say {NEW!r}"
         else:
-            wrong = f"there is no agent {to!r} that can be written to; there are: {', '.join(sorted(known))}"
+            agents = self._run.graph.agents.values()
+            json = any(to in (agent.id, agent.file) for agent in agents if agent.input.format == "json")
+            why = ", because it takes JSON; call it as a tool, if you have it as one" if json else ""
+            wrong = (
+                f"there is no agent {to!r} that can be written to{why}; there are: {', '.join(sorted(known))}"
+            )
         return ToolResult(text=wrong, failed=True)
 
     def _together(self, conversation: str, names: list[str], results: list[ToolResult]) -> ToolResult:

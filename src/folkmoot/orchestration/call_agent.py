@@ -27,7 +27,7 @@ from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission
 from folkmoot.orchestration.reach import path_to
 from folkmoot.orchestration.returned import Returned
-from folkmoot.orchestration.spawn import spawn, steps_taken
+from folkmoot.orchestration.spawn import refuse, spawn, steps_taken
 from folkmoot.orchestration.stamp import shortened, stamp_of
 from folkmoot.orchestration.summary import summarized
 from folkmoot.orchestration.transfer import staged
@@ -93,8 +93,9 @@ class AgentCalls:
 
     async def _perform(self, child: Invocation, custom: bool, key: str = "") -> Returned:
         run = self._run
-        if refusal := run.ledger.admit(child.span):
-            return self._refused(child, f"not allowed: {refusal}", "LimitExceeded")
+        why, kind = refuse(run, child)
+        if why:
+            return self._refused(child, why, kind)
         outcome = await spawn(run, self._inv, child, self._start, custom=custom)
         if outcome.failed:
             return self._failed(child, outcome)

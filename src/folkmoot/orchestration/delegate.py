@@ -26,7 +26,7 @@ from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.parallel import call_agents_parallel
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
 from folkmoot.orchestration.references import ARTIFACT_READ, read_artifact
-from folkmoot.orchestration.spawn import spawn
+from folkmoot.orchestration.spawn import refuse, spawn
 from folkmoot.ports import Site
 
 _ASKING = {ASK_CLARIFICATION: ask_clarification, ASK_PARENT: ask_parent}
@@ -125,14 +125,15 @@ class SessionTools:
         if not asked.prompt.strip():
             return ToolResult(text="prompt is empty", failed=True)
         child = self._inv.child(self._run, agent, "sub", site.below)
-        if refusal := self._run.ledger.admit(site.below):
-            return self._refused(child, f"not allowed: {refusal}")
         child = replace(child, original=asked.prompt, blocks=(), parts=(), title=asked.reason)
+        why, kind = refuse(self._run, child)
+        if why:
+            return self._refused(child, why, kind)
         outcome = await spawn(self._run, self._inv, child, self._start)
         return returned(self._run, child, outcome)
 
-    def _refused(self, child: Invocation, why: str) -> ToolResult:
+    def _refused(self, child: Invocation, why: str, kind: str) -> ToolResult:
         """Noted with the caller, because the child never began."""
-        failed = SubAgentFailed(session=child.session, error=why, error_type="LimitExceeded")
+        failed = SubAgentFailed(session=child.session, error=why, error_type=kind)
         self._run.log.once(self._inv.place, failed)
         return ToolResult(text=why, failed=True)

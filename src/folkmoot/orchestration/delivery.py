@@ -38,7 +38,7 @@ from folkmoot.orchestration.custom import reach_of_called
 from folkmoot.orchestration.envelope import enveloped
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.log import Place
-from folkmoot.orchestration.spawn import spawn
+from folkmoot.orchestration.spawn import refuse, spawn
 from folkmoot.session.conversation import conversation
 from folkmoot.session.parked import Parked
 
@@ -82,8 +82,9 @@ async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> To
 
 async def _answer(run: Run, inv: Invocation, child: Invocation, start: Start) -> ToolResult:
     try:
-        if limit := run.ledger.admit(child.span):
-            return _refused(run, inv, child, f"not allowed: {limit}", "LimitExceeded")
+        why, kind = refuse(run, child)
+        if why:
+            return _refused(run, inv, child, why, kind)
         return returned(run, child, await spawn(run, inv, child, start))
     except (Parked, OperationFailed):
         raise

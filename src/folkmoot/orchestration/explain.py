@@ -56,6 +56,8 @@ def explain(
 ) -> Explanation:
     """Everything that an agent is offered as the root of a run, or one tool of it, or one call."""
     kit = kits.of(agent, Reach(strict=is_strict(graph, agent)))
+    tool = graph.tool_name(tool)
+    call = call and msgspec.structs.replace(call, tool=wire_name(tool))
     policy = policy_for(graph, agent, kit)
     tools = tuple(
         _explained(graph, kits, agent, kit, policy, spec)

@@ -103,6 +103,7 @@ class Kits:
 
     def on_the_wire(self, names: Iterable[str]) -> set[str]:
         """What these names stand for, written as in files or as on the wire."""
+        names = map(self._graph.tool_name, names)
         named = tuple(each for name in names for each in GROUPS.get(name, (name,)))
         return {wire_name(name) for name in named} | {spec.name for spec in self._tools.specs(named)}
 

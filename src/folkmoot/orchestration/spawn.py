@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from folkmoot.domain.call_events import SubAgentExecuting, SubAgentSpawned
 from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.transfer import transfer
+from folkmoot.session.schema import unfit_input
+
+_SHOWN = 2000
+"""Characters of a schema that the caller reads."""
+
+
+def refuse(run: Run, child: Invocation) -> tuple[str, str]:
+    """Why an agent that was called is not begun, and the type of this error; empty if it may begin."""
+    if not run.log.of(child.span) and (wrong := unfit_input(child.agent, child.original)):
+        schema = msgspec.json.encode(child.agent.input.schema or {}, order="deterministic").decode()
+        fitting = f" that fits {schema[:_SHOWN]}" if child.agent.input.schema else ""
+        return f"{wrong}; ask again with JSON{fitting}", "InvalidInput"
+    if limit := run.ledger.admit(child.span):
+        return f"not allowed: {limit}", "LimitExceeded"
+    return "", ""
 
 
 async def spawn(
     run: Run, inv: Invocation, child: Invocation, start: Start, *, custom: bool = False
 ) -> Outcome:
-    """`child` was admitted by the ledger. `custom`: its caller made it up."""
+    """`child` was not refused. `custom`: its caller made it up."""
     spawned = SubAgentSpawned(
         parent=inv.session,
         session=child.session,

@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import Any
 
-from folkmoot.domain.naming import wire_glob, wire_name
+from folkmoot.domain.naming import ALIASES, wire_glob, wire_name
 
 _PATTERN = re.compile(r"/(.+)/", re.DOTALL)
 
@@ -25,8 +25,10 @@ def fits(wanted: Any, found: Any) -> bool:
 
 
 def is_tool(name: str, wire: str) -> bool:
-    """`psp.refund`, `psp__refund` and `psp.*` are all meant by it."""
-    return wire in (name, wire_name(name)) or fnmatchcase(wire, wire_glob(name))
+    """`psp.refund`, `psp__refund` and `psp.*` are all meant by it; `files.read` by `file_read` too."""
+    return wire in (name, wire_name(name), wire_name(ALIASES.get(name, name))) or fnmatchcase(
+        wire, wire_glob(name)
+    )
 
 
 def in_files(wire: str) -> str:

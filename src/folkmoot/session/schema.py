@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
 
 _SHOWN = 500
@@ -42,6 +43,18 @@ def misfit(arguments: dict[str, Any], spec: ToolSpec) -> str:
 def violation(value: Any, schema: dict[str, Any]) -> str:
     """What is wrong and where, or nothing. References to other addresses are never fetched."""
     return _violation(value, _validator(msgspec.json.encode(schema)))
+
+
+def unfit_input(agent: Agent, request: str) -> str:
+    """Why an agent does not take a request, or nothing."""
+    if agent.input.format != "json":
+        return ""
+    try:
+        value = msgspec.json.decode(request)
+    except msgspec.DecodeError as error:
+        return f"{agent.file} takes JSON, and the request is none: {error}"
+    wrong = violation(value, agent.input.schema) if agent.input.schema else ""
+    return wrong and f"the request does not fit the input schema of {agent.file}: {wrong}"
 
 
 def _fits_plainly(arguments: dict[str, Any], schema: dict[str, Any]) -> bool:

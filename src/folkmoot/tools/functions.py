@@ -8,16 +8,16 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
-from functools import partial
+from copy import copy
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints, overload
-
-import msgspec
 
 from folkmoot.domain.message import Access, Effect, Risk, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.ports import Site
+from folkmoot.tools.parameters import InvalidArguments, Parameters, UnfitTool, as_text
 
 T = TypeVar("T")
 KEY = "idempotency_key"
@@ -38,32 +38,45 @@ class FunctionTool:
         self.access = access
         self.asks: Risk = asks
         self._is_async = inspect.iscoroutinefunction(function)
-        hints = get_type_hints(function, include_extras=True)
-        self._wants_key = KEY in inspect.signature(function).parameters
-        self._wants_dir = hints.get(WORK_DIR) is Path
-        self._wants_site = hints.get(SITE) is Site
-        given = {KEY, *((WORK_DIR,) if self._wants_dir else ()), *((SITE,) if self._wants_site else ())}
-        self._arguments = _arguments(function, hints, given)
 
     def under(self, source: ToolSource) -> FunctionTool:
-        effect, access = source.effect or self.effect, source.access or self.access
-        return FunctionTool(self.function, effect, access, self.asks)
+        under = copy(self)
+        under.effect, under.access = source.effect or self.effect, source.access or self.access
+        return under
+
+    def prepare(self) -> None:
+        """Raises `UnfitTool`, instead of doing so when the tool is offered or called."""
+        try:
+            _ = self._parameters
+        except NameError as error:
+            message = f"{error}, which a type of its signature needs when it runs, not only for type checking"
+            raise UnfitTool(self.function, message) from error
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.function, include_extras=True)
+
+    @cached_property
+    def _given(self) -> set[str]:
+        """The parameters that the runtime gives."""
+        names = inspect.signature(self.function).parameters
+        by_type = {WORK_DIR: Path, SITE: Site}
+        return {KEY} & names.keys() | {
+            name for name, kind in by_type.items() if self._hints.get(name) is kind
+        }
+
+    @cached_property
+    def _parameters(self) -> Parameters:
+        return Parameters(self.function, self._hints, self._given)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def spec(self, name: str) -> ToolSpec:
-        (schema,), components = msgspec.json.schema_components(
-            [self._arguments], ref_template="#/$defs/{name}"
-        )
-        parameters = components.pop(schema["$ref"].rpartition("/")[2])
-        parameters.pop("title", None)
-        if components:
-            parameters["$defs"] = components
         return ToolSpec(
             name=wire_name(name),
             description=inspect.getdoc(self.function) or name,
-            parameters=parameters,
+            parameters=self._parameters.schema,
             effect=self.effect,
             access=self.access,
             asks=self.asks,
@@ -73,23 +86,23 @@ class FunctionTool:
         if call.malformed:
             return ToolResult(text="the arguments are not a JSON object", failed=True)
         try:
-            arguments = msgspec.structs.asdict(msgspec.convert(call.arguments, self._arguments))
-        except msgspec.ValidationError as error:
+            arguments = self._parameters.read(call.arguments)
+        except InvalidArguments as error:
             return ToolResult(text=str(error), failed=True)
-        if self._wants_key:
+        if KEY in self._given:
             arguments[KEY] = site.key
-        if self._wants_dir:
+        if WORK_DIR in self._given:
             await in_thread(partial(work_dir.mkdir, parents=True, exist_ok=True))
             arguments[WORK_DIR] = work_dir
-        if self._wants_site:
+        if SITE in self._given:
             arguments[SITE] = site
         if self._is_async:
             result = await self.function(**arguments)
         else:
             result = await in_thread(partial(self.function, **arguments))
-        if isinstance(result, ToolResult):
-            return result
-        return ToolResult(text=result if isinstance(result, str) else msgspec.json.encode(result).decode())
+            if inspect.isawaitable(result):
+                result = await result
+        return result if isinstance(result, ToolResult) else ToolResult(text=as_text(result))
 
 
 @overload
@@ -116,9 +129,14 @@ def tool(
     default, is never repeated without a person's word. `access` is the most it does: read, egress, write, exec.
     With `asks`, the risk as `"low"`, `"medium"` or `"high"`, a person must approve each call before it is made.
     """
-    if function is not None:
-        return FunctionTool(function, effect, access, asks)
-    return lambda function: FunctionTool(function, effect, access, asks)
+
+    def make(function: Callable[..., Any]) -> FunctionTool:
+        made = FunctionTool(function, effect, access, asks)
+        with suppress(NameError):  # a type may be declared further down; whoever offers the tool sees to it
+            _ = made._parameters
+        return made
+
+    return make if function is None else make(function)
 
 
 async def in_thread(work: Callable[[], T]) -> T:
@@ -141,21 +159,3 @@ async def in_thread(work: Callable[[], T]) -> T:
 
     threading.Thread(target=copy_context().run, args=(perform,), daemon=True).start()
     return await done
-
-
-def _arguments(function: Callable[..., Any], hints: dict[str, Any], given: set[str]) -> type[msgspec.Struct]:
-    """The parameters as a struct: what a call is checked against and its schema is made from.
-
-    Those that are `given` by the runtime are no affair of the model's.
-    """
-    fields: list[Any] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name in given:
-            continue
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise TypeError(f"{function.__name__}: a tool takes named parameters only, not *{name}")
-        if name not in hints:
-            raise TypeError(f"{function.__name__}: parameter {name!r} needs a type; its schema comes from it")
-        required = parameter.default is parameter.empty
-        fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
-    return msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)

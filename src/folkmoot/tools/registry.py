@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from folkmoot.domain.naming import GROUPS, wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.ports import Site
-from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.modules import without_own_name
 from folkmoot.tools.tool import Tool
 
 
@@ -68,7 +67,7 @@ class Registry:
         """As a run is pinned to it: what is written and read back is the same to the last token of its size."""
         if name not in self._specs:
             written = msgspec.json.encode(self._tools[name].spec(name))
-            self._specs[name] = msgspec.json.decode(written, type=ToolSpec)
+            self._specs[name] = msgspec.json.decode(without_own_name(written), type=ToolSpec)
         return self._specs[name]
 
 
@@ -78,21 +77,3 @@ def meant(name: str, known: Iterable[str]) -> list[str]:
     if name in GROUPS:
         return [each for each in GROUPS[name] if each in names]
     return [name] if name in names else [each for each in names if each.startswith(f"{name}.")]
-
-
-def load_module(file: Path, shown: str) -> list[FunctionTool]:
-    """Run a trusted Python file of a project and collect the tools that it makes."""
-    spec = importlib.util.spec_from_file_location(f"folkmoot_tools_{file.stem}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        message = f"this Python module cannot be loaded: {type(error).__name__}: {error}"
-        raise DeclarationError([Problem(file=shown, message=message)]) from error
-    tools = [value for value in vars(module).values() if isinstance(value, FunctionTool)]
-    if not tools:
-        message = "this Python module makes no tools; put @tool from folkmoot on its functions"
-        raise DeclarationError([Problem(file=shown, message=message)])
-    return tools

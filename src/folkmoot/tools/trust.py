@@ -17,6 +17,7 @@ from folkmoot.domain.settings import Provider, Settings, ToolSource
 from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.tools.mcp.listing import Listings, mark_of
+from folkmoot.tools.modules import imported_files
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -31,7 +32,7 @@ class Wish(Value):
 
 
 def wishes(folder: Path, settings: Settings) -> list[Wish]:
-    modules = [_module(folder, tool.module) for tool in settings.tools.values() if tool.module]
+    modules = [module_wish(folder, tool.module) for tool in settings.tools.values() if tool.module]
     addresses = [
         _address(name, provider) for name, provider in settings.providers.items() if _foreign(provider)
     ]
@@ -92,12 +93,21 @@ def _name(folder: Path) -> str:
     return str(folder.resolve())
 
 
-def _module(folder: Path, module: str) -> Wish:
+def module_wish(folder: Path, module: str) -> Wish:
+    """A tool module asks again when a file of the project changes that it imports."""
+    files = imported_files(folder, module)
+    also = f", which imports {', '.join(files)}" if files else ""
+    known = sha256(_content(folder / module))
+    for file in files:
+        known.update(f"\0{file}\0{sha256(_content(folder / file)).hexdigest()}".encode())
+    return Wish(f"run the Python module {module}{also}", f"python {module} {known.hexdigest()}")
+
+
+def _content(file: Path) -> bytes:
     try:
-        content = (folder / module).read_bytes()
+        return file.read_bytes()
     except OSError:
-        content = b""
-    return Wish(f"run the Python module {module}", f"python {module} {sha256(content).hexdigest()}")
+        return b""
 
 
 def _server(name: str, source: ToolSource) -> Wish:

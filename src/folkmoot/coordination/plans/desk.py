@@ -42,7 +42,8 @@ class Plans:
         self, author: Author, wish: PlanWish, *, chance: str = "", submitted: bool = False
     ) -> Plan:
         """A new plan; `chance` is for authors that make no call. `submitted`: it waits for a decision at once."""
-        plan = planned(wish, author.new_id(PLAN.prefix, chance), author.name, author.work_session)
+        id = author.new_id(PLAN.prefix, chance)
+        plan = planned(wish, id, author.name, author.work_session, self._graph.tool_name)
         events: Events = [PlanCreated(plan), *([PlanSubmitted(plan.id)] if submitted else [])]
         return await self._kept.change(
             plan.id, author, lambda there: () if there else events, plan.work_session
@@ -51,7 +52,7 @@ class Plans:
     async def revise(self, id: str, author: Author, wish: PlanWish, *, submitted: bool = False) -> Plan:
         """Another draft of a plan that nobody agreed to yet."""
         before = await self.get(id)
-        wanted = planned(wish, id, before.author, before.work_session)
+        wanted = planned(wish, id, before.author, before.work_session, self._graph.tool_name)
         return await self.change(id, author, life.revise, wanted, submitted=submitted)
 
     async def change(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -51,18 +51,20 @@ class PlanWish(Value, rename=None, forbid_unknown_fields=True):
     work_session: str = ""
 
 
-def planned(wish: PlanWish, id: str, author: str, work_session: str) -> Plan:
-    """A draft. Raises `WrongUse` with everything that is wrong with it."""
+def planned(
+    wish: PlanWish, id: str, author: str, work_session: str, named: Callable[[str], str] = str
+) -> Plan:
+    """A draft; `named` gives the name of a tool that is recorded. Raises `WrongUse` with all that is wrong with it."""
     if problems := list(_problems(wish)):
         raise WrongUse("the plan cannot be kept: " + "; ".join(problems))
     return Plan(
         id=id,
         author=author,
         goal=wish.goal or wish.title,
-        steps=tuple(_step(step, number) for number, step in enumerate(wish.steps, start=1)),
+        steps=tuple(_step(step, number, named) for number, step in enumerate(wish.steps, start=1)),
         title=wish.title,
         work_session=wish.work_session or work_session,
-        tools_requested=wish.tools_requested,
+        tools_requested=tuple(map(named, wish.tools_requested)),
         task=wish.task,
     )
 
@@ -84,7 +86,7 @@ def _whole(step: StepWish | str) -> StepWish:
     return StepWish(step) if isinstance(step, str) else step
 
 
-def _step(given: StepWish | str, number: int) -> PlanStep:
+def _step(given: StepWish | str, number: int, named: Callable[[str], str]) -> PlanStep:
     wish = _whole(given)
     return PlanStep(
         action_type=wish.action_type,
@@ -94,13 +96,14 @@ def _step(given: StepWish | str, number: int) -> PlanStep:
         description=wish.description,
         owner=wish.owner,
         acceptance=wish.acceptance,
-        tool_policy=_policy(wish.tool_policy),
+        tool_policy=_policy(wish.tool_policy, named),
         id=f"s{number}",
         order=number,
     )
 
 
-def _policy(wish: PolicyWish) -> StepPolicy:
+def _policy(wish: PolicyWish, named: Callable[[str], str]) -> StepPolicy:
     wanted = wish.budget
     time = seconds(wanted.time) if wanted.time else None
-    return StepPolicy(wish.tools, wish.approval, StepBudget(time, wanted.tokens, wanted.files_changed))
+    tools = None if wish.tools is None else tuple(map(named, wish.tools))
+    return StepPolicy(tools, wish.approval, StepBudget(time, wanted.tokens, wanted.files_changed))

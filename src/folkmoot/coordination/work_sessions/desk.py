@@ -87,8 +87,15 @@ class WorkSessions:
         self, id: str, wanted: Sequence[Seat], author: Author = Author(), name: str = ""
     ) -> WorkSession:
         """Put a team together from the agents of the project. Raises `WrongUse` if nobody fits a seat."""
-        team = compose(wanted, self._graph.agents.values(), name)
+        team = compose([self._canonical(seat) for seat in wanted], self._graph.agents.values(), name)
         return await self.change(id, decide.formed(replace(team, id=f"team_{id}")), author)
+
+    def _canonical(self, seat: Seat) -> Seat:
+        """With tools of ours by their own names."""
+        if seat.policy.tools is None:
+            return seat
+        tools = tuple(map(self._graph.tool_name, seat.policy.tools))
+        return replace(seat, policy=replace(seat.policy, tools=tools))
 
     async def add_artifact(
         self, id: str, kind: ArtifactKind, title: str, content: bytes, author: Author = Author()
