@@ -138,7 +138,7 @@ def _accepted(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Sequenc
         return [AcceptStep(step.id, purpose)]
     said = asking.text[:300]
     return [Wait(f"{step.owner} does not take over step {step.id} ({said}); give it to another:"
-                 f" folkmoot plans reassign {plan.id} {step.id} AGENT")]  # fmt: skip
+                 f" folkmoot plans reassign {plan.id} {step.id} AGENT --reason \"…\"")]  # fmt: skip
 
 
 def _blocked(scene: Scene, step: PlanStep, reason: str, suggestion: str = "") -> Sequence[Move]:
@@ -171,7 +171,9 @@ def _deciding(scene: Scene, decision: Decision) -> Sequence[Move]:
     if decision.status == "escalated":
         purpose = f"tie-break/{decision.id}"
         if scene.answered(purpose):
-            return [Wait(f"{decision.id} waits for a person: folkmoot decisions commit {decision.id} OPTION")]
+            options = ", ".join(option.id for option in decision.options)
+            return [Wait(f"{decision.id} waits for a person, who takes one of {options}:"
+                         f" folkmoot decisions commit {decision.id} --option OPTION --rationale \"…\"")]  # fmt: skip
         why = decision.escalated_because
         told = prompts.TIE_BREAK.format(decision=decision, why=why, options=shown)
         return [Ask(purpose, scene.lead, (prompts.task(told), *_topic(decision)))]
