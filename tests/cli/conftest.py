@@ -156,8 +156,8 @@ def soon(happened: Callable[[], object], seconds: float = 60.0) -> None:
     raise AssertionError("it never happened")
 
 
-def ended(process: subprocess.Popen[str]) -> Done:
-    out, err = process.communicate(timeout=60)
+def ended(process: subprocess.Popen[str], seconds: float = 60.0) -> Done:
+    out, err = process.communicate(timeout=seconds)
     return Done(process.returncode, out, err)
 
 

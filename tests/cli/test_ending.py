@@ -45,8 +45,9 @@ def test_a_run_that_waits_says_for_what_and_how_to_go_on(capsys):
     assert finish(result(asked, RunParked(waiting=("ap_1",))), as_json=False) == 6
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines()[:3] == [
+    assert said.err.splitlines()[:4] == [
         'a waits: ap_1: {"arguments":{"euros":5},"tool":"refund"}',
-        "  folkmoot approvals approve ap_1, or deny ap_1 --reason …",
+        "  folkmoot approvals approve ap_1",
+        '  folkmoot approvals deny ap_1 --reason "…"',
         "to go on: folkmoot runs resume run-1",
     ]

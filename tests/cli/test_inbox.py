@@ -197,7 +197,7 @@ def test_a_call_that_was_cut_off_is_settled_from_the_inbox(folkmoot):
     (item,) = folkmoot("inbox", "list", "--json").json
 
     assert parked.code == 6
-    assert f"folkmoot inbox settle {item['id']} done|retry|fail" in parked.err
+    assert f"folkmoot inbox settle {item['id']} retry\n" in parked.err
     assert (item["kind"], item["call"]) == ("in_doubt", '{"arguments":{},"tool":"t__send"}')
     done = folkmoot("inbox", "settle", item["id"], "done", "--text", "receipt 4711", "--resume", "--json")
     assert done.code == 0

@@ -76,7 +76,7 @@ def test_it_says_where_it_really_is_and_ends_with_ctrl_c(serving):
     assert server.ask("api/health") == server.ask("") == server.ask("api/runs") == 200
     done = interrupted(server.process)
     assert (done.code, done.out) == (0, "")
-    assert done.err == "stopping; runs are left for whoever goes on with them\n"
+    assert done.err.endswith("stopping; runs are left for whoever goes on with them\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -229,3 +229,32 @@ def test_mcp_clients_find_the_agents_behind_the_same_guard(serving):
         urlopen(Request(f"{served.address}mcp", headers={"Host": "evil.example"}))
     refused.value.close()
     assert refused.value.code == 421
+
+
+SLEEPY = "agents: {defaults: {taskContinuation: {idleThreshold: 1ms, checkInterval: 10ms}}}\n"
+
+
+@pytest.fixture
+def idle_task(project):
+    """A task that nobody works on, in a project whose watch looks often."""
+    project.write({"a": "tools: [tasks]"}, {"a": [{"report": "fine"}]}, SETTINGS + SLEEPY)
+    assert project("tasks", "start", "Sort the invoices", "--agent", "a", "--simple").code == 0
+    return project
+
+
+def test_a_server_says_that_it_keeps_the_watch(idle_task, serving):
+    """K-67."""
+    server = serving()
+
+    server.says("watching tasks, every 10ms: agents of idle ones are started (not with --no-watch)")
+    server.says("continuation.sent task_")
+
+
+def test_a_server_that_is_told_not_to_keeps_no_watch(idle_task, serving):
+    """K-67: an idle task stays as it is."""
+    server = serving("--no-watch")
+    assert server.ask("api/tasks") == 200
+    said = interrupted(server.process)
+
+    assert "watching" not in server.said + said.err
+    assert idle_task("events", "--type", "continuation.sent", "--json").json == []

@@ -118,7 +118,7 @@ async def test_nothing_follows_an_end(desk):
 
     for refused in (becoming("Planning"), completed("x"), paused(), summarised("x")):
         with pytest.raises(
-            WrongUse, match=rf"is Cancelled; open another: folkmoot work open GOAL --previous {id}"
+            WrongUse, match=rf"is Cancelled; open another: folkmoot work open \"…\" --previous {id}"
         ):
             await desk.change(id, refused)
 

@@ -182,7 +182,8 @@ class _Player:
         ((command, shown),) = _steps(block)
         words = ["bash", "-c", f"exec {command} --port 0"]
         self._server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        said = self._server.stdout.readline() if self._server.stdout else ""
+        assert self._server.stdout
+        said = "".join(self._server.stdout.readline() for _ in shown.splitlines())
         if port := re.search(r":(\d+)/", said):
             self._address = f"127.0.0.1:{port[1]}"
             said = said.replace(port[0], ":8484/")

@@ -28,6 +28,17 @@ _READ: dict[str, Callable[[str], Any]] = {
     "ini": lambda text: configparser.RawConfigParser().read_string(text),
 }
 
+NO_COMMANDS = (
+    "folkmoot broke",
+    "folkmoot sign-in",
+    "from folkmoot",
+    "install folkmoot again",
+    "folkmoot Xs list",
+)
+QUOTED = re.compile(r"`(folkmoot [^`\n]+)`")
+BARE = re.compile(r"(?<![`\w./@-])(folkmoot (?:--?\w|[a-z])[^)]*)")
+"""Without quotes a command is the last thing on its line or in its brackets."""
+
 
 def nonsense(language: str, text: str) -> str:
     """What is wrong with a block; empty if nothing is."""
@@ -65,6 +76,27 @@ def understand(words: list[str]) -> None:
             return
         rest = [*context._protected_args, *context.args]
         name, command, rest = command.resolve_command(context, rest)
+
+
+def understand_names(words: list[str]) -> None:
+    """The same for a command that is only mentioned: that it is there, and its options are; arguments may be missing."""
+    command: Any = _program()
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
+        if words[0] not in command.commands:
+            raise ValueError(f"there is no command {words[0]!r}")
+        command, words = command.commands[words[0]], words[1:]
+    known = {name for each in (command, _program()) for option in each.params for name in option.opts}
+    for word in words:
+        if word.startswith("--") and word.partition("=")[0] not in known | {"--help"}:
+            raise ValueError(f"there is no option {word!r}")
+
+
+def hints(text: str) -> Iterator[str]:
+    """The commands in a message."""
+    for line in text.splitlines():
+        if not any(words in line for words in NO_COMMANDS):
+            yield from QUOTED.findall(line)
+            yield from (found.partition(" && ")[0] for found in BARE.findall(QUOTED.sub("", line)))
 
 
 @cache

@@ -69,7 +69,9 @@ async def test_a_client_that_goes_away_gets_the_work_of_its_team_all_the_same(sh
         shown = await again.get(f"/api/collaborations/{begun['id']}")
         listed = {row["runId"] for row in await again.get("/api/runs")}
         record = await again.get(f"/api/work-sessions/{begun['id']}")
+        sent = [e.event.request async for e in again.moot.events() if e.event.type == "session.started"]
 
+    assert [request for request in sent if "- no downtime" not in request] == [], "K-61"
     assert begun["status"] == "running"
     assert (shown["status"], shown["state"], shown["waiting"]) == ("completed", "Completed", [])
     assert shown["summary"].startswith("The shop has a health check")

@@ -85,7 +85,7 @@ def _waiting(result: Result) -> tuple[TaskState, str]:
     if not result.inbox:
         return WORKING, "the work session of this task is paused"
     asks = (
-        f"{item.agent} wants to make the call {whole_call(item)} ({how_to_answer(item)})"
+        f"{item.agent} wants to make the call {whole_call(item)} ({' or '.join(how_to_answer(item))})"
         for item in result.inbox
     )
     return TaskState.TASK_STATE_AUTH_REQUIRED, "it waits for a person's word here: " + "; ".join(asks)

@@ -132,7 +132,9 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
         team = seats(moot.graph, map(_member, wanted.members))
         return (await gathered(moot.moot, opening, team, chance())).id
     known = await moot.moot.work_sessions.all()
-    if wanted.resume == "last" and known:
+    if wanted.resume == "last":
+        if not known:
+            raise WrongUse('there is no work session yet; begin one: folkmoot collaborate "…"')
         return next(reversed(known))
     return (await moot.moot.work_sessions.get(wanted.resume)).id
 

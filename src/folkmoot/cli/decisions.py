@@ -52,7 +52,9 @@ def list_decisions(
     if as_json:
         write_json([document(decision) for decision in found])
     elif not found:
-        say("no decision is recorded; `folkmoot decisions propose` puts something to the vote")
+        say(
+            "no decision is recorded; `folkmoot decisions propose --help` says how to put something to the vote"
+        )
     else:
         write_table(("id", "status", "until", "rule", "votes", "topic"), map(row, found))
 

@@ -54,7 +54,7 @@ def _built(books: Library, folder: Path) -> int:
         from folkmoot.site.build import build
     except ImportError as error:
         raise OperationFailed(
-            f"`folkmoot docs --build` needs a package that is not installed ({error});"
+            f"`folkmoot docs --build DIR` needs a package that is not installed ({error});"
             " install it with: pip install 'folkmoot[serve]'"
         ) from error
     return build(books, Path(__file__).parent.parent / "http" / "static", folder)

@@ -52,6 +52,8 @@ def run_interruptibly(
         try:
             return asyncio.run(noted())
         except asyncio.CancelledError:
+            if not pressed:
+                raise  # nobody asked for it
             raise KeyboardInterrupt from None
 
 

@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
     """The exit code; whatever goes wrong has been said by then."""
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if platform == "win32":
-        print("folkmoot runs on Linux and macOS; on Windows, use it inside WSL", file=sys.stderr)
+        print("Folkmoot runs on Linux and macOS; on Windows, use it inside WSL", file=sys.stderr)
         return 2
     streams.make_usable()
     try:
@@ -139,9 +139,9 @@ def _carry_out(given: list[str]) -> int:
             return code
     except typer.Exit as left:
         return left.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
         raise
-    except (Exception, KeyboardInterrupt) as error:
+    except BaseException as error:  # a cancellation that nobody asked for, too
         return report_failure(error, given)
 
 

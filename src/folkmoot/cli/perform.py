@@ -84,9 +84,9 @@ class _Performance:
                     answer = self._person() if is_attended() else None
                     return await begin(moot, self._progress.hear, answer)
                 except asyncio.CancelledError:
-                    task.uncancel()
-                    if not self._run_id:
+                    if not self._run_id or not task.cancelling():  # a cancellation that nobody asked for
                         raise
+                    task.uncancel()
                     return await moot.result(self._run_id)
 
     def _person(self) -> TerminalAnswerer:

@@ -55,7 +55,7 @@ def list_plans(
     if as_json:
         write_json([document(plan) for plan in found])
     elif not found:
-        say("there is no plan; `folkmoot plans draft` makes one")
+        say('there is no plan; `folkmoot plans draft "…" --step "…"` makes one')
     else:
         write_table(("id", "status", "steps", "by", "title"), map(row, found))
 

@@ -105,7 +105,7 @@ def fork(  # noqa: PLR0913  # because every option is a parameter
     Examples:
       folkmoot runs fork last --at 12 --prompt billing.ai=shorter.md
       folkmoot runs fork last --at 12 --model billing.ai=openai/gpt-5-mini
-      folkmoot runs fork last --at 12 --answer "I cannot decide this."
+      folkmoot runs fork last --at 10 --answer "I cannot decide this."
       folkmoot runs fork last --at 1 --request "Where is my order?"
     """
     from folkmoot.cli.ending import finish

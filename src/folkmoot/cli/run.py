@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Awaitable
@@ -176,7 +177,7 @@ def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand, 
 def _request(text: str | None, agent: str) -> str:
     """Bytes that are no text come as surrogates in arguments; both ways they are refused."""
     if text is None and sys.stdin.isatty():
-        raise WrongUse(f'there is nothing to ask; write: folkmoot run {agent} "…"')
+        raise WrongUse(f'there is nothing to ask; write: folkmoot run {shlex.quote(agent)} "…"')
     try:
         if text in (None, "-"):
             return sys.stdin.buffer.read().decode().removesuffix("\n")

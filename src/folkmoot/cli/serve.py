@@ -43,13 +43,18 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     max_body: Annotated[
         int, typer.Option(min=1, max=100, metavar="MB", help="The most that one request may have.")
     ] = 1,
+    no_watch: Annotated[
+        bool,
+        typer.Option("--no-watch", help="Leave idle tasks to `folkmoot watch`: start no agent for them."),
+    ] = False,
     new_token: Annotated[bool, typer.Option("--new-token", help="Print a new token, and end.")] = False,
 ) -> None:
     """Serve the page and the API of a project, until Ctrl-C.
 
     On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that
     FOLKMOOT_TOKEN or the token file holds; without one it does not start. It also runs: what is started through
-    it, runs whose process has died, and runs that waited for an answer and got it, from whichever terminal.
+    it, runs whose process has died, and runs that waited for an answer and got it, from whichever terminal. It
+    keeps the watch over tasks, as `folkmoot watch` does, unless --no-watch says otherwise.
     Ctrl-C lets calls under way end and leaves runs as they are: the next `serve` goes on with them. Where the
     journal is in PostgreSQL, workers run them.
 
@@ -82,10 +87,10 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
     names, proxies, limits = tuple(name or ()), tuple(proxy or ()), Limits(body=max_body * 1_000_000)
     door = Door(host=host, port=port, token=token, names=names, proxies=proxies, limits=limits)
-    finished(_serve(call_of(context), door, token_file))
+    finished(_serve(call_of(context), door, token_file, watching=not no_watch))
 
 
-async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
+async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: bool) -> None:
     import logging
     from contextlib import AsyncExitStack
 
@@ -108,6 +113,8 @@ async def _serve(call: Call, door: Door, token_file: Path | None) -> None:
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
+        if watching:
+            _keep_watch(stack, moot)
         await stopping.wait()
         say("stopping; runs are left for whoever goes on with them")
 
@@ -131,18 +138,27 @@ def _a2a_door(house: House) -> list[BaseRoute]:
     return a2a_routes(house.moot, Engine(house.room.begin, house.go_on), secured=house.keys.needed)
 
 
+def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
+    import asyncio
+
+    from folkmoot.cli.output import say
+    from folkmoot.domain.duration import written
+
+    watch = moot.watch()
+    if not (every := watch.settings.check_interval):
+        return
+    watch.say = lambda done: say(" ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text))))
+    stack.callback(asyncio.create_task(watch.work()).cancel)
+    if watch.settings.enabled:
+        say(f"watching tasks, every {written(every)}: agents of idle ones are started (not with --no-watch)")
+
+
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
     """What goes on beside answering requests."""
     import asyncio
 
     from folkmoot.cli.output import say
 
-    watch = moot.watch()
-    if watch.settings.check_interval:
-        watch.say = lambda done: say(
-            " ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text)))
-        )
-        stack.callback(asyncio.create_task(watch.work()).cancel)
     if moot.graph.settings.sinks:
         sinking = moot.sinking()
         sinking.say = say

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,7 +45,7 @@ def trust(
 
     def agreed(wanted: str) -> bool:
         if not yes and not is_attended():
-            raise Untrusted(f"{wanted}\nallow it with: folkmoot trust {place} --yes")
+            raise Untrusted(f"{wanted}\nallow it with: folkmoot trust {quote(str(place))} --yes")
         return yes or _asked(wanted)
 
     allowed = _settled(call_of(context), Target(folder=place, agent=""), agreed)

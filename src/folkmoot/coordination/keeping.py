@@ -31,6 +31,11 @@ class Kind(Generic[R]):
     """Of the names of its streams."""
     evolve: Callable[[R | None, Draft], R]
     """The record after one more event; before the first there is none."""
+    command: str = ""
+    """What lists them."""
+
+    def missing(self, id: str) -> WrongUse:
+        return WrongUse(f"there is no {self.name} {id!r}{self.command and f' (see: {self.command})'}")
 
 
 Decide = Callable[[R | None], Sequence[Event]]
@@ -56,7 +61,7 @@ class Keeper(Generic[R]):
         """Raises `WrongUse` if there is none of this name."""
         record, _ = self._folded(await self._entries(id))
         if record is None:
-            raise WrongUse(f"there is no {self._kind.name} {id!r}")
+            raise self._kind.missing(id)
         return record
 
     async def all(self) -> dict[str, R]:
@@ -114,7 +119,7 @@ class Keeper(Generic[R]):
             for draft in drafts:
                 record = self._kind.evolve(record, draft)
             if record is None:
-                raise WrongUse(f"there is no {self._kind.name} {id!r}")
+                raise self._kind.missing(id)
             return record
         raise Conflict(f"{self._kind.name} {id!r} is changed by others all the time; try again later")
 

@@ -155,7 +155,9 @@ def _revoked(item: Item, reply: Reply) -> Event:
 
 
 def too_late(item: Item) -> WrongUse:
-    return WrongUse(f"too late: the call of {item.id} is made already; `folkmoot runs cancel` stops its run")
+    return WrongUse(
+        f"too late: the call of {item.id} is made already; `folkmoot runs cancel {item.run}` stops its run"
+    )
 
 
 def _event(item: Item, reply: Reply) -> Event:

@@ -61,6 +61,8 @@ class PlanStep(Value, rename=None):
     """Who gave it to its owner, as long as that has not accepted it."""
     was_handed: bool = False
     """Its owner has it from another."""
+    reason: str = ""
+    """Why it was passed on to its owner, or resumed; who carries it out reads it."""
     blocked: str = ""
     """Why it cannot go on."""
     decision: str = ""

@@ -30,9 +30,14 @@ _PLAN: dict[type[Event], Callable[[Plan, Any], Plan]] = {
 _STEP: dict[type[Event], Callable[[PlanStep, Any], PlanStep]] = {
     StepStarted: lambda step, event: replace(step, status="in_progress", begun_by=event.owner),
     StepBlocked: lambda step, event: replace(step, blocked=event.reason, decision=event.decision),
-    StepResumed: lambda step, _: replace(step, blocked="", decision=""),
+    StepResumed: lambda step, event: replace(step, blocked="", decision="", reason=event.reason),
     StepReassigned: lambda step, event: replace(
-        step, owner=event.receiver, handed_by=event.sender, was_handed=True, begun_by=""
+        step,
+        owner=event.receiver,
+        handed_by=event.sender,
+        was_handed=True,
+        begun_by="",
+        reason=event.reason,
     ),
     StepAccepted: lambda step, _: replace(step, handed_by=""),
     StepCompleted: lambda step, event: replace(
@@ -41,6 +46,7 @@ _STEP: dict[type[Event], Callable[[PlanStep, Any], PlanStep]] = {
         note=event.note or step.note,
         begun_by="",
         was_handed=False,
+        reason="",
     ),
     StepReopened: lambda step, _: replace(step, status="in_progress"),
 }

@@ -105,10 +105,6 @@ class Activation:
         try:
             if self._fresh:
                 self._note(self._started)
-            if self._paused:
-                await self.run.log.settle()
-                if await self._paused():
-                    self.rest(self.run.log.work_session)
             end = await self._end()
             self._task, self._decided = None, True
             self.parked = isinstance(end, RunParked)
@@ -161,15 +157,11 @@ class Activation:
             await self._over
 
     async def _end(self) -> Event:
+        """How this activation ends. Every wait of it is in here, because whoever stops or abandons it cancels the task:
+        what that means is decided in this one place, and no caller is told of a cancellation that it did not ask for.
+        """
         try:
-            outcome = await run_root(self.run, self._started)
-        except Parked:
-            if self._leaving:
-                await self.run.log.settle()
-                raise HandedOver(self.run.id) from None
-            resting = (self._resting,) if self._resting else ()
-            until = "" if resting else self.run.inbox.until
-            return RunParked(waiting=(*resting, *self.run.inbox.open_ids), until=until)
+            return await self._work()
         except asyncio.CancelledError:
             if self._abandoned and self._task and self.run.log.lost:
                 self._task.uncancel()
@@ -182,6 +174,21 @@ class Activation:
             self._note(SystemError(error=said))
             end_sessions(self.run.log, said)
             return RunFailed(error=said, stop_reason="SYSTEM_ERROR")
+
+    async def _work(self) -> Event:
+        if self._paused:
+            await self.run.log.settle()  # raises `Conflict` if the run exists already
+            if await self._paused():
+                self.rest(self.run.log.work_session)
+        try:
+            outcome = await run_root(self.run, self._started)
+        except Parked:
+            if self._leaving:
+                await self.run.log.settle()
+                raise HandedOver(self.run.id) from None
+            resting = (self._resting,) if self._resting else ()
+            until = "" if resting else self.run.inbox.until
+            return RunParked(waiting=(*resting, *self.run.inbox.open_ids), until=until)
         if outcome.failed:
             return RunFailed(error=outcome.error, stop_reason=outcome.stop_reason, outcome=outcome)
         return RunCompleted(outcome=outcome)

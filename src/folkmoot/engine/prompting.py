@@ -58,6 +58,6 @@ async def _overheard(
     await Rehearsal(run_id, Record(drafts), replace(script, overhear=overhear)).to_its_end()
     if not heard:
         raise OperationFailed(
-            "this request cannot be made again from the journal; `folkmoot replay` says why"
+            f"this request cannot be made again from the journal; `folkmoot runs replay {run_id}` says why"
         )
     return heard[-1]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import steps
-from folkmoot.coordination.plans.errand import errand_for
+from folkmoot.coordination.plans.errand import details, errand_for
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
@@ -48,8 +48,12 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
             f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
         )
     errand = replace(errand_for(plan, step), completes_step=True)
-    said = f"{wanted.description}\n\nIt is accepted when: {wanted.acceptance}"
-    return StepRun(wanted.owner, text or said, errand)
+    said = (
+        f"It is accepted when: {wanted.acceptance}",
+        *details(wanted),
+        *((f"Said last: {why}",) if (why := wanted.reason) else ()),
+    )
+    return StepRun(wanted.owner, text or "\n\n".join((wanted.description, "\n".join(said))), errand)
 
 
 async def settle_its_step(moot: Callable[[], Moot], result: Result) -> None:

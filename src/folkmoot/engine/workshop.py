@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -291,7 +292,7 @@ def _registry(
     wanted = wishes(folder, graph.settings)
     if missing := TrustStore(env).missing(folder, wanted):
         listed = "".join(f"\n  - {wish.text}" for wish in missing)
-        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {folder}")
+        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {quote(str(folder))}")
     registry = Registry(given, folder)
     functions = load_modules(folder, graph.settings.tools, registry)
     for name, source in graph.settings.tools.items():

@@ -173,7 +173,9 @@ def _single_values(
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], inspect.Type]]]:
     for field in struct.fields:
         below = (*keys, field.encode_name), (*names, field.name)
-        if isinstance(field.type, inspect.StructType) and field.name != "agents":
+        if issubclass(struct.cls, Options) and field.name in _options():
+            continue  # its key alone sets it
+        if isinstance(field.type, inspect.StructType):
             yield from _single_values(field.type, *below)
         elif not isinstance(field.type, inspect.DictType | inspect.StructType):
             yield ".".join(below[0]), (below[1], field.type)

@@ -36,7 +36,7 @@ _TEMPLATES = [
     ResourceTemplate(
         name="run",
         uri_template=f"{RUNS}/{{id}}",
-        description="A run as `folkmoot runs show --json` prints it: how it ended, its report, its cost.",
+        description="A run as `folkmoot runs show RUN --json` prints it: how it ended, its report, its cost.",
         mime_type=_JSON,
     ),
     ResourceTemplate(

@@ -46,17 +46,16 @@ def what(item: Item) -> str:
     return visible(item.question) if item.kind == "question" else whole_call(item)
 
 
-def how_to_answer(item: Item) -> str:
-    """The commands that decide it."""
+def how_to_answer(item: Item) -> tuple[str, ...]:
+    """The commands that decide it, each as it is typed."""
     match item.kind:
-        case "question":
-            return f'folkmoot inbox answer {item.id} "…"'
+        case "question" | "client_call":
+            return (f'folkmoot inbox answer {item.id} "…"',)
         case "approval":
-            return f"folkmoot approvals approve {item.id}, or deny {item.id} --reason …"
+            deny = f'folkmoot approvals deny {item.id} --reason "…"'
+            return (f"folkmoot approvals approve {item.id}", deny)
         case "in_doubt":
-            return f"folkmoot inbox settle {item.id} done|retry|fail"
-        case "client_call":
-            return f'folkmoot inbox answer {item.id} "…", in place of its caller'
+            return tuple(f"folkmoot inbox settle {item.id} {word}" for word in ("done", "retry", "fail"))
 
 
 def what_it_needs(result: Result) -> Iterator[str]:
@@ -66,7 +65,7 @@ def what_it_needs(result: Result) -> Iterator[str]:
     for item in result.inbox if result.status == "waiting" else ():
         state = _STATES.get(item.kind, "waits")
         yield f"{item.agent} {state}: {item.id}: {what(item)}"
-        yield f"  {how_to_answer(item)}"
+        yield from (f"  {command}" for command in how_to_answer(item))
     for paused in (id for id in result.waiting if id.startswith("ws_")):
         yield f"its work session is paused: {paused}"
         yield f"  folkmoot work resume {paused}"

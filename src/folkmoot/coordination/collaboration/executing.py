@@ -112,6 +112,7 @@ def _work(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Ask:
         *prompts.results(plan, before=step),
         *prompts.objections(step),
         *prompts.decided(scene.about(step)),
+        *prompts.reason(step, scene.about(step)),
     )
     errand = replace(errand_for(plan, step.id), task=task)
     return Ask(f"step/{step.id}/{attempt}", step.owner, blocks, _allowed(scene, step.owner, errand))
@@ -131,14 +132,14 @@ def _accepted(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Sequenc
     asking = scene.answered(purpose)
     if asking is None:
         told = prompts.task(prompts.ACCEPT.format(step=step))
-        return [
-            Ask(purpose, step.owner, (told, prompts.plan_block(plan), *prompts.decided(scene.about(step))))
-        ]
+        about = scene.about(step)
+        blocks = (told, prompts.plan_block(plan), *prompts.decided(about), *prompts.reason(step, about))
+        return [Ask(purpose, step.owner, blocks)]
     if asking.succeeded and not asking.text.lstrip().lower().startswith("decline"):
         return [AcceptStep(step.id, purpose)]
     said = asking.text[:300]
     return [Wait(f"{step.owner} does not take over step {step.id} ({said}); give it to another:"
-                 f" folkmoot plans reassign {plan.id} {step.id} AGENT")]  # fmt: skip
+                 f" folkmoot plans reassign {plan.id} {step.id} AGENT --reason \"…\"")]  # fmt: skip
 
 
 def _blocked(scene: Scene, step: PlanStep, reason: str, suggestion: str = "") -> Sequence[Move]:
@@ -171,10 +172,12 @@ def _deciding(scene: Scene, decision: Decision) -> Sequence[Move]:
     if decision.status == "escalated":
         purpose = f"tie-break/{decision.id}"
         if scene.answered(purpose):
-            return [Wait(f"{decision.id} waits for a person: folkmoot decisions commit {decision.id} OPTION")]
+            options = ", ".join(option.id for option in decision.options)
+            return [Wait(f"{decision.id} waits for a person, who takes one of {options}:"
+                         f" folkmoot decisions commit {decision.id} --option OPTION --rationale \"…\"")]  # fmt: skip
         why = decision.escalated_because
         told = prompts.TIE_BREAK.format(decision=decision, why=why, options=shown)
-        return [Ask(purpose, scene.lead, (prompts.task(told), *_topic(decision)))]
+        return [Ask(purpose, scene.lead, (prompts.task(told), *_topic(decision), *prompts.votes(decision)))]
     waiting = [each.name for each in decision.participants if each.name not in decision.standing_votes]
     if not waiting or decision.is_over(scene.now):
         return [SettleDecision(decision.id)]
@@ -190,4 +193,5 @@ def _vote(scene: Scene, decision: Decision, voter: str, told: str) -> Move:
 
 
 def _topic(decision: Decision) -> tuple[Block, ...]:
-    return (Block("decision", decision.topic, agent=decision.evidence[0] if decision.evidence else ""),)
+    topic = Block("decision", decision.topic, agent=decision.evidence[0] if decision.evidence else "")
+    return (topic, *(Block("comment", each.text, agent=each.by) for each in decision.comments))

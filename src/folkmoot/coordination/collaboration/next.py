@@ -28,5 +28,9 @@ def next_moves(scene: Scene) -> Sequence[Move]:
     if work.paused:
         return [Wait(f"{work.id} is paused; go on with: folkmoot work resume {work.id}")]
     if work.team is None or not scene.lead:
-        return [Wait(f"{work.id} has no team with a lead; form one: folkmoot work team {work.id}")]
+        return [
+            Wait(
+                f"{work.id} has no team with a lead; form one: folkmoot work team {work.id} lead=AGENT worker=AGENT"
+            )
+        ]
     return _PHASES[work.state](scene)

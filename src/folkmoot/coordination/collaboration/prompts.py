@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from folkmoot.coordination.collaboration.scene import Scene
+from folkmoot.coordination.plans.errand import details
 from folkmoot.domain.decision import Decision
 from folkmoot.domain.errand import Block
 from folkmoot.domain.plan import Plan, PlanStep
@@ -52,7 +53,10 @@ def task(text: str) -> Block:
 
 
 def plan_block(plan: Plan) -> Block:
-    lines = [f"{plan.id}: {plan.title}", *map(_line, plan.steps)]
+    lines = [f"{plan.id}: {plan.title}", *([f"goal: {plan.goal}"] if plan.goal != plan.title else ())]
+    if plan.requested:
+        lines.append(f"tools that do more than read: {', '.join(plan.requested)}")
+    lines += map(_line, plan.steps)
     return Block("plan", "\n".join(lines), agent=plan.author)
 
 
@@ -83,6 +87,20 @@ def decided(decisions: Iterable[Decision]) -> Iterable[Block]:
             yield Block("decision", f"{each.topic}\nDecided: {text or each.committed_option}{rationale}")
 
 
+def reason(step: PlanStep, decisions: Iterable[Decision]) -> Iterable[Block]:
+    """Why a step was passed on or resumed, unless a decision that is shown says so."""
+    if step.reason and step.reason not in {
+        why for each in decisions for why in (each.rationale, f"decided by {each.how}")
+    }:
+        yield Block("reason", step.reason)
+
+
+def votes(decision: Decision) -> Iterable[Block]:
+    """What was said for each option, for whoever breaks the tie."""
+    for vote in decision.standing_votes.values():
+        yield Block("vote", f"{vote.option}: {vote.reason}".rstrip(": "), agent=vote.voter)
+
+
 def options(decision: Decision) -> str:
     return "\n".join(f"- {option.id}: {option.text}" for option in decision.options)
 
@@ -96,4 +114,5 @@ def members(scene: Scene) -> str:
 
 def _line(step: PlanStep) -> str:
     state = "" if step.status == "pending" else f" [{step.status}]"
-    return f"{step.id} ({step.owner or 'no owner'}){state}: {step.description} | done when: {step.acceptance or '?'}"
+    said = f"{step.id} ({step.owner or 'no owner'}){state}: {step.description} | done when: {step.acceptance or '?'}"
+    return " | ".join((said, *details(step)))

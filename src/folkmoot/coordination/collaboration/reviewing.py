@@ -47,11 +47,7 @@ def _looked_over(step: PlanStep) -> bool:
 def _review(scene: Scene, plan: Plan, to_do: Sequence[PlanStep]) -> Sequence[Move]:
     number = 1 + max(reopened(step) for step in plan.steps)
     if number > ROUNDS:
-        return [
-            Wait(
-                f"steps were reopened {ROUNDS} times; a person reviews: folkmoot plans review {plan.id} STEP"
-            )
-        ]
+        return _by_a_person(plan, to_do, f"steps were reopened {ROUNDS} times")
     for turn in (f"check/{number}", f"check/{number}/again"):
         asking = scene.answered(turn)
         if asking is None:
@@ -60,11 +56,13 @@ def _review(scene: Scene, plan: Plan, to_do: Sequence[PlanStep]) -> Sequence[Mov
             return [Ask(turn, scene.reviewer, (told, prompts.plan_block(plan), *prompts.results(plan)))]
         if found := _found(turn, asking.text, to_do):
             return [found[0]]  # one at a time: the first that is reopened changes what follows
-    left = ", ".join(step.id for step in to_do)
+    return _by_a_person(plan, to_do, f"{scene.reviewer} did not review every step")
+
+
+def _by_a_person(plan: Plan, to_do: Sequence[PlanStep], why: str) -> Sequence[Move]:
     return [
-        Wait(
-            f"{scene.reviewer} said nothing about {left}; a person reviews: folkmoot plans review {plan.id} STEP"
-        )
+        Wait(f"{why}; a person reviews {step.id}: folkmoot plans review {plan.id} accept --step {step.id}")
+        for step in to_do
     ]
 
 

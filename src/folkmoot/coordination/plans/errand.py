@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from folkmoot.coordination.plans.steps import step_of
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan import Plan, PlanStep
 from folkmoot.domain.step_policy import StepPolicy
+
+
+def details(step: PlanStep) -> Iterator[str]:
+    """What its author said about a step beside what is to be done and when it is accepted."""
+    if step.rationale:
+        yield f"why: {step.rationale}"
+    if step.expected_outputs:
+        yield f"gives: {', '.join(step.expected_outputs)}"
+    if step.stop_condition:
+        yield f"stops when: {step.stop_condition}"
 
 
 def errand_for(plan: Plan, step: str = "") -> Errand:

@@ -64,6 +64,10 @@ def errand(move: Move, heard: tuple[Block, ...] = ()) -> Errand:
 def _lines(task: Task) -> Iterator[str]:
     yield f"Task {task.id} ({task.status}, priority {task.priority}) of {task.agent_id}"
     yield task.description
+    if task.backlog.due_date:
+        yield f"Due: {task.backlog.due_date}"
+    if task.backlog.estimated_effort:
+        yield f"Estimated effort: {task.backlog.estimated_effort}"
     if task.context:
         yield f"Context: {task.context}"
     yield from (f"- [{_MARKS[step.status]}] ({step.id}) {step.content}" for step in task.steps)

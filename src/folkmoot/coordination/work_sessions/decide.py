@@ -61,10 +61,12 @@ def becoming(state: WorkState, reason: str = "") -> Decide[WorkSession]:
         if state not in NEXT[now.state]:
             raise _illegal(now, state)
         if state == "TeamFormed":
-            raise WrongUse(f"{now.id} has no team yet; form one: folkmoot work team {now.id} ROLE…")
+            raise WrongUse(
+                f"{now.id} has no team yet; form one: folkmoot work team {now.id} lead=AGENT worker=AGENT"
+            )
         if state == "Completed":
             raise WrongUse(
-                f"{now.id} is completed with a summary: folkmoot work complete {now.id} --summary TEXT"
+                f'{now.id} is completed with a summary: folkmoot work complete {now.id} --summary "…"'
             )
         return (WorkSessionChanged(state, reason),)
 
@@ -173,7 +175,7 @@ def _going(record: WorkSession | None) -> WorkSession:
 
 def over(now: WorkSession) -> WrongUse:
     return WrongUse(
-        f"work session {now.id} is {now.state}; open another: folkmoot work open GOAL --previous {now.id}"
+        f'work session {now.id} is {now.state}; open another: folkmoot work open "…" --previous {now.id}'
     )
 
 

@@ -13,7 +13,7 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.keeping import Decide, Keeper, Kind
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat, compose, narrowed, refusal
-from folkmoot.coordination.work_sessions.joining import continued, is_archived, require_going
+from folkmoot.coordination.work_sessions.joining import constraints_of, continued, is_archived, require_going
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.domain.plan_events import SnapshotCreated
@@ -28,7 +28,7 @@ from folkmoot.domain.work_session_fold import evolve
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
 
-WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", evolve)
+WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", evolve, "folkmoot work list")
 
 
 class Milestone(Value):
@@ -151,7 +151,8 @@ class WorkSessions:
         if errand.step or errand.task:
             await self.require(record.id, agent, "execute")
         policy = narrowed(errand.policy, await self.policy(record.id, agent))
-        return replace(errand, work_session=record.id, policy=policy)
+        blocks = (*constraints_of(record), *errand.blocks)
+        return replace(errand, work_session=record.id, policy=policy, blocks=blocks)
 
     async def policy(self, id: str, agent: str) -> Policy:
         """What its team lets an agent do in a work session."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from folkmoot.coordination.work_sessions.decide import over
 from folkmoot.domain.activity import ARCHIVED_AFTER, activity, counts
 from folkmoot.domain.duration import seconds_between
+from folkmoot.domain.errand import Block
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.errors import WrongUse
@@ -20,6 +21,14 @@ def require_going(record: WorkSession) -> None:
         raise WrongUse(
             f"work session {record.id} is paused{why}: no run starts in it; folkmoot work resume {record.id}"
         )
+
+
+def constraints_of(record: WorkSession) -> tuple[Block, ...]:
+    """What every agent is told that runs in a work session: a person set its constraints, so they taint nothing."""
+    said = "\n".join(
+        ("Whatever you plan, decide or do must keep to:", *(f"- {each}" for each in record.constraints))
+    )
+    return (Block("constraints", said),) if record.constraints else ()
 
 
 def continued(id: str, record: WorkSession | None, goal: str) -> WorkSessionOpened:

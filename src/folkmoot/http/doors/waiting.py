@@ -44,4 +44,4 @@ def _about(item: Item, page: str) -> Iterator[str]:
         yield f"- {item.agent} may not go on without a yes or no ({item.id}): `{what(item)}`"
     else:
         yield f"- {item.agent} may or may not have done this ({item.id}): `{what(item)}`"
-    yield f"  Elsewhere: {page}inbox/{item.id}, or: {how_to_answer(item)}"
+    yield f"  Elsewhere: {page}inbox/{item.id}, or: {' or '.join(f'`{command}`' for command in how_to_answer(item))}"

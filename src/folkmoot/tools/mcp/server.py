@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from folkmoot.domain.message import Access, Effect, ToolCall, ToolResult, ToolSpec
@@ -98,7 +99,7 @@ class Server:
     def _distrusted(self, tool: str) -> ToolResult:
         text = (
             f"the tool {tool!r} of the server {self.way.name!r} {self._changed[tool]} since it was trusted; "
-            f"it is not used until a person allows it again with: folkmoot trust {self.way.folder}"
+            f"it is not used until a person allows it again with: folkmoot trust {quote(str(self.way.folder))}"
         )
         return ToolResult(text=text, failed=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from shlex import quote
 
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed, Untrusted
@@ -37,7 +38,7 @@ class Servers:
         if trusted is None:
             raise Untrusted(
                 f"nobody has looked at the tools of the server {name!r} yet;"
-                f" do it with: folkmoot trust {self._folder}"
+                f" do it with: folkmoot trust {quote(str(self._folder))}"
             )
         server = self._server(name, source, trusted)
         return [ServerTool(server, offer) for offer in trusted]
@@ -65,7 +66,7 @@ class Servers:
         if changed:
             raise Untrusted(
                 f"tools are not what was trusted any more:{''.join(changed)}\n"
-                f"look at them, and allow them again with: folkmoot trust {self._folder}"
+                f"look at them, and allow them again with: folkmoot trust {quote(str(self._folder))}"
             )
 
     async def offers(self, name: str, source: ToolSource) -> tuple[Offer, ...]:
