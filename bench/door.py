@@ -80,6 +80,7 @@ async def _bare() -> AsyncIterator[str]:
     )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         serving = asyncio.create_task(server._serve([listener]))  # without its handlers of signals
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/"

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import uvicorn
 from playwright.async_api import Page, async_playwright
 
 from folkmoot.app import Folkmoot
@@ -31,8 +29,8 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.engine.local import encoded
-from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
+from folkmoot.http.server import listening
 from folkmoot.ports import NewRun
 
 STEPS = 5_000
@@ -112,15 +110,8 @@ async def measured(folder: Path) -> dict[str, float]:
     )
     async with Folkmoot.open(folder) as moot:
         await write(moot, STEPS)
-        app = application(House(moot=moot, door=Door()))
-        with socket.create_server(("127.0.0.1", 0)) as door:
-            server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
-            serving = asyncio.create_task(server.serve([door]))
-            try:
-                return await _browsed(f"http://127.0.0.1:{door.getsockname()[1]}/runs/{RUN}")
-            finally:
-                server.should_exit = True
-                await serving
+        async with listening(House(moot=moot, door=Door(port=0))) as address:
+            return await _browsed(f"{address}runs/{RUN}")
 
 
 async def _browsed(url: str) -> dict[str, float]:

@@ -86,7 +86,7 @@ def served(folder: Path, *arguments: str, **env: str) -> Iterator[Server]:
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=_env(folder, **env),
+        env=environment(folder, **env),
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -110,11 +110,12 @@ def served(folder: Path, *arguments: str, **env: str) -> Iterator[Server]:
 
 def called(folder: Path, *arguments: str, **env: str) -> str:
     done = subprocess.run(
-        [*PROGRAM, *arguments], cwd=folder, env=_env(folder, **env), capture_output=True, text=True
+        [*PROGRAM, *arguments], cwd=folder, env=environment(folder, **env), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def _env(folder: Path, **more: str) -> dict[str, str]:
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Of a user who has allowed what this project needs, and nothing else."""
     return {**os.environ, "XDG_CONFIG_HOME": str(folder / "config of this user"), "COLUMNS": "200", **more}

@@ -47,6 +47,12 @@ class Client:
         self._reader = reader
         self._writer = writer
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the connection comes from, as the server sees it."""
+        address: tuple[str, int] = self._writer.get_extra_info("sockname")
+        return address
+
     async def send(self, *parts: bytes) -> None:
         for part in parts:
             self._writer.write(part)
@@ -96,7 +102,7 @@ class Served:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
-        client = Client(*await asyncio.open_connection("127.0.0.1", self.port))
+        client = Client(*await asyncio.open_connection(self.house.door.host, self.port))
         try:
             yield client
         finally:

@@ -181,6 +181,22 @@ async def test_a_client_that_asks_nobody_is_told_what_waits_and_goes_on_when_it_
     assert (text(done), about(done)["runId"]) == ("So be it.", run_id)
 
 
+async def test_who_resumes_a_run_that_another_has_just_taken_up_is_told_how_it_goes_on(
+    connect_quickly, project
+):
+    """K-31: what takes a run up because it was answered records that a moment later."""
+    async with connect_quickly() as client, Folkmoot.open(project) as moot:
+        run_id = about(await client.call_tool("payer", {"request": "Pay ann."}))["runId"]
+        [asked] = await moot.inbox(run_id)
+        await moot.reply(asked.approve("somebody else"))
+        claim = await moot.moot.journal.claim(run_id, "another process", 60.0)
+        resuming = asyncio.create_task(client.call_tool(RESUME, {"run": run_id}))
+        await client.call_tool("clerk", {"request": "How much?"})  # which is done after the other was begun
+        await moot.moot.journal.release(claim)
+
+        assert text(await resuming) == "So be it."
+
+
 async def test_somebody_at_the_client_is_somebody_whatever_is_said_of_nobody(connect_quickly, project):
     """`unattended: deny` is for runs that nobody can be asked about."""
     with (project / "folkmoot.yaml").open("a") as settings:

@@ -118,7 +118,7 @@ async def test_a_report_is_a_call_of_the_exit_in_the_format_that_is_offered(form
 async def test_a_report_may_carry_claims_and_metadata():
     reply = {"report": "Done.", "claims": [{"text": "t", "evidence": ["ev_1"]}], "metadata": {"k": "v"}}
 
-    [call] = (await ScriptedModel({"a": [reply]}).answer(asking())).message.calls
+    [call] = (await ScriptedModel({"a": [reply]}).answer(asking(tools=(report_tool("text"),)))).message.calls
 
     assert call.arguments == {
         "report_format": "text",
@@ -126,6 +126,27 @@ async def test_a_report_may_carry_claims_and_metadata():
         "claims": [{"text": "t", "evidence": ["ev_1"]}],
         "metadata": {"k": "v"},
     }
+
+
+@pytest.mark.parametrize(("report", "text"), [("Done.", "Done."), ({"done": True}, '{"done":true}')])
+async def test_who_is_offered_nothing_reports_in_words_and_says_nothing_else(report, text):
+    """K-31."""
+    reply = {"begins": "Let me ", "text": "see.", "calls": [{"tool": "look"}], "report": report}
+    heard = []
+
+    message = (await ScriptedModel({"a": [reply]}).answer(asking(), heard.append)).message
+
+    assert (message.text, message.calls, "".join(heard)) == (text, (), text)
+
+
+async def test_what_words_cannot_hold_is_reported_by_a_call_though_nothing_is_offered():
+    """K-31: in the format of the agent, whichever that is."""
+    reply = {"text": "So.", "report": "Done.", "metadata": {"k": "v"}}
+
+    message = (await ScriptedModel({"a": [reply]}).answer(asking())).message
+
+    [call] = message.calls
+    assert (message.text, call.arguments) == ("", {"report_content": "Done.", "metadata": {"k": "v"}})
 
 
 async def test_a_claim_may_cite_the_latest_result_of_a_tool_by_its_name():

@@ -98,9 +98,30 @@ async def test_who_is_followed_by_nobody_is_offered_the_report_as_ever(desk):
 
 async def test_a_report_that_is_called_for_all_that_is_taken(desk):
     """A model that is offered nothing may still have learnt it."""
-    played, listener = await followed(desk({"a": ""}, {"a": [{"report": "the end"}]}))
+    called = {"calls": [{"tool": "agent__final_report", "arguments": {"report_content": "the end"}}]}
+    played, listener = await followed(desk({"a": ""}, {"a": [called]}))
 
     assert (played.offered("a"), played.report, listener.attempts) == ([], "the end", [""])
+
+
+@pytest.mark.parametrize("format", ["text", "markdown"])
+async def test_a_report_of_a_script_is_told_and_is_the_same_for_who_is_followed_by_nobody(desk, format):
+    """K-31: also in another format than text, and where the script says more."""
+    at = desk({"a": f"output: {{format: {format}}}"}, {"a": [{"text": "Let me see.", "report": "the end"}]})
+    played, listener = await followed(at)
+
+    assert (played.report, listener.attempts) == ("the end", ["the end"])
+    at.journal = MemoryJournal()
+    played, listener = await followed(at, Errand())
+    assert (played.report, listener.attempts) == ("the end", [])
+
+
+async def test_what_a_script_reports_beside_its_words_is_kept_for_who_is_followed_too(desk):
+    """K-31."""
+    at = desk({"a": "output: {format: markdown}"}, {"a": [{"report": "the end", "metadata": {"k": "v"}}]})
+    played, _ = await followed(at)
+
+    assert (played.report, played.result.final_report.metadata) == ("the end", {"k": "v"})
 
 
 async def test_each_attempt_and_each_turn_begins_anew(desk):

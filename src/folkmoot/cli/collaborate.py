@@ -76,7 +76,7 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     if as_json:
         write_json({"workSessionId": work.id, **scene.document(), "waiting": stopped.why})
     elif work.state == "Completed":
-        write(work.summary)
+        write(work.summary.removesuffix("\n"))
     if not as_json:
         _tell_how_it_stands(stopped, scene)
     if stopped.why:

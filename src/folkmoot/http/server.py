@@ -85,13 +85,17 @@ def _config(house: House, app: ASGIApp) -> Config:
 def _bound(door: Door) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=512)
+        listener = socket.create_server(address[:2], family=family, backlog=512)
     except OSError as error:
         why = (error.strerror or str(error)).partition(" (")[0]  # Python puts the address there once more
         raise OperationFailed(
             f"cannot listen on {door.host}:{door.port}: {why};"
             " choose another with --port, or --port 0 for any that is free"
         ) from error
+    listener.setsockopt(
+        socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+    )  # asyncio does it for its own listeners only
+    return listener
 
 
 def _address(door: Door, listener: socket.socket) -> str:

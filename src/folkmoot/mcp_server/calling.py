@@ -20,6 +20,7 @@ from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.trace import Told, told
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import drawn
+from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.mcp_server.answers import answer, question, refusal
 from folkmoot.mcp_server.asking import Context, answerer, asked_with_the_answer, elicits, reply_to, who
@@ -39,6 +40,7 @@ class Calls:
     def __init__(self, moot: Folkmoot, offers: Mapping[str, Agent]) -> None:
         self._moot = moot
         self._offers = offers
+        self._clock = SystemClock()
 
     async def take(
         self, context: Context, params: CallToolRequestParams
@@ -73,16 +75,20 @@ class Calls:
             return run_id, partial(self._go_on, context, run_id)
         agent = self._offers[params.name]
         request = request_of(agent, arguments)
-        run = drawn(SystemClock()).run  # known from the start: progress looks for it
+        run = drawn(self._clock).run  # known from the start: progress looks for it
         errand = Errand(run=run, **_trace(context))
         begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
         return errand.run, begin
 
     async def _go_on(self, context: Context, run_id: str) -> Result:
-        try:
-            return await self._moot.resume(run_id, answer=answerer(context))
-        except Held:  # a worker that the answer woke was quicker
-            return await self._moot.followed(run_id)
+        while True:
+            try:
+                return await self._moot.resume(run_id, answer=answerer(context))
+            except Held:  # a worker that the answer woke was quicker, or the server that took it
+                result = await self._moot.followed(run_id)
+            if result.status != "waiting":
+                return result
+            await self._clock.sleep(ATTEND_EVERY)  # it was taken up, and has not recorded that yet
 
     async def _may_go_on(self, run_id: str, tool: str) -> bool:
         """Clients reach the runs of agents that they may call, and no others: so an id need not be a secret."""

@@ -12,6 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from folkmoot.domain.message import Answer, Message, Thought, ToolCall, Usage
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
@@ -57,7 +60,7 @@ class ScriptedModel:
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
         self.heard.append(request)
         turn = _turn(self._script, request)
-        reply = turn[min(request.attempt, len(turn)) - 1]
+        reply = _sayable(turn[min(request.attempt, len(turn)) - 1], request)
         _say(reply.begins, hear)
         if reply.delay:
             await self._sleep(reply.delay)
@@ -88,6 +91,16 @@ def _turn(script: Script, request: Request) -> Turn:
     if part.turns and (part.repeat or position < len(part.turns)):
         return part.turns[position % len(part.turns)]
     return part.default or script.default or _nothing_to_say(script, request)
+
+
+def _sayable(reply: Reply, request: Request) -> Reply:
+    """A report where nothing is offered that could be called: as a model gives it then, in nothing but words."""
+    if reply.report is None or request.tools:
+        return reply
+    if reply.claims or reply.metadata:  # words cannot hold them: called for all that
+        return replace(reply, begins="", text="")
+    said = reply.report if isinstance(reply.report, str) else msgspec.json.encode(reply.report).decode()
+    return replace(reply, begins="", text=said, report=None, calls=())
 
 
 def _shown(message: Message) -> str:
@@ -135,15 +148,11 @@ def _answer(reply: Reply, request: Request) -> Answer:
 def _report(reply: Reply, request: Request) -> dict[str, Any]:
     """As the offered tool wants it: text as `report_content`, everything else as `content_json`."""
     offered = next((tool.parameters for tool in request.tools if tool.name == FINAL_REPORT), {})
-    form = offered.get("properties", {}).get("report_format", {}).get("const", "text")
+    form = offered.get("properties", {}).get("report_format", {}).get("const", "")
     body = "report_content" if isinstance(reply.report, str) else "content_json"
     claims = [_claimed(claim, request) for claim in reply.claims]
-    extra = {"claims": claims, "metadata": reply.metadata}
-    return {
-        "report_format": form,
-        body: reply.report,
-        **{key: value for key, value in extra.items() if value},
-    }
+    given = {"report_format": form, body: reply.report, "claims": claims, "metadata": reply.metadata}
+    return {key: value for key, value in given.items() if value or key == body}
 
 
 def _claimed(claim: Claim, request: Request) -> dict[str, Any]:
