@@ -12,7 +12,7 @@ from folkmoot.http import problems
 from folkmoot.http.doors import wrong
 from folkmoot.http.headers import with_headers
 from folkmoot.http.house import House
-from folkmoot.http.objections import objection, too_large
+from folkmoot.http.objections import most_bytes, objection, too_large
 from folkmoot.http.refusals import Refusal
 from folkmoot.http.sign_in import ADDRESS, cookie_name, sign_in_page
 
@@ -62,14 +62,14 @@ class Guard:
         """A body that does not say how long it is, is counted while it is read."""
         if scope["type"] != "http":
             return receive
-        door, size = self._house.door, 0
+        most, size = most_bytes(scope, self._house.door), 0
 
         async def receiving() -> Message:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > door.limits.body:
-                refusal = too_large(door)
+            if size > most:
+                refusal = too_large(most)
                 self._note(refusal, scope)
                 raise problems.Refused(refusal.status, refusal.words, {"connection": "close"})
             return message

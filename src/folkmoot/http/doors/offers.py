@@ -6,8 +6,11 @@ from collections import Counter
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.providers import BUILT_IN
 from folkmoot.errors import WrongUse
 from folkmoot.http.doors.wrong import Wrong
+from folkmoot.models.sight import sight_of
+from folkmoot.orchestration.brought import facing
 
 
 def offers(moot: Folkmoot) -> dict[str, Agent]:
@@ -32,6 +35,21 @@ def offered(moot: Folkmoot, model: str) -> Agent:
             param="model",
             code="model_not_found",
         ) from error
+
+
+def sight(moot: Folkmoot, agent: Agent) -> bool | None:
+    """Whether all that may come to speak with the client take images: no, if one of them surely does not."""
+    providers = {**BUILT_IN, **moot.graph.settings.providers}
+    takes = [
+        [
+            sight_of(providers[choice.provider]) if choice.provider in providers else None
+            for choice in one.models
+        ]
+        for one in facing(moot.graph, agent)
+    ]
+    if any(models and all(sees is False for sees in models) for models in takes):
+        return False
+    return True if all(sees for models in takes for sees in models) else None
 
 
 def name_of(moot: Folkmoot, file: str) -> str:
