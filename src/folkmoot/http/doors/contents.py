@@ -85,7 +85,7 @@ def _read_part(part: Mapping[str, Any], between: str) -> Iterator[str | File]:
     elif kind == "document" and isinstance(source, dict) and source.get("type") == "content":
         yield read_content(_parts(source.get("content")), "", between=between).text
     elif kind == "tool_reference":
-        yield note(f"the tool {part.get('tool_name')}", between)
+        yield note(f"the tool {part.get('tool_name')} is there from the user's next message on", between)
     elif file := file_of(part):
         yield file
     elif kind not in _SILENT:
