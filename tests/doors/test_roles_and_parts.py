@@ -23,16 +23,23 @@ SCRIPT = {
         ],
         "default": {"report": "Hello."},
     },
+    "seeing": {"rules": [{"when": "Thanks", "report": "Hello."}]},
     "blind": {"default": {"report": "Hello."}},
 }
 BLIND = "providers: {b: {kind: scripted, script: script.yaml, images: false}, s:"
+SEEING = "e: {kind: scripted, script: script.yaml, images: true, contextWindow: 320000}, s:"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
-    agents = dict.fromkeys(SCRIPT, "description: Works.") | {"blind": "models: [b/demo]"}
-    settings = SETTINGS.replace("providers: {s:", BLIND).replace("32000", "320000")
+    agents = dict.fromkeys(SCRIPT, "description: Works.") | {
+        "blind": "models: [b/demo]",
+        "seeing": "models: [e/demo]",
+    }
+    settings = (
+        SETTINGS.replace("providers: {s:", BLIND).replace(" s:", f" {SEEING}").replace("32000", "320000")
+    )
     write(folder, agents, SCRIPT, settings)
     with served(folder) as running:
         yield running
@@ -88,8 +95,7 @@ class Talk:
             "responses": ("responses", "input", [{"type": "function", **LOOK}]),
             "messages": ("messages", "messages", [{"name": "look", "input_schema": LOOK["parameters"]}]),
         }[self._wire]
-        used = tools if self._model == "looker" else None
-        body = {"model": self._model, "max_tokens": 99, "tools": used, field: self.said}
+        body = {"model": self._model, "max_tokens": 99, "tools": tools, field: self.said}
         return httpx.post(f"{self._server.base}/{path}", json=body, timeout=60)
 
     def answer(self) -> str:
@@ -170,6 +176,38 @@ def test_a_picture_in_a_result_is_shown_to_the_model(server, talk):
     one.say("user", "Thanks.")
     assert one.answer() == "Hello."
     assert "tool: [image.png was shown here, and is shown no more]" in one.prompt
+
+
+def test_a_picture_in_a_result_of_before_is_shown_again_where_the_model_surely_sees(talk):
+    one = talk("seeing")
+    one.say("user", "Look.")
+    one.call = "call_1"
+    wished = {
+        "chat": {"role": "assistant", "tool_calls": [{"id": "call_1", "function": {"name": "look"}}]},
+        "responses": {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"},
+        "messages": {"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "look"}]},
+    }
+    one.said.append(wished[one._wire])
+    one.result([one.picture()])
+    one.say("assistant", "It is green.")
+    one.say("user", "Thanks.")
+
+    assert one.answer() == "Hello."
+    assert one.attached == ["image.png"]
+
+
+def test_a_picture_in_a_result_goes_on_to_a_provider(server, tmp_path):
+    """K-23: the provider is another Folkmoot, whose agent calls the tool and sees what it gave."""
+    provider = f"{{kind: openai, baseUrl: '{server.base}', price: free, images: true, contextWindow: 32000}}"
+    settings = f"providers: {{other: {provider}}}\nmodels: {{default: other/looker}}\n"
+    write(tmp_path, {"relay": "description: Asks another."}, {}, settings)
+    with served(tmp_path) as between:
+        one = Talk(between, "chat", "relay")
+        one.say("user", "Look.")
+        assert one.answer() == ""
+        one.result([one.picture()])
+
+        assert one.answer() == "I see it."
 
 
 def test_a_text_and_what_cannot_be_read_in_a_result_are_told(server, talk):

@@ -13,7 +13,6 @@ from starlette.routing import Route
 
 from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.engine.enclosing import read_files
 from folkmoot.http.doors import reading
 from folkmoot.http.doors.anthropic_request import CountBody, MessageBody
 from folkmoot.http.doors.conversation import talk
@@ -23,7 +22,6 @@ from folkmoot.http.doors.running import Running
 from folkmoot.http.doors.streaming import Stream, event
 from folkmoot.http.doors.wrong import Wrong, anthropic_error
 from folkmoot.http.house import house_of
-from folkmoot.http.problems import input_refused
 from folkmoot.views.accounting import Totals
 
 _SIGNED = "folkmoot"
@@ -58,9 +56,7 @@ async def count_tokens(request: Request) -> Response:
     agent = offered(moot, body.model)
     everything = [*body.said()]
     said = "\n".join(f"{one.text}{msgspec.json.encode(one.calls).decode()}" for one in everything)
-    with input_refused():
-        files = read_files([file for one in everything for file in one.files])
-    carried = sum(recorded(file, "").tokens for file in files)
+    carried = sum(recorded(file, "").tokens for one in everything for file in one.files)
     tools = msgspec.json.encode([*body.client_tools()]).decode()
     guess = estimated_tokens(agent.prompt + said + tools) + moot.kits.of(agent).schema_tokens
     return _json({"input_tokens": guess + carried})

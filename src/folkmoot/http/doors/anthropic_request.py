@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from folkmoot.domain.message import ToolCall, ToolSpec
-from folkmoot.http.doors.client_tools import FunctionTool, function_spec
+from folkmoot.http.doors.client_tools import FunctionTool, Name, function_spec
 from folkmoot.http.doors.contents import Content, Part, inline_texts, read_content
 from folkmoot.http.doors.conversation import Said
 from folkmoot.http.doors.reading import INSTRUCTING, converted, number_of_request
@@ -38,7 +38,7 @@ class Message(msgspec.Struct):
 
 
 class Tool(msgspec.Struct):
-    name: str
+    name: Name
     input_schema: dict[str, Any]
     description: str | None = None
 

@@ -8,13 +8,15 @@ knows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from folkmoot.domain.message import Origin, ToolSpec
 from folkmoot.domain.naming import wire_name
 
+Name = Annotated[str, Meta(min_length=1)]
 _ANYTHING = {"type": "object", "properties": {}}
 _ONE_TEXT = {
     "type": "object",
@@ -25,7 +27,7 @@ _ONE_TEXT = {
 
 
 class FunctionTool(msgspec.Struct):
-    name: str
+    name: Name
     description: str | None = None
     parameters: dict[str, Any] | None = None
 
@@ -45,7 +47,7 @@ class Format(msgspec.Struct):
 
 
 class FreeformTool(msgspec.Struct):
-    name: str
+    name: Name
     description: str | None = None
     format: Format | None = None
 

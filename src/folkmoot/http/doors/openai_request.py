@@ -53,7 +53,7 @@ class Message(msgspec.Struct):
     role: str
     content: Content = None
     tool_calls: list[Call] | None = None
-    tool_call_id: str = ""
+    tool_call_id: str | None = None
 
 
 class Tool(msgspec.Struct):
@@ -114,7 +114,7 @@ class ChatBody(msgspec.Struct, kw_only=True):
                 role,
                 content.text,
                 tuple(one.wished for one in message.tool_calls or ()),
-                message.tool_call_id if role == "tool" else "",
+                (message.tool_call_id or "") if role == "tool" else "",
                 files=content.files,
             )
 
