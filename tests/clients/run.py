@@ -1,8 +1,9 @@
 """The real programs of others, each through whole round trips with an agent behind `folkmoot serve`, by its defaults.
 
 `./dev clients [NAMES...]` runs it. Each program has a lock of its own in a folder beside this file, and is installed
-once into a cache folder. The agent's model is scripted: it calls tools of the program and answers only if their results
-hold what stands in files that were written for this very run.
+once into a cache folder; for a newer one, change its `package.json`, let `npm install --package-lock-only` write the
+lock, and take the `resolved` addresses out of it. The agent's model is scripted: it calls tools of the program, and
+answers only if their results hold what stands in files that were written for this very run.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import httpx
 import openai
 import pytest
 
-from tests.doors.serving import SETTINGS, Server, served, write
+from tests.doors.serving import Server, served, write
 from tests.files import PDF, PNG
 
 LOOK = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}
@@ -23,24 +23,25 @@ SCRIPT = {
         ],
         "default": {"report": "Hello."},
     },
+    "narrow": {"default": {"report": "I see it."}},
     "seeing": {"rules": [{"when": "Thanks", "report": "Hello."}]},
     "blind": {"default": {"report": "Hello."}},
 }
-BLIND = "providers: {b: {kind: scripted, script: script.yaml, images: false}, s:"
-SEEING = "e: {kind: scripted, script: script.yaml, images: true, contextWindow: 320000}, s:"
+SETTINGS = """
+providers:
+  s: {kind: scripted, script: script.yaml, contextWindow: 320000}
+  narrow: {kind: scripted, script: script.yaml, contextWindow: 32000}
+  seeing: {kind: scripted, script: script.yaml, images: true}
+  blind: {kind: scripted, script: script.yaml, images: false}
+models: {default: s/demo}
+"""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
-    agents = dict.fromkeys(SCRIPT, "description: Works.") | {
-        "blind": "models: [b/demo]",
-        "seeing": "models: [e/demo]",
-    }
-    settings = (
-        SETTINGS.replace("providers: {s:", BLIND).replace(" s:", f" {SEEING}").replace("32000", "320000")
-    )
-    write(folder, agents, SCRIPT, settings)
+    own = {name: f"models: [{name}/demo]" for name in ("narrow", "seeing", "blind")}
+    write(folder, dict.fromkeys(SCRIPT, "description: Works.") | own, SCRIPT, SETTINGS)
     with served(folder) as running:
         yield running
 
@@ -248,17 +249,18 @@ def test_what_cannot_be_read_is_refused_when_it_is_asked_and_a_note_later(talk):
     assert "nothing is fetched for a client]" in one.prompt
 
 
-def test_the_latest_pictures_of_a_long_conversation_are_shown(talk):
-    """K-23: the twenty-first does not end it."""
-    one = talk()
+@pytest.mark.parametrize(("model", "most"), [("desk", 20), ("narrow", 3)])
+def test_the_latest_pictures_of_a_long_conversation_are_shown(talk, model, most):
+    """K-23: neither the twenty-first ends it, nor one that is too much for the model's window."""
+    one = talk(model)
     for _ in range(11):
         one.say("user", [one.picture(), one.text("And this?"), one.picture()])
         one.say("assistant", "I see it.")
     one.say("user", [one.picture()])
 
     assert one.answer() == "I see it."
-    assert len(one.attached) == 20
-    assert one.prompt.count("[image.png was shown here, and is shown no more]") == 3
+    assert len(one.attached) == most
+    assert one.prompt.count("[image.png was shown here, and is shown no more]") == 23 - most
 
 
 def test_a_model_without_eyes_reads_that_there_was_a_picture(talk):

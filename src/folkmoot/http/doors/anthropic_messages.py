@@ -34,7 +34,7 @@ async def create(request: Request) -> Response:
     moot = house_of(request).moot
     agent = offered(moot, body.model)
     asked = replace(
-        talk(agent.file, agent.id, [*body.said()], sees=sight(moot, agent)),
+        talk(agent.file, agent.id, [*body.said()], sight=sight(moot, agent)),
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, None),
     )

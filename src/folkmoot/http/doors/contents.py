@@ -6,7 +6,7 @@ their whole conversation and it would be lost: where a part cannot be read, a no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from folkmoot.domain.part import TEXT, File, media_of, objection
@@ -81,9 +81,9 @@ def _read_part(part: Mapping[str, Any], between: str) -> Iterator[str | File]:
         yield text
     elif kind == "search_result":
         head = " ".join(str(part[key]) for key in ("title", "source") if part.get(key))
-        yield f"{head}\n{read_content(_parts(part.get('content')), '', between=between).text}"
+        yield f"{head}\n{_texts_in(part.get('content'))}"
     elif kind == "document" and isinstance(source, dict) and source.get("type") == "content":
-        yield read_content(_parts(source.get("content")), "", between=between).text
+        yield _texts_in(source.get("content"))
     elif kind == "tool_reference":
         yield note(f"the tool {part.get('tool_name')} is there from the user's next message on", between)
     elif file := file_of(part):
@@ -92,7 +92,9 @@ def _read_part(part: Mapping[str, Any], between: str) -> Iterator[str | File]:
         raise WrongUse(f"a part of the type {kind!r} cannot be read here")
 
 
-def _parts(given: Any) -> Content:
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return [part for part in given if isinstance(part, dict)]
-    return given if isinstance(given, str) else None
+def _texts_in(given: Any) -> str:
+    """Of the parts inside a part."""
+    if not isinstance(given, list):
+        return given if isinstance(given, str) else ""
+    texts = (part.get("text") for part in given if isinstance(part, dict))
+    return "\n\n".join(text for text in texts if isinstance(text, str))

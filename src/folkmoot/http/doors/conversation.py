@@ -19,7 +19,7 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunCompleted, RunStarted
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import ToolCall, ToolSpec
-from folkmoot.domain.part import LARGEST_TOGETHER, MOST, File, Part, media_of
+from folkmoot.domain.part import LARGEST_TOGETHER, MOST, File, Part, recorded
 from folkmoot.domain.value import Value
 from folkmoot.http.doors.contents import note
 from folkmoot.http.doors.wrong import Wrong
@@ -56,6 +56,15 @@ class Earlier(Value):
     """What the assistant said then; empty if that is not known."""
 
 
+class Sight(Value):
+    """What files an agent can be shown."""
+
+    images: bool | None = None
+    """Whether its models take them, if that is known."""
+    tokens: int = 100_000
+    """That earlier files may have together: beside them there must be room for the conversation."""
+
+
 class Talk(Value):
     """What a client wants of an agent."""
 
@@ -85,11 +94,10 @@ class Talk(Value):
 
 
 def talk(
-    agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True, sees: bool | None = None
+    agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True, sight: Sight = Sight()
 ) -> Talk:
     """Raises `Wrong` for a conversation in which nothing is asked. One that is not `alone` goes on from what its client
-    does not repeat: results alone are enough there. `sees` is whether the agent's models take images, if that is
-    known: those that do not read a note in their place."""
+    does not repeat: results alone are enough there."""
     results = _results(said)
     asked = [number for number, one in enumerate(said) if one.role == "user"]
     if results and not alone and not asked:
@@ -100,7 +108,7 @@ def talk(
     if not said[asked[-1]].text.strip() and not said[asked[-1]].files:
         raise Wrong(400, "the last message of the user says nothing", param="messages")
     (last, *before) = reversed([*_threads(agent, said[: asked[-1] + 1])])
-    shown = _shown(said, asked[-1], sees)
+    shown = _shown(said, asked[-1], sight)
     request = shown[asked[-1]]
     rest = [one for number, one in enumerate(shown) if number != asked[-1]]
     return Talk(
@@ -117,20 +125,21 @@ def talk(
     )
 
 
-def _shown(said: Sequence[Said], request: int, sees: bool | None) -> list[Said]:
-    """With the latest files that a run may have; notes stand for the others, and for those of tools unless the models
-    surely take them. All that goes with the request stays: if it is too much, it is refused."""
-    shown, count, size = [*said], 0, 0
+def _shown(said: Sequence[Said], request: int, sight: Sight) -> list[Said]:
+    """With the latest files that a run may have; notes stand for the others, for images that its models do not take,
+    and for those of tools unless they surely do. All that goes with the request stays: if it is too much, it is
+    refused."""
+    shown, count, size, tokens = [*said], 0, 0, 0
     for number, one in reversed([*enumerate(said)]):
         kept: list[File] = []
         notes: list[str] = []
         for file in one.files:
-            count, size = count + 1, size + len(file.content)
-            if sees is False and media_of(file.content).startswith("image/"):
+            part = recorded(file, "")
+            count, size, tokens = count + 1, size + part.size, tokens + part.tokens
+            fits = count <= MOST and size <= LARGEST_TOGETHER and tokens <= sight.tokens
+            if sight.images is False and part.is_image:
                 notes.append(note(f"{file.name} was shown here; the model of this agent takes no images"))
-            elif number == request or (
-                (sees or one.role == "user") and count <= MOST and size <= LARGEST_TOGETHER
-            ):
+            elif number == request or (fits and (sight.images or one.role == "user")):
                 kept.append(file)
             else:
                 notes.append(note(f"{file.name} was shown here, and is shown no more"))

@@ -31,7 +31,7 @@ async def complete(request: Request) -> Response:
     agent = offered(house.moot, body.model)
     body.require_possible(agent)
     asked = replace(
-        talk(agent.file, agent.id, [*body.said()], sees=sight(house.moot, agent)),
+        talk(agent.file, agent.id, [*body.said()], sight=sight(house.moot, agent)),
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, body.metadata),
     )

@@ -44,7 +44,7 @@ async def respond(request: Request) -> Response:
     recalled = {id: await _recalled(request, id) for id in body.references}
     said = [*body.said(recalled.__getitem__)]
     asked = replace(
-        talk(agent.file, agent.id, said, alone=not body.after, sees=sight(house.moot, agent)),
+        talk(agent.file, agent.id, said, alone=not body.after, sight=sight(house.moot, agent)),
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, body.metadata),
     )

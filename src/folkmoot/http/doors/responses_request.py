@@ -159,13 +159,10 @@ def _said(item: dict[str, Any], place: str, *, strict: bool) -> Iterator[Said]:
         case "function_call" | "custom_tool_call" as kind:
             made = converted(item, Call, place)
             name = name_for_models(made.name, made.namespace or "")
-            freeform = kind == "custom_tool_call"
-            wished = (
-                ToolCall(made.call_id, name, {"input": made.input})
-                if freeform
-                else call(made.call_id, name, made.arguments)
-            )
-            yield Said("assistant", calls=(wished,))
+            if kind == "custom_tool_call":
+                yield Said("assistant", calls=(ToolCall(made.call_id, name, {"input": made.input}),))
+            else:
+                yield Said("assistant", calls=(call(made.call_id, name, made.arguments),))
         case kind if kind in _OUTPUTS:
             given = converted(item, Output, place)
             content = inline_texts(read_content(given.output, f"{place}.output"))
