@@ -10,7 +10,7 @@ from checks.files import ROOT, project_files
 EVERYWHERE = {
     "a path of one machine": re.compile(r"(?<![\w.~)}-])/(?:work|root|farm)/"),
     "a package index": re.compile(
-        r"pypi\.org|pythonhosted\.org|\s--(?:extra-index-url|index-url|find-links)\b"
+        r"pypi\.org|pythonhosted\.org|registry\.npmjs|\s--(?:extra-index-url|index-url|find-links)\b"
     ),
     "what looks like a secret key": re.compile(
         r"\b(?:sk|xox[abp])-[\w-]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[opsu]_\w{30,}|BEGIN [A-Z ]*PRIVATE KEY"

@@ -89,9 +89,19 @@ def test_without_a_command_every_command_is_listed(clone):
 
     commands = re.findall(r"^    (\w+)\)", (ROOT / "dev").read_text(), re.MULTILINE)
     assert done.returncode == 0
-    assert {"demo", "test", "check", "docs", "site", "bench", "chaos", "fuzz", "walk", "clean"} == set(
-        commands
-    )
+    assert {
+        "demo",
+        "test",
+        "check",
+        "docs",
+        "site",
+        "bench",
+        "chaos",
+        "clients",
+        "fuzz",
+        "walk",
+        "clean",
+    } == set(commands)
     assert all(f"\n  {command} " in done.stdout for command in commands)
 
 

@@ -198,12 +198,6 @@ def test_a_run_that_waits_for_an_approval_says_so_and_goes_on_when_it_was_given(
             "last",
         ),
         ({"stop_sequences": ["x"]}, anthropic.BadRequestError, "stop_sequences"),
-        (
-            {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
-            anthropic.BadRequestError,
-            "web_search",
-        ),
-        ({"tools": [{**WEATHER, "name": "ask_user"}]}, anthropic.BadRequestError, "ask_user"),
         ({"tools": [WEATHER], "tool_choice": {"type": "any"}}, anthropic.BadRequestError, "tool_choice"),
         ({"messages": [user([{"type": "image", "source": {}}])]}, anthropic.BadRequestError, "'image'"),
         ({"model": "broken"}, anthropic.InternalServerError, "the model is out"),

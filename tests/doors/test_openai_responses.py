@@ -117,9 +117,10 @@ def test_what_cannot_be_had_is_refused_by_name(client: openai.OpenAI):
     wrong = [
         ({"previous_response_id": "resp_none"}, openai.NotFoundError, "previous_response_id"),
         ({"background": True}, openai.BadRequestError, "background"),
-        ({"tools": [{"type": "web_search"}]}, openai.BadRequestError, "tools[0]"),
         ({"tool_choice": "required"}, openai.BadRequestError, "tool_choice"),
-        ({"input": [{"type": "item_reference", "id": "x"}]}, openai.BadRequestError, "input[0].type"),
+        ({"input": [{"type": "item_reference", "id": "msg_resp_none"}]}, openai.NotFoundError, "input"),
+        ({"input": [{"id": "fc_none"}]}, openai.NotFoundError, "input"),
+        ({"tools": [{"type": "function"}]}, openai.BadRequestError, "tools[0]"),
     ]
     first = client.responses.create(model="desk", input="hi")
     unwanted = {"type": "function_call_output", "call_id": "none", "output": "It rains."}

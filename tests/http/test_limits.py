@@ -30,7 +30,8 @@ async def test_a_body_that_says_it_is_too_large_is_refused_before_it_comes(moot)
         await client.send(request("/read", {**served.known, **JSON, "Content-Length": "1001"}, method="POST"))
         said = await client.answer()
 
-        assert (said.status, said.detail) == (413, "a request has at most 1,000 bytes")
+        remedy = "`folkmoot serve --max-body MB` sets how many, now 0.001"
+        assert (said.status, said.detail) == (413, f"this request may have at most 1,000 bytes; {remedy}")
         assert said.headers["connection"] == "close"
         assert await client.rest() == b""
         assert served.house.refusals.counts == {"body": 1}
@@ -49,6 +50,22 @@ async def test_a_body_that_does_not_say_how_large_it_is_is_counted_while_it_come
 async def test_a_body_of_the_size_that_is_allowed_is_read(moot):
     async with serving(moot, door(body=1000)) as served:
         assert (await served.ask("/read", JSON, method="POST", body=1000 * b"x")).body == b"1000"
+
+
+async def test_all_bodies_together_have_a_limit_and_are_free_again_when_they_are_answered(moot):
+    """K-23: large requests of many clients do not fill the memory."""
+    async with serving(moot, door(body=1000, bodies=1500)) as served:
+        async with served.connected() as first:
+            head = {**served.known, **JSON, "Content-Length": "1000"}
+            await first.send(request("/read", head, method="POST"), 999 * b"x")
+            answers = {200}
+            while answers == {200}:  # until the first has come as far
+                answers = {(await served.ask("/read", JSON, method="POST", body=600 * b"x")).status}
+            assert answers == {503}
+            assert served.house.refusals.counts == {"body": 1}
+            await first.send(b"x")
+            assert (await first.answer()).status == 200
+        assert (await served.ask("/read", JSON, method="POST", body=1000 * b"x")).status == 200
 
 
 async def test_too_many_headers_and_too_long_ones_are_refused(moot):

@@ -41,8 +41,11 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         typer.Option(metavar="ADDRESS", help="Of a reverse proxy, which says for whom it asks."),
     ] = None,
     max_body: Annotated[
-        int, typer.Option(min=1, max=100, metavar="MB", help="The most that one request may have.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1, max=100, metavar="MB", help="The most that one request may have; 1, of chat clients 32."
+        ),
+    ] = None,
     no_watch: Annotated[
         bool,
         typer.Option("--no-watch", help="Leave idle tasks to `folkmoot watch`: start no agent for them."),
@@ -85,7 +88,8 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
             " install it with: pip install 'folkmoot[serve]'"
         ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
-    names, proxies, limits = tuple(name or ()), tuple(proxy or ()), Limits(body=max_body * 1_000_000)
+    most = {"body": max_body * 1_000_000, "chat_body": max_body * 1_000_000} if max_body else {}
+    names, proxies, limits = tuple(name or ()), tuple(proxy or ()), Limits(**most)
     door = Door(host=host, port=port, token=token, names=names, proxies=proxies, limits=limits)
     finished(_serve(call_of(context), door, token_file, watching=not no_watch))
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from folkmoot.domain.event import Event
 from folkmoot.domain.gate import HUMAN, Approver
 from folkmoot.domain.message import Risk
+from folkmoot.domain.part import Part
 
 Scope = Literal["once", "run"]
 """How far an approval goes; never further than equal calls."""
@@ -69,6 +70,8 @@ class ClientAnswered(Event):
     by: str = ""
     ticket: str = ""
     """Of the request that brought it, if its client may send that again; see `Errand.ticket`."""
+    parts: tuple[Part, ...] = ()
+    """The images in it, for models that see."""
 
 
 class ApprovalRequested(Event):

@@ -19,6 +19,7 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.message import Risk
+from folkmoot.domain.part import Part
 from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 
@@ -56,6 +57,8 @@ class Reply(Value):
     """Of an approval: for this call alone, or for equal calls of its run."""
     ticket: str = ""
     """Of the request that brought it, see `Errand.ticket`."""
+    parts: tuple[Part, ...] = ()
+    """Images that a tool of the caller gave."""
 
 
 class Item(Value, omit_defaults=False):
@@ -163,7 +166,8 @@ def too_late(item: Item) -> WrongUse:
 def _event(item: Item, reply: Reply) -> Event:
     match reply.word:
         case "answer" | "fail" if item.kind == "client_call":
-            return ClientAnswered(item.id, reply.text, reply.word == "fail", reply.by, reply.ticket)
+            failed = reply.word == "fail"
+            return ClientAnswered(item.id, reply.text, failed, reply.by, reply.ticket, reply.parts)
         case "answer":
             return QuestionAnswered(item.id, reply.text, reply.by, reply.ticket)
         case "approve":

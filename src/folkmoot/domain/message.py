@@ -53,6 +53,16 @@ class Message(Value):
     """The `provider/model` that had the thoughts: no other can use what is sealed."""
 
 
+class Origin(Value):
+    """What the caller of a run calls a tool of its own, where a model knows it by another name or in another form."""
+
+    name: str
+    namespace: str = ""
+    """The group of tools that it belongs to there."""
+    freeform: bool = False
+    """It takes one text, which a model gives as the argument `input`."""
+
+
 class ToolSpec(Value):
     """A tool as offered to a model and known to the registry."""
 
@@ -68,6 +78,7 @@ class ToolSpec(Value):
     """Bounded by limits of its own, such as an agent's, and not by `toolTimeout`."""
     strict: bool = False
     """Its arguments must fit their schema: providers that can hold a model to it are asked to."""
+    origin: Origin | None = None
 
 
 class Attachment(Value):

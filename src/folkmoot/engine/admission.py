@@ -40,11 +40,17 @@ def check_request(agent: Agent, request: str) -> None:
         raise WrongUse(wrong)
 
 
+def names_in_use(graph: Graph, kits: Kits, root: Agent) -> dict[str, str]:
+    """Names that a tool of the caller cannot have, with who has them."""
+    taken = dict.fromkeys(_RUNTIME, "the runtime")
+    for agent in facing(graph, root):
+        taken |= dict.fromkeys((spec.name for spec in kits.of(agent).tools), agent.file)
+    return taken
+
+
 def check_tools(graph: Graph, kits: Kits, root: Agent, tools: Sequence[ToolSpec]) -> None:
     """Raises `WrongUse` for a tool of the caller that a model could not call, or not tell from another."""
-    taken = dict.fromkeys(_RUNTIME, "the runtime")
-    for agent in facing(graph, root) if tools else ():
-        taken |= dict.fromkeys((spec.name for spec in kits.of(agent).tools), agent.file)
+    taken = names_in_use(graph, kits, root) if tools else {}
     for spec in tools:
         if not _NAME.fullmatch(spec.name):
             can = f"letters, digits, `_` and `-`, at most {WIRE_LENGTH} of them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -27,6 +28,12 @@ def read_files(given: Iterable[Enclosure]) -> list[File]:
             f"{len(files)} files with {together:,} bytes are attached; {MOST} with {LARGEST_TOGETHER:,} may be"
         )
     return files
+
+
+def fitting(files: Sequence[File]) -> list[File]:
+    """The first of them that may go along together."""
+    sizes = accumulate(len(file.content) for file in files)
+    return [file for file, size in zip(files[:MOST], sizes, strict=False) if size <= LARGEST_TOGETHER]
 
 
 def enclosed(errand: Errand, given: Sequence[Enclosure], keep: Callable[[bytes], str]) -> Errand:

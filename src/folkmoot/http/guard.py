@@ -12,7 +12,7 @@ from folkmoot.http import problems
 from folkmoot.http.doors import wrong
 from folkmoot.http.headers import with_headers
 from folkmoot.http.house import House
-from folkmoot.http.objections import objection, too_large
+from folkmoot.http.objections import most_bytes, objection, too_large
 from folkmoot.http.refusals import Refusal
 from folkmoot.http.sign_in import ADDRESS, cookie_name, sign_in_page
 
@@ -20,6 +20,7 @@ OPEN = ("/api/health", ADDRESS)
 """What needs no token, beside what lies below `/static/`."""
 _NO_TOKEN = Refusal("no token", 401, "send the token: Authorization: Bearer …")
 _WRONG_TOKEN = Refusal("wrong token", 401, "this is not the token of this server")
+_TOO_MUCH = Refusal("body", 503, "too many large requests are being answered; come later")
 _LATER = Refusal("wrong token", 429, "too many wrong tokens come at once; wait a little")
 
 
@@ -27,6 +28,8 @@ class Guard:
     def __init__(self, app: ASGIApp, house: House) -> None:
         self._app = app
         self._house = house
+        self._bytes = 0
+        """Of the bodies of all requests that are being answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -35,7 +38,11 @@ class Guard:
         house, send = self._house, with_headers(send)
         refusal = objection(scope, house.door, house.keys.opens) or await self._without_token(scope)
         if refusal is None:
-            await house.streams.through(self._app, scope, self._measured(scope, receive), send)
+            came = [0]
+            try:
+                await house.streams.through(self._app, scope, self._measured(scope, receive, came), send)
+            finally:
+                self._bytes -= came[0]
         else:
             self._note(refusal, scope)
             await _answer(refusal, scope)(scope, receive, send)
@@ -58,18 +65,19 @@ class Guard:
             return _NO_TOKEN
         return _WRONG_TOKEN if await self._house.patience.lose(_client(scope)) else _LATER
 
-    def _measured(self, scope: Scope, receive: Receive) -> Receive:
-        """A body that does not say how long it is, is counted while it is read."""
+    def _measured(self, scope: Scope, receive: Receive, came: list[int]) -> Receive:
+        """A body that does not say how long it is, is counted while it is read, in `came[0]`."""
         if scope["type"] != "http":
             return receive
-        door, size = self._house.door, 0
+        most, together = most_bytes(scope, self._house.door), self._house.door.limits.bodies
 
         async def receiving() -> Message:
-            nonlocal size
             message = await receive()
-            size += len(message.get("body", b""))
-            if size > door.limits.body:
-                refusal = too_large(door)
+            size = len(message.get("body", b""))
+            came[0] += size
+            self._bytes += size
+            if (alone := came[0] > most) or self._bytes > together:
+                refusal = too_large(most) if alone else _TOO_MUCH
                 self._note(refusal, scope)
                 raise problems.Refused(refusal.status, refusal.words, {"connection": "close"})
             return message

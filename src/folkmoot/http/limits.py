@@ -9,6 +9,10 @@ from dataclasses import dataclass
 class Limits:
     body: int = 1_000_000
     """Bytes of a request."""
+    chat_body: int = 32_000_000
+    """The same for chat clients, which repeat their whole conversation with its pictures."""
+    bodies: int = 500_000_000
+    """Bytes of all requests together that are being answered."""
     head: int = 32_768
     """Bytes of a request's first line and headers together."""
     headers: int = 100

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from folkmoot.http.doors.wrong import CHAT
 from folkmoot.http.house import Door
 from folkmoot.http.refusals import Refusal
 
@@ -25,7 +26,7 @@ def objection(scope: Scope, door: Door, opens: Callable[[str], bool]) -> Refusal
         or _head(scope, door)
         or _token_in_query(scope, opens)
         or _content(scope, headers)
-        or _body(headers, door)
+        or _body(scope, headers, door)
     )
 
 
@@ -91,15 +92,21 @@ def _content(scope: Scope, headers: Headers) -> Refusal | None:
     return Refusal("content type", 415, "send application/json")
 
 
-def _body(headers: Headers, door: Door) -> Refusal | None:
-    length = headers.get("content-length", "0")
-    if length.isascii() and length.isdecimal() and int(length[:20]) > door.limits.body:
-        return too_large(door)
+def _body(scope: Scope, headers: Headers, door: Door) -> Refusal | None:
+    length, most = headers.get("content-length", "0"), most_bytes(scope, door)
+    if length.isascii() and length.isdecimal() and int(length[:20]) > most:
+        return too_large(most)
     return None
 
 
-def too_large(door: Door) -> Refusal:
-    return Refusal("body", 413, f"a request has at most {door.limits.body:,} bytes")
+def most_bytes(scope: Scope, door: Door) -> int:
+    """That the body of a request may have."""
+    return door.limits.chat_body if scope["path"].startswith(CHAT) else door.limits.body
+
+
+def too_large(most: int) -> Refusal:
+    remedy = f"`folkmoot serve --max-body MB` sets how many, now {most / 1_000_000:g}"
+    return Refusal("body", 413, f"this request may have at most {most:,} bytes; {remedy}")
 
 
 def _without_port(value: str) -> str:

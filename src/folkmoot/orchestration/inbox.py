@@ -15,7 +15,7 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.event import Event
 from folkmoot.domain.inbox import inbox
-from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalExpired, ClientAnswered, ClientCalled, QuestionAsked
 from folkmoot.domain.item import Item, Reply, check_time, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
@@ -167,7 +167,9 @@ class Inbox:
         while self.items[id].is_open:
             await self.answered(id)
         said = self.items[id]
-        return ToolResult(text=said.text, failed=said.status == "failed")
+        events = (draft.event for draft in self._log.drafts)
+        parts = (event.parts for event in events if isinstance(event, ClientAnswered) and event.id == id)
+        return ToolResult(text=said.text, failed=said.status == "failed", parts=next(parts, ()))
 
     async def _asked_or_answered(self, item: Item, answer: Answerer) -> None:
         """Ask whoever is there, one thing at a time, until they or anybody else said something."""

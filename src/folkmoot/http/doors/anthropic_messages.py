@@ -11,20 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.domain.message import ToolCall
 from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.engine.enclosing import read_files
 from folkmoot.http.doors import reading
 from folkmoot.http.doors.anthropic_request import CountBody, MessageBody
 from folkmoot.http.doors.conversation import talk
-from folkmoot.http.doors.offers import offered
-from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.offers import offered, sight
+from folkmoot.http.doors.reply import ClientCall, Going, Reply
 from folkmoot.http.doors.running import Running
 from folkmoot.http.doors.streaming import Stream, event
 from folkmoot.http.doors.wrong import Wrong, anthropic_error
 from folkmoot.http.house import house_of
-from folkmoot.http.problems import input_refused
 from folkmoot.views.accounting import Totals
 
 _SIGNED = "folkmoot"
@@ -34,9 +31,10 @@ _SIGNED = "folkmoot"
 async def create(request: Request) -> Response:
     body = await reading.body(request, MessageBody)
     body.require_possible()
-    agent = offered(house_of(request).moot, body.model)
+    moot = house_of(request).moot
+    agent = offered(moot, body.model)
     asked = replace(
-        talk(agent.file, agent.id, [*body.said()]),
+        talk(agent.file, agent.id, [*body.said()], sight=sight(moot, agent)),
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, None),
     )
@@ -58,9 +56,7 @@ async def count_tokens(request: Request) -> Response:
     agent = offered(moot, body.model)
     everything = [*body.said()]
     said = "\n".join(f"{one.text}{msgspec.json.encode(one.calls).decode()}" for one in everything)
-    with input_refused():
-        files = read_files([file for one in everything for file in one.files])
-    carried = sum(recorded(file, "").tokens for file in files)
+    carried = sum(recorded(file, "").tokens for one in everything for file in one.files)
     tools = msgspec.json.encode([*body.client_tools()]).decode()
     guess = estimated_tokens(agent.prompt + said + tools) + moot.kits.of(agent).schema_tokens
     return _json({"input_tokens": guess + carried})
@@ -165,8 +161,8 @@ def _blocks(reply: Reply) -> Iterator[dict[str, Any]]:
     yield from map(_block, reply.calls)
 
 
-def _block(call: ToolCall) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call.id, "name": call.tool, "input": call.arguments}
+def _block(call: ClientCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": call.tool.name, "input": call.arguments}
 
 
 def _stop(reply: Reply) -> str:

@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.http.doors.client_tools import FunctionTool, Name, function_spec
+from folkmoot.http.doors.contents import Content, Part, inline_texts, read_content
 from folkmoot.http.doors.conversation import Said
-from folkmoot.http.doors.reading import apart
+from folkmoot.http.doors.reading import INSTRUCTING, converted, number_of_request
 from folkmoot.http.doors.wrong import Wrong
 
-_SILENT = ("thinking", "redacted_thinking")
-"""What clients give back as they got it: of ours it was progress, and nobody's words."""
+_BETWEEN = "\n\n"
 
 
-class Block(msgspec.Struct):
-    """Of a message's content: which fields it has depends on its type."""
+class Use(msgspec.Struct):
+    """A call of a client's tool."""
 
-    type: str
-    text: str = ""
-    id: str = ""
-    name: str = ""
+    id: str
+    name: str
     input: dict[str, Any] = {}
-    tool_use_id: str = ""
-    content: str | list[Block] | None = None
+
+
+class Result(msgspec.Struct):
+    tool_use_id: str
+    content: Content = None
     is_error: bool | None = None
-    source: Any = None
-    title: Any = None
-
-
-Content = str | list[Block]
 
 
 class Message(msgspec.Struct):
-    role: Literal["user", "assistant", "system"]
-    content: Content
+    role: str
+    content: str | list[Part]
 
 
 class Tool(msgspec.Struct):
-    name: str
-    input_schema: dict[str, Any] | None = None
+    name: Name
+    input_schema: dict[str, Any]
     description: str | None = None
 
 
@@ -60,25 +57,25 @@ class CountBody(msgspec.Struct, kw_only=True):
 
     model: str
     messages: Annotated[list[Message], Meta(min_length=1)]
-    system: Content = ""
-    tools: list[Tool] | None = None
+    system: Content = None
+    tools: list[dict[str, Any]] | None = None
     tool_choice: Kind | None = None
 
     def said(self) -> Iterator[Said]:
-        if told := "\n\n".join(_texts(self.system, "system")):
+        if told := read_content(self.system, "system", between=_BETWEEN).text:
             yield Said("system", told)
+        request = number_of_request([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
-            yield from _said(message, f"messages.{number}.content")
+            yield from _said(message, f"messages.{number}", asked=number == request)
 
     def client_tools(self) -> Iterator[ToolSpec]:
-        for number, tool in enumerate(self.tools or ()):
-            if tool.input_schema is None:
-                why = (
-                    f"{tool.name} runs at Anthropic, not here; send tools of your own, with an `input_schema`"
-                )
-                raise Wrong(400, why, param=f"tools.{number}")
-            if not (self.tool_choice and self.tool_choice.type == "none"):
-                yield ToolSpec(tool.name, tool.description or "", tool.input_schema)
+        """Those that the client says how to call; what Anthropic runs or knows itself, it only offers."""
+        if self.tool_choice and self.tool_choice.type == "none":
+            return
+        for number, given in enumerate(self.tools or ()):
+            if given.get("input_schema") is not None:
+                tool = converted(given, Tool, f"tools.{number}")
+                yield function_spec(FunctionTool(tool.name, tool.description, tool.input_schema))
 
 
 class MessageBody(CountBody, kw_only=True):
@@ -88,7 +85,6 @@ class MessageBody(CountBody, kw_only=True):
     thinking: Kind | None = None
     stop_sequences: list[str] | None = None
     output_config: OutputConfig | None = None
-    mcp_servers: list[Any] | None = None
 
     @property
     def thinks(self) -> bool:
@@ -102,7 +98,6 @@ class MessageBody(CountBody, kw_only=True):
             "output_config": self.output_config
             and self.output_config.format
             and "the form of what an agent reports is declared in its file, not by who asks",
-            "mcp_servers": self.mcp_servers and "give the agent tool servers in `folkmoot.yaml`",
             "tool_choice": self.tool_choice
             and self.tool_choice.type in ("any", "tool")
             and "an agent decides itself which tools it calls; `auto` and `none` can be had",
@@ -112,29 +107,33 @@ class MessageBody(CountBody, kw_only=True):
                 raise Wrong(400, f"{param}: {why}", param=param)
 
 
-def _said(message: Message, place: str) -> Iterator[Said]:
-    content, files = apart(message.content, place) if message.role == "user" else (message.content, ())
-    content = content or ""
-    blocks = _blocks(content)
-    for number, block in enumerate(blocks):
-        if block.type == "tool_result":
-            text = "\n\n".join(_texts(block.content or "", f"{place}.{number}.content"))
-            yield Said("tool", text, answers=block.tool_use_id, failed=bool(block.is_error))
-    calls = tuple(ToolCall(block.id, block.name, block.input) for block in blocks if block.type == "tool_use")
-    text = "\n\n".join(_texts(content, place))
-    if text or calls or files:
-        yield Said(message.role, text, calls, files=files)
+def _said(message: Message, place: str, *, asked: bool) -> Iterator[Said]:
+    """What stands beside results is read with them, and not refused: they could not come again."""
+    role, content = _role_of(message.role, place), message.content
+    parts = [*enumerate(content)] if isinstance(content, list) else []
+    results = [(number, part) for number, part in parts if part.get("type") == "tool_result"]
+    for number, part in results:
+        at = f"{place}.content.{number}"
+        result = converted(part, Result, at)
+        given = inline_texts(read_content(result.content, f"{at}.content", between=_BETWEEN))
+        yield Said(
+            "tool", given.text, answers=result.tool_use_id, failed=bool(result.is_error), files=given.files
+        )
+    uses = (
+        converted(part, Use, f"{place}.content.{number}")
+        for number, part in parts
+        if part.get("type") == "tool_use"
+    )
+    calls = tuple(ToolCall(use.id, use.name, use.input) for use in uses)
+    own = read_content(content, f"{place}.content", strict=asked and not results, between=_BETWEEN)
+    if own.text or calls or own.files:
+        yield Said(role, own.text, calls, files=own.files)
 
 
-def _texts(content: Content, place: str) -> Iterator[str]:
-    """Raises `Wrong` for what nobody here can read."""
-    for number, block in enumerate(_blocks(content)):
-        if block.type == "text":
-            yield block.text
-        elif block.type not in (*_SILENT, "tool_use", "tool_result"):
-            why = f"blocks of the type {block.type!r} are not read here; send text"
-            raise Wrong(400, f"{place}.{number}: {why}", param=place)
-
-
-def _blocks(content: Content) -> Iterable[Block]:
-    return (Block("text", content),) if isinstance(content, str) else content
+def _role_of(role: str, place: str) -> Literal["system", "user", "assistant"]:
+    match role:
+        case "user" | "assistant":
+            return role
+        case _ if role in INSTRUCTING:
+            return "system"
+    raise Wrong(400, f"there is no role {role!r}; use user, assistant or system", param=f"{place}.role")

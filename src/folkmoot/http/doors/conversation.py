@@ -19,8 +19,9 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunCompleted, RunStarted
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import ToolCall, ToolSpec
-from folkmoot.domain.part import File, Part
+from folkmoot.domain.part import LARGEST_TOGETHER, MOST, File, Part, recorded
 from folkmoot.domain.value import Value
+from folkmoot.http.doors.contents import note
 from folkmoot.http.doors.wrong import Wrong
 
 _CONVERSATION = "conversation"
@@ -55,6 +56,15 @@ class Earlier(Value):
     """What the assistant said then; empty if that is not known."""
 
 
+class Sight(Value):
+    """What files an agent can be shown."""
+
+    images: bool | None = None
+    """Whether its models take them, if that is known."""
+    tokens: int = 100_000
+    """That earlier files may have together: beside them there must be room for the conversation."""
+
+
 class Talk(Value):
     """What a client wants of an agent."""
 
@@ -83,30 +93,59 @@ class Talk(Value):
     """The answer that the client goes on from, if it names it itself: that of a run, see `Going.name`."""
 
 
-def talk(agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True) -> Talk:
+def talk(
+    agent: str, agent_id: str, said: Sequence[Said], *, alone: bool = True, sight: Sight = Sight()
+) -> Talk:
     """Raises `Wrong` for a conversation in which nothing is asked. One that is not `alone` goes on from what its client
     does not repeat: results alone are enough there."""
     results = _results(said)
     asked = [number for number, one in enumerate(said) if one.role == "user"]
     if results and not alone and not asked:
         return Talk(agent, "", results=results)
-    if not asked or (asked[-1] != len(said) - 1 and not results):
+    behind = said[asked[-1] + 1 :] if asked else ()
+    if not asked or (any(one.role != "system" for one in behind) and not results):
         raise Wrong(400, "the last message must be the user's, or a tool's result", param="messages")
-    request = said[asked[-1]].text
-    if not request.strip():
+    if not said[asked[-1]].text.strip() and not said[asked[-1]].files:
         raise Wrong(400, "the last message of the user says nothing", param="messages")
     (last, *before) = reversed([*_threads(agent, said[: asked[-1] + 1])])
-    rest = [one for number, one in enumerate(said) if number != asked[-1]]
+    shown = _shown(said, asked[-1], sight)
+    request = shown[asked[-1]]
+    rest = [one for number, one in enumerate(shown) if number != asked[-1]]
     return Talk(
         agent,
-        request,
+        request.text
+        if request.text.strip()
+        else note(f"attached: {', '.join(f.name for f in request.files)}"),
         last.thread,
         tuple(before),
         tuple(_blocks(agent_id, rest)),
         results=results,
         dropped=_dropped(said),
-        files=tuple(file for one in said for file in one.files),
+        files=tuple(file for one in shown for file in one.files),
     )
+
+
+def _shown(said: Sequence[Said], request: int, sight: Sight) -> list[Said]:
+    """With the latest files that a run may have; notes stand for the others, for images that its models do not take,
+    and for those of tools unless they surely do. All that goes with the request stays: if it is too much, it is
+    refused."""
+    shown, count, size, tokens = [*said], 0, 0, 0
+    for number, one in reversed([*enumerate(said)]):
+        kept: list[File] = []
+        notes: list[str] = []
+        for file in one.files:
+            part = recorded(file, "")
+            count, size, tokens = count + 1, size + part.size, tokens + part.tokens
+            fits = count <= MOST and size <= LARGEST_TOGETHER and tokens <= sight.tokens
+            if sight.images is False and part.is_image:
+                notes.append(note(f"{file.name} was shown here; the model of this agent takes no images"))
+            elif number == request or (fits and (sight.images or one.role == "user")):
+                kept.append(file)
+            else:
+                notes.append(note(f"{file.name} was shown here, and is shown no more"))
+        if notes:
+            shown[number] = replace(one, text="\n\n".join((one.text, *notes)).strip(), files=tuple(kept))
+    return shown
 
 
 def with_what_was_said(talk: Talk, agent_id: str, after: str, drafts: Sequence[Draft]) -> Talk:
@@ -137,18 +176,21 @@ def _said_in(drafts: Sequence[Draft]) -> Iterator[Said]:
 
 
 def _results(said: Sequence[Said]) -> tuple[Said, ...]:
-    """The results at the end; what the user says beside them is read with the last one."""
+    """The results at the end; what the user and the client say beside them is read with the last one."""
     found: list[Said] = []
     beside: list[str] = []
+    files: tuple[File, ...] = ()
     for one in reversed(said):
         if one.role == "tool":
             found.insert(0, one)
-        elif found or one.role != "user":
+        elif one.role == "assistant" or (found and one.role == "user"):
             break
-        else:
+        elif not found:
             beside.insert(0, one.text)
+            files = (*one.files, *files)
     if found and beside:
-        found[-1] = replace(found[-1], text="\n\n".join((found[-1].text, *beside)))
+        last = found[-1]
+        found[-1] = replace(last, text="\n\n".join((last.text, *beside)), files=(*last.files, *files))
     return tuple(found)
 
 

@@ -9,12 +9,16 @@ from msgspec.structs import replace
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunParked, RunStarted
 from folkmoot.domain.item import Item
 from folkmoot.domain.item import Reply as Word
+from folkmoot.domain.part import Part
 from folkmoot.domain.value import Value
+from folkmoot.engine.enclosing import fitting
 from folkmoot.errors import WrongUse
-from folkmoot.http.doors.conversation import Earlier, Talk
+from folkmoot.http.doors.contents import note
+from folkmoot.http.doors.conversation import Earlier, Said, Talk
 from folkmoot.http.doors.reply import OVER, Going
 from folkmoot.http.doors.threads import Answered, Threads, ticket_with
 from folkmoot.http.doors.waiting import is_told, mark
@@ -83,7 +87,7 @@ async def gone_on(house: House, before: Answered, talk: Talk, ticket: str = "") 
     if not isinstance(drafts[-1].event, RunParked):
         return going
     open = [item for item in items.values() if item.is_open]
-    words = [word for item in open for word in _words(item, talk)]
+    words = [word for item in open for word in _words(house.moot, item, talk)]
     said = words if talk.results else words[:1] if not mine else []
     for word in said:
         with suppress(WrongUse):  # somebody else was quicker
@@ -125,11 +129,22 @@ def _came(drafts: Sequence[Draft], ticket: str) -> int:
     return parked[-1] if parked and taken_in < len(drafts) else taken_in
 
 
-def _words(item: Item, talk: Talk) -> Iterator[Word]:
+def _words(moot: Folkmoot, item: Item, talk: Talk) -> Iterator[Word]:
     """Calls of the client's tools are answered by their results, otherwise a question by the user's words. What needs a
     yes or no is not answered by words."""
     if item.kind == "question" and not talk.results:
         yield item.answer(talk.request)
     for result in talk.results if item.kind == "client_call" else ():
         if result.answers == item.id:
-            yield item.settle("fail", result.text) if result.failed else item.answer(result.text)
+            text, parts = _kept(moot, result)
+            word = item.settle("fail", text) if result.failed else item.answer(text)
+            yield replace(word, parts=parts)
+
+
+def _kept(moot: Folkmoot, result: Said) -> tuple[str, tuple[Part, ...]]:
+    """A result of a tool as text that says where its files are kept, and the images among them."""
+    files = fitting(result.files)
+    parts = moot.enclose(Errand(), files).attachments
+    notes = [note(f"{part} is artifact {part.artifact}") for part in parts]
+    notes += [note(f"{file.name} is too much beside the others") for file in result.files[len(files) :]]
+    return "\n".join((result.text, *notes)).strip(), tuple(part for part in parts if part.is_image)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.providers import BUILT_IN
 from folkmoot.errors import WrongUse
+from folkmoot.http.doors.conversation import Sight
 from folkmoot.http.doors.wrong import Wrong
+from folkmoot.models.sight import sight_of
+from folkmoot.orchestration.brought import facing
 
 
 def offers(moot: Folkmoot) -> dict[str, Agent]:
@@ -32,6 +37,28 @@ def offered(moot: Folkmoot, model: str) -> Agent:
             param="model",
             code="model_not_found",
         ) from error
+
+
+def sight(moot: Folkmoot, agent: Agent) -> Sight:
+    """Of all that may come to speak with the client: no images, if one of them surely takes none; files for half of the
+    smallest context window."""
+    agents = [*facing(moot.graph, agent)]
+    windows = [choice.context_window for one in agents for choice in one.models]
+    return Sight(_takes_images(moot, agents), min(windows) // 2) if windows else Sight()
+
+
+def _takes_images(moot: Folkmoot, agents: Sequence[Agent]) -> bool | None:
+    providers = {**BUILT_IN, **moot.graph.settings.providers}
+    takes = [
+        [
+            sight_of(providers[choice.provider]) if choice.provider in providers else None
+            for choice in one.models
+        ]
+        for one in agents
+    ]
+    if any(models and all(sees is False for sees in models) for models in takes):
+        return False
+    return True if all(sees for models in takes for sees in models) else None
 
 
 def name_of(moot: Folkmoot, file: str) -> str:

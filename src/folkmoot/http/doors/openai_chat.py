@@ -11,12 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.domain.message import ToolCall
 from folkmoot.http.doors import reading
 from folkmoot.http.doors.conversation import talk
-from folkmoot.http.doors.offers import offered
+from folkmoot.http.doors.offers import offered, sight
 from folkmoot.http.doors.openai_request import ChatBody
-from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.reply import ClientCall, Going, Reply
 from folkmoot.http.doors.running import Running, seconds
 from folkmoot.http.doors.streaming import Stream, event
 from folkmoot.http.doors.wrong import Wrong, openai_error
@@ -32,7 +31,7 @@ async def complete(request: Request) -> Response:
     agent = offered(house.moot, body.model)
     body.require_possible(agent)
     asked = replace(
-        talk(agent.file, agent.id, [*body.said()]),
+        talk(agent.file, agent.id, [*body.said()], sight=sight(house.moot, agent)),
         tools=tuple(body.client_tools()),
         work_session=reading.work_session(request, body.metadata),
     )
@@ -115,9 +114,10 @@ def _finish(reply: Reply) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
-    arguments = call.malformed or msgspec.json.encode(call.arguments).decode()
-    return {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
+def _call(call: ClientCall) -> dict[str, Any]:
+    if call.tool.freeform:
+        return {"id": call.id, "type": "custom", "custom": {"name": call.tool.name, "input": call.text}}
+    return {"id": call.id, "type": "function", "function": {"name": call.tool.name, "arguments": call.text}}
 
 
 ROUTES = (Route("/chat/completions", complete, methods=["POST"]),)

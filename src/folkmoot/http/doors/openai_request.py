@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.http.doors.client_tools import FreeformTool, FunctionTool, freeform_spec, function_spec
+from folkmoot.http.doors.contents import Content, inline_texts, read_content
 from folkmoot.http.doors.conversation import Said
-from folkmoot.http.doors.reading import apart, call
+from folkmoot.http.doors.reading import call, converted, number_of_request
 from folkmoot.http.doors.wrong import Wrong
 
-ROLES: dict[str, Literal["system", "user", "assistant", "tool"]] = {
+_ROLES: dict[str, Literal["system", "user", "assistant", "tool"]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
     "tool": "tool",
+    "function": "tool",
 }
-_TEXTS = ("text", "input_text", "output_text", "refusal")
-
-
-class Part(msgspec.Struct):
-    """Of a message's content."""
-
-    type: str
-    text: str = ""
-    refusal: str = ""
-    image_url: Any = None
-    file: Any = None
-    file_data: Any = None
-    filename: Any = None
-
-
-Content = str | list[Part] | None
 
 
 class Function(msgspec.Struct):
@@ -44,27 +31,35 @@ class Function(msgspec.Struct):
     arguments: str = ""
 
 
+class Freeform(msgspec.Struct):
+    name: str
+    input: str = ""
+
+
 class Call(msgspec.Struct):
     id: str
-    function: Function
+    function: Function | None = None
+    custom: Freeform | None = None
+
+    @property
+    def wished(self) -> ToolCall:
+        if self.custom:
+            return ToolCall(self.id, self.custom.name, {"input": self.custom.input})
+        function = self.function or Function("")
+        return call(self.id, function.name, function.arguments)
 
 
 class Message(msgspec.Struct):
     role: str
     content: Content = None
     tool_calls: list[Call] | None = None
-    tool_call_id: str = ""
-
-
-class FunctionTool(msgspec.Struct):
-    name: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$")]
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
+    tool_call_id: str | None = None
 
 
 class Tool(msgspec.Struct):
     type: str
     function: FunctionTool | None = None
+    custom: FreeformTool | None = None
 
 
 class Format(msgspec.Struct):
@@ -83,7 +78,7 @@ class ChatBody(msgspec.Struct, kw_only=True):
     messages: Annotated[list[Message], Meta(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    tools: list[Tool] | None = None
+    tools: list[dict[str, Any]] | None = None
     tool_choice: str | dict[str, Any] | None = None
     metadata: dict[str, str] | None = None
     n: int | None = None
@@ -91,8 +86,6 @@ class ChatBody(msgspec.Struct, kw_only=True):
     logprobs: bool | None = None
     modalities: list[str] | None = None
     audio: Any = None
-    functions: list[Any] | None = None
-    web_search_options: Any = None
     response_format: Format | None = None
 
     def require_possible(self, agent: Agent) -> None:
@@ -105,39 +98,43 @@ class ChatBody(msgspec.Struct, kw_only=True):
             "logprobs": self.logprobs and "an agent's report has no log probabilities",
             "modalities": set(self.modalities or ()) - {"text"} and "an agent answers with text",
             "audio": self.audio and "an agent answers with text",
-            "functions": self.functions and "`functions` is given up by OpenAI too; send `tools`",
-            "web_search_options": self.web_search_options
-            and "give the agent a tool that searches, in its file",
         }
         for param, why in refused.items():
             if why:
                 raise Wrong(400, str(why), param=param, code="unsupported_value")
 
     def said(self) -> Iterator[Said]:
+        request = number_of_request([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
             place = f"messages[{number}]"
-            if message.role not in ROLES:
-                raise Wrong(
-                    400, f"there is no role {message.role!r}; use {', '.join(ROLES)}", param=f"{place}.role"
-                )
-            said = message.content
-            content, files = apart(said, f"{place}.content") if message.role == "user" else (said, ())
+            role = role_of(message.role, place)
+            content = read_content(message.content, f"{place}.content", strict=number == request)
+            content = inline_texts(content) if role == "tool" else content
             yield Said(
-                ROLES[message.role],
-                text_of(content, f"{place}.content"),
-                tuple(
-                    call(one.id, one.function.name, one.function.arguments)
-                    for one in message.tool_calls or ()
-                ),
-                message.tool_call_id if message.role == "tool" else "",
-                files=files,
+                role,
+                content.text,
+                tuple(one.wished for one in message.tool_calls or ()),
+                (message.tool_call_id or "") if role == "tool" else "",
+                files=content.files,
             )
 
     def client_tools(self) -> Iterator[ToolSpec]:
-        for number, tool in enumerate(self.tools or () if self.tool_choice != "none" else ()):
-            if tool.type != "function" or tool.function is None:
-                raise Wrong(400, "only tools of the type `function` are known here", param=f"tools[{number}]")
-            yield tool_of(tool.function)
+        """Those that the client can be asked to call."""
+        for number, given in enumerate(self.tools or () if self.tool_choice != "none" else ()):
+            kind, place = given.get("type"), f"tools[{number}]"
+            tool = converted(given, Tool, place) if kind in ("function", "custom") else None
+            if tool and tool.function:
+                yield function_spec(tool.function)
+            elif tool and tool.custom:
+                yield freeform_spec(tool.custom)
+            elif tool:
+                raise Wrong(400, f"a tool of the type `{kind}` says in `{kind}` what it is", param=place)
+
+
+def role_of(role: str, place: str) -> Literal["system", "user", "assistant", "tool"]:
+    if role not in _ROLES:
+        raise Wrong(400, f"there is no role {role!r}; use {', '.join(_ROLES)}", param=f"{place}.role")
+    return _ROLES[role]
 
 
 def require_format(agent: Agent, wanted: Format | None, param: str) -> None:
@@ -155,26 +152,3 @@ def chosen_by_the_agent(choice: str | dict[str, Any] | None) -> None:
     if choice not in (None, "auto", "none"):
         why = "an agent chooses its tools itself; send `auto` or `none`"
         raise Wrong(400, why, param="tool_choice", code="unsupported_value")
-
-
-def tool_of(function: FunctionTool) -> ToolSpec:
-    anything = {"type": "object", "properties": {}}
-    return ToolSpec(function.name, function.description or "", function.parameters or anything)
-
-
-def text_of(content: Content, param: str) -> str:
-    """Raises `Wrong` for what is no text."""
-    if isinstance(content, list):
-        return "".join(_texts(content, param))
-    return content or ""
-
-
-def _texts(parts: Iterable[Part], param: str) -> Iterator[str]:
-    for number, part in enumerate(parts):
-        if part.type not in _TEXTS:
-            raise Wrong(
-                400,
-                f"parts of the type {part.type!r} are not read here; send text",
-                param=f"{param}[{number}].type",
-            )
-        yield part.text or part.refusal

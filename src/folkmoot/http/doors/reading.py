@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec.structs import asdict
 from starlette.requests import Request
 
 from folkmoot.domain.message import ToolCall
-from folkmoot.domain.part import File
-from folkmoot.errors import WrongUse
 from folkmoot.http.doors.wrong import Wrong
-from folkmoot.http.inline_files import file_of
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import body_of
 
 T = TypeVar("T", bound=msgspec.Struct)
-P = TypeVar("P", bound=msgspec.Struct)
+INSTRUCTING = ("system", "developer")
+"""The roles whose messages tell how to answer, and ask nothing."""
 WORK_SESSION = "x-folkmoot-work-session"
 _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 _MISSING = re.compile(r"missing required field `(\w+)`")
@@ -44,22 +41,22 @@ def work_session(request: Request, metadata: Mapping[str, str] | None) -> str:
     return named
 
 
-def apart(content: str | list[P] | None, param: str) -> tuple[str | list[P] | None, tuple[File, ...]]:
-    """The parts of what a user says, and the files that stand among them. Raises `Wrong` for one that cannot be had."""
-    if not isinstance(content, list):
-        return content, ()
-    rest: list[P] = []
-    files: list[File] = []
-    for number, part in enumerate(content):
-        try:
-            file = file_of(asdict(part))
-        except WrongUse as error:
-            raise Wrong(400, str(error), param=f"{param}[{number}]") from error
-        if file:
-            files.append(file)
-        else:
-            rest.append(part)
-    return rest, tuple(files)
+def converted(given: Any, type: type[T], place: str) -> T:
+    """A part of a body that is read apart from the rest. Raises `Wrong`."""
+    try:
+        return msgspec.convert(given, type)
+    except msgspec.ValidationError as error:
+        found = _PLACE.search(str(error))
+        param = ".".join((place, *([found[1]] if found else ())))
+        raise Wrong(
+            400, f"{param} is not what is wanted: {_PLACE.sub('', str(error))}", param=param
+        ) from error
+
+
+def number_of_request(roles: Sequence[str]) -> int:
+    """The number of the message that a client asks with: the last one, if a user says it; -1 if there is none."""
+    spoken = [number for number, role in enumerate(roles) if role not in INSTRUCTING]
+    return spoken[-1] if spoken and roles[spoken[-1]] == "user" else -1
 
 
 def call(id: str, name: str, arguments: str) -> ToolCall:

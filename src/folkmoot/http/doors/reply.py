@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.item import Item
+from folkmoot.domain.message import Origin
 from folkmoot.domain.value import Value
 from folkmoot.http.doors.waiting import told
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
@@ -46,6 +52,20 @@ class Going(Value):
         return not any(item.id in self.answered for item in result.inbox)
 
 
+class ClientCall(Value):
+    """Of a tool of the client, under the name and in the form that the client knows."""
+
+    id: str
+    tool: Origin
+    arguments: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """What the tool is given: one text if it is freeform, otherwise JSON."""
+        given = self.arguments.get("input", "") if self.tool.freeform else self.arguments
+        return given if isinstance(given, str) else msgspec.json.encode(given).decode()
+
+
 class Reply(Value):
     """What becomes of a request."""
 
@@ -60,7 +80,7 @@ class Reply(Value):
     """Of the whole run."""
     waiting: tuple[str, ...] = ()
     """Ids in the inbox."""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ClientCall, ...] = ()
     """Of the client's own tools; their results let the run go on."""
     error: str = ""
     """Why there is no report."""
@@ -91,6 +111,7 @@ def reply_of(result: Result, going: Going, page: str) -> Reply:
     """`page` is the address of this server."""
     waits, report = result.status == "waiting", result.final_report
     calls = [item for item in result.inbox if item.kind == "client_call"] if waits else []
+    origins = {spec.name: spec.origin for spec in result.errand.tools if spec.origin}
     well = waits or result.success
     return Reply(
         run=going.run,
@@ -100,10 +121,14 @@ def reply_of(result: Result, going: Going, page: str) -> Reply:
         usage=_difference(result.totals, going.spent),
         cost_usd=result.totals.cost_usd,
         waiting=tuple(result.waiting),
-        calls=tuple(ToolCall(item.id, item.tool, item.arguments) for item in calls),
+        calls=tuple(_call(item, origins) for item in calls),
         error="" if well else result.error or f"it is {result.status}",
         code="" if well else (result.stop_reason or result.status).lower(),
     )
+
+
+def _call(item: Item, origins: Mapping[str, Origin]) -> ClientCall:
+    return ClientCall(item.id, origins.get(item.tool) or Origin(item.tool), item.arguments)
 
 
 def _waiting(result: Result, page: str) -> str:

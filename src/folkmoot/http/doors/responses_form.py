@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
-from folkmoot.domain.message import ToolCall
-from folkmoot.http.doors.reply import Going, Reply
+from folkmoot.http.doors.reply import ClientCall, Going, Reply
 from folkmoot.http.doors.streaming import event
 from folkmoot.http.doors.wrong import Wrong
 from folkmoot.views.accounting import Totals
 
 Document = dict[str, Any]
+MESSAGE, REASONING, FUNCTION, FREEFORM = "msg_", "rs_", "fc_", "ctc_"
+"""How the ids of the items of an answer begin; behind it stands the id of the answer, or that of the call."""
 
 
 def whole(head: Document, reply: Reply) -> Document:
@@ -93,7 +92,7 @@ class Events:
     @property
     def _reasoning(self) -> Document:
         told = [{"type": "summary_text", "text": self._progress}] if self._progress else []
-        return {"id": f"rs_{self._id}", "type": "reasoning", "summary": told}
+        return {"id": f"{REASONING}{self._id}", "type": "reasoning", "summary": told}
 
     def _end_progress(self) -> Iterator[bytes]:
         if not self._progress:
@@ -123,12 +122,14 @@ class Events:
         yield self._event("response.content_part.done", **self._in_message, part=part)
 
     def _call(self, index: int, item: Document) -> Iterator[bytes]:
-        place, given = {"item_id": item["id"], "output_index": index}, item["arguments"]
-        yield self._event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
-        yield self._event("response.function_call_arguments.delta", **place, delta=given)
-        yield self._event(
-            "response.function_call_arguments.done", **place, name=item["name"], arguments=given
-        )
+        place, given = {"item_id": item["id"], "output_index": index}, "arguments"
+        kind, named = "response.function_call_arguments", {"name": item["name"]}
+        if item["type"] == "custom_tool_call":
+            kind, given, named = "response.custom_tool_call_input", "input", {}
+        begun = {**item, given: "", "status": "in_progress"}
+        yield self._event("response.output_item.added", output_index=index, item=begun)
+        yield self._event(f"{kind}.delta", **place, delta=item[given])
+        yield self._event(f"{kind}.done", **place, **named, **{given: item[given]})
 
     def _event(self, type: str, /, **data: Any) -> bytes:
         number, self._told = self._told, self._told + 1
@@ -144,14 +145,17 @@ def _output(id: str, reply: Reply) -> list[Document]:
 
 def _message(id: str, text: str) -> Document:
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    message = {"id": f"msg_{id}", "type": "message", "status": "completed", "role": "assistant"}
+    message = {"id": f"{MESSAGE}{id}", "type": "message", "status": "completed", "role": "assistant"}
     return {**message, "content": [part]}
 
 
-def _call(call: ToolCall) -> Document:
-    arguments = msgspec.json.encode(call.arguments).decode()
-    named = {"call_id": call.id, "name": call.tool, "arguments": arguments}
-    return {"id": f"fc_{call.id}", "type": "function_call", "status": "completed", **named}
+def _call(call: ClientCall) -> Document:
+    named = {"call_id": call.id, "name": call.tool.name, "status": "completed"}
+    if call.tool.namespace:
+        named["namespace"] = call.tool.namespace
+    if call.tool.freeform:
+        return {"id": f"{FREEFORM}{call.id}", "type": "custom_tool_call", **named, "input": call.text}
+    return {"id": f"{FUNCTION}{call.id}", "type": "function_call", **named, "arguments": call.text}
 
 
 def _error(error: Wrong) -> Document:

@@ -2,47 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.message import ToolSpec
-from folkmoot.http.doors.conversation import Said
-from folkmoot.http.doors.openai_request import (
-    ROLES,
-    Content,
-    Format,
+from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.http.doors.client_tools import (
+    FreeformTool,
     FunctionTool,
-    chosen_by_the_agent,
-    require_format,
-    text_of,
-    tool_of,
+    freeform_spec,
+    function_spec,
+    name_for_models,
 )
-from folkmoot.http.doors.reading import apart, call
+from folkmoot.http.doors.contents import Content, inline_texts, read_content
+from folkmoot.http.doors.conversation import Said
+from folkmoot.http.doors.openai_request import Format, chosen_by_the_agent, require_format, role_of
+from folkmoot.http.doors.reading import call, converted, number_of_request
 from folkmoot.http.doors.wrong import Wrong
 
 PREFIX = "resp_"
+Recall = Callable[[str], Said | None]
+"""What an item was, by its id; none if it said nothing. Raises `Wrong` if there was no such item."""
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
-class Item(msgspec.Struct):
-    """Of the input: a message, a call of a tool, or its result."""
-
-    type: str | None = None
-    role: str = ""
+class Message(msgspec.Struct):
+    role: str
     content: Content = None
-    call_id: str = ""
-    name: str = ""
+
+
+class Call(msgspec.Struct):
+    """Of a function, or of a freeform tool, which takes one text."""
+
+    call_id: str
+    name: str
+    namespace: str | None = None
     arguments: str = ""
+    input: str = ""
+
+
+class Output(msgspec.Struct):
+    call_id: str
     output: Content = None
 
 
-class Tool(msgspec.Struct):
-    type: str
-    name: str = ""
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
+class Namespace(msgspec.Struct):
+    name: str
+    tools: list[dict[str, Any]]
 
 
 class Text(msgspec.Struct):
@@ -50,12 +58,14 @@ class Text(msgspec.Struct):
 
 
 class ResponseBody(msgspec.Struct, kw_only=True):
+    """Fields that nobody reads here, such as `store`, `include` or `service_tier`, are let be."""
+
     model: str
-    input: str | list[Item]
-    instructions: str | None = None
+    input: str | list[dict[str, Any]]
+    instructions: Content = None
     previous_response_id: str | None = None
     stream: bool | None = None
-    tools: list[Tool] | None = None
+    tools: list[dict[str, Any]] | None = None
     tool_choice: str | dict[str, Any] | None = None
     metadata: dict[str, str] | None = None
     text: Text | None = None
@@ -81,36 +91,81 @@ class ResponseBody(msgspec.Struct, kw_only=True):
         """The answer that it goes on from; empty if it names none."""
         return (self.previous_response_id or "").removeprefix(PREFIX)
 
-    def said(self) -> Iterator[Said]:
+    @property
+    def references(self) -> list[str]:
+        """The ids of items that the client names instead of repeating them."""
+        items = () if isinstance(self.input, str) else self.input
+        return [str(item.get("id")) for item in items if _kind(item) == "item_reference"]
+
+    def said(self, recall: Recall) -> Iterator[Said]:
         if self.instructions:
-            yield Said("system", self.instructions)
+            yield Said("system", read_content(self.instructions, "instructions").text)
         if isinstance(self.input, str):
             yield Said("user", self.input)
             return
+        request = number_of_request([_role(item) for item in self.input])
         for number, item in enumerate(self.input):
-            yield from _said(item, f"input[{number}]")
+            if _kind(item) == "item_reference":
+                yield from filter(None, [recall(str(item.get("id")))])
+            else:
+                yield from _said(item, f"input[{number}]", strict=number == request)
 
     def client_tools(self) -> Iterator[ToolSpec]:
-        for number, tool in enumerate(self.tools or () if self.tool_choice != "none" else ()):
-            if tool.type != "function":
-                raise Wrong(400, "only tools of the type `function` are known here", param=f"tools[{number}]")
-            yield tool_of(FunctionTool(tool.name, tool.description, tool.parameters))
+        if self.tool_choice == "none":
+            return
+        yield from _specs(self.tools or (), "tools")
+        for number, item in enumerate(() if isinstance(self.input, str) else self.input):
+            if _kind(item) == "additional_tools":
+                yield from _specs(item.get("tools") or (), f"input[{number}].tools")
 
 
-def _said(item: Item, place: str) -> Iterator[Said]:
-    match item.type or "message":
-        case "message" if item.role == "user":
-            content, files = apart(item.content, f"{place}.content")
-            yield Said("user", text_of(content, f"{place}.content"), files=files)
-        case "message" if item.role in ROLES:
-            yield Said(ROLES[item.role], text_of(item.content, f"{place}.content"))
+def _specs(tools: Sequence[dict[str, Any]], place: str, namespace: str = "") -> Iterator[ToolSpec]:
+    """Those that the client can be asked to call. What runs elsewhere, or has a protocol of its own, is only offered:
+    the agent does without it."""
+    for number, tool in enumerate(tools):
+        at = f"{place}[{number}]"
+        match tool.get("type"):
+            case "function":
+                yield function_spec(converted(tool, FunctionTool, at), namespace)
+            case "custom":
+                yield freeform_spec(converted(tool, FreeformTool, at), namespace)
+            case "namespace":
+                group = converted(tool, Namespace, at)
+                yield from _specs(group.tools, f"{at}.tools", group.name)
+
+
+def _kind(item: dict[str, Any]) -> str:
+    """A message and a reference need not say what they are."""
+    return str(item.get("type") or ("message" if "role" in item else "item_reference"))
+
+
+def _role(item: dict[str, Any]) -> str:
+    """As far as it matters to what is asked now."""
+    match _kind(item):
         case "message":
-            raise Wrong(400, f"there is no role {item.role!r}; use {', '.join(ROLES)}", param=f"{place}.role")
-        case "function_call":
-            yield Said("assistant", calls=(call(item.call_id, item.name, item.arguments),))
-        case "function_call_output":
-            yield Said("tool", text_of(item.output, f"{place}.output"), answers=item.call_id)
-        case "reasoning":
-            return  # progress that was told before
+            return str(item.get("role"))
+        case "function_call" | "custom_tool_call" | "item_reference":
+            return "assistant"
         case kind:
-            raise Wrong(400, f"items of the type {kind!r} are not read here", param=f"{place}.type")
+            return "tool" if kind in _OUTPUTS else "system"
+
+
+def _said(item: dict[str, Any], place: str, *, strict: bool) -> Iterator[Said]:
+    match _kind(item):
+        case "message":
+            message = converted(item, Message, place)
+            content = read_content(message.content, f"{place}.content", strict=strict)
+            yield Said(role_of(message.role, place), content.text, files=content.files)
+        case "function_call" | "custom_tool_call" as kind:
+            made = converted(item, Call, place)
+            name = name_for_models(made.name, made.namespace or "")
+            if kind == "custom_tool_call":
+                yield Said("assistant", calls=(ToolCall(made.call_id, name, {"input": made.input}),))
+            else:
+                yield Said("assistant", calls=(call(made.call_id, name, made.arguments),))
+        case kind if kind in _OUTPUTS:
+            given = converted(item, Output, place)
+            content = inline_texts(read_content(given.output, f"{place}.output"))
+            yield Said("tool", content.text, answers=given.call_id, files=content.files)
+        case _:
+            return  # progress that was told before, or what another model and its provider had between them

@@ -15,9 +15,11 @@ from starlette.types import Receive
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Block, Errand
+from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.trace import Told
-from folkmoot.engine.admission import check_request, check_tools
+from folkmoot.engine.admission import check_request, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
+from folkmoot.http.doors.client_tools import with_free_names
 from folkmoot.http.doors.conversation import Talk
 from folkmoot.http.doors.going_on import entries_of, gone_on, let_go, run_before
 from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
@@ -80,7 +82,7 @@ class Running:
             attachments=talk.parts,
             work_session=talk.work_session or (before.work_session if before else ""),
             blocks=tuple(map(self._concealed, talk.blocks)),
-            tools=talk.tools,
+            tools=self._free(talk),
             thread=talk.thread,
             aloud=True,
         )
@@ -152,10 +154,12 @@ class Running:
         agent = self._moot.agent(talk.agent)
         with input_refused():
             check_request(agent, talk.request)
-        try:
-            check_tools(self._moot.graph, self._moot.kits, agent, talk.tools)
-        except WrongUse as error:
-            raise Wrong(400, str(error), param="tools") from error
+
+    def _free(self, talk: Talk) -> tuple[ToolSpec, ...]:
+        """The client's tools, none of them under a name that is in use here."""
+        moot = self._moot
+        taken = names_in_use(moot.graph, moot.kits, moot.agent(talk.agent)) if talk.tools else ()
+        return tuple(with_free_names(talk.tools, taken))
 
     def _concealed(self, block: Block) -> Block:
         return replace(block, text=self._moot.secrets.text(block.text))
