@@ -72,8 +72,9 @@ async def test_the_answer_of_a_run_stands_on_its_page_and_in_its_drawer_with_who
     assert played.result.success
     assert f"Answer of {agent} {report}" in shown.between('data-answer="completed"', "</section>")
     assert f"Answer {agent} {report}" in shown.between('id="final"', "</section>")
-    path = shown.between('<span class="path">', "</ul>")
-    assert path.startswith(listed.between('class="path', "</span></span>").partition(">")[2].strip())
+    path = shown.between('<span class="path">', "</span></li>").split()
+    assert path == listed.between('<span class="sub">', "</span>").split(" › ")
+    assert path[-1] == agent
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
+from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.views.activity import Activity
 from folkmoot.views.figures import in_one_line
@@ -116,7 +117,7 @@ class RunList:
 def _fold(summary: Summary, draft: Draft, event: Event) -> None:
     shape, now, session = summary.shape, summary.now, draft.session_id
     match event:
-        case SessionStarted(cause=cause):
+        case SessionStarted(cause=cause) | TeamStarted(cause=cause):
             shape.session(session, advises=cause == "advisor")
             if is_in_chain(draft.span) and draft.agent_id not in summary.chain:
                 summary.chain.append(draft.agent_id)
