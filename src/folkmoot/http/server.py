@@ -92,9 +92,8 @@ def _bound(door: Door) -> socket.socket:
             f"cannot listen on {door.host}:{door.port}: {why};"
             " choose another with --port, or --port 0 for any that is free"
         ) from error
-    listener.setsockopt(
-        socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-    )  # asyncio does it for its own listeners only
+    # What is accepted inherits it; asyncio sets it for listeners of its own only.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
