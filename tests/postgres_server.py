@@ -58,6 +58,10 @@ class PostgresServer:
     def url(self) -> str:
         return f"postgresql://tester@/postgres?host={self._folder}"
 
+    def program(self, name: str) -> Path:
+        """One of those that come with it, such as `pg_dump`."""
+        return self._bin / name
+
     def storage(self, project: str) -> Storage:
         return Storage(url=self.url, project=project)
 

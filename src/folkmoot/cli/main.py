@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -129,7 +130,7 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
 
 
 def _carry_out(given: list[str]) -> int:
-    program = typer.main.get_command(app)
+    program = _program()
     if "_FOLKMOOT_COMPLETE" in os.environ:  # a shell asks what could come next
         program.main(prog_name="folkmoot")
     try:
@@ -143,6 +144,12 @@ def _carry_out(given: list[str]) -> int:
         raise
     except BaseException as error:  # a cancellation that nobody asked for, too
         return report_failure(error, given)
+
+
+@cache
+def _program() -> Any:
+    """Made once: a process that calls `main` for many commands would spend most of its time on this."""
+    return typer.main.get_command(app)
 
 
 def hoisted(arguments: list[str]) -> list[str]:
