@@ -12,6 +12,8 @@ from typing import Any
 
 FILE = Path(__file__).parent.parent / "differences.toml"
 _ABSENT = object()
+_BY_CHANCE = frozenset({"latencyMs"})
+"""Left out of an answer that came within the same millisecond."""
 
 
 @dataclass
@@ -46,6 +48,8 @@ def lines_of(before: Any, now: Any, path: str = "") -> Iterator[str]:
     """`exit: 2 -> 4`, `out.runs.0.status: "failed" -> absent`."""
     if type(before) is type(now) and isinstance(before, dict):
         for key in [*before, *(key for key in now if key not in before)]:
+            if key in _BY_CHANCE:
+                continue
             yield from lines_of(before.get(key, _ABSENT), now.get(key, _ABSENT), f"{path}.{key}".lstrip("."))
     elif type(before) is type(now) and isinstance(before, list):
         for place in range(max(len(before), len(now))):
