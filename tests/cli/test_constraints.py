@@ -85,7 +85,13 @@ def test_all_that_is_said_about_a_step_reaches_its_owner(shop):
     ((owner, request),) = sent(shop)
 
     assert owner == "operator"
-    for said in ("Packed", "why: It is late", "gives: a box", "stops when: the box is full", "Knows the boxes."):
+    for said in (
+        "Packed",
+        "why: It is late",
+        "gives: a box",
+        "stops when: the box is full",
+        "Knows the boxes.",
+    ):
         assert said in request
 
 
