@@ -217,7 +217,7 @@ def test_a_cancelled_work_session_is_over(at):
     refused = at("run", "bob", "hello", "--work-session", work)
 
     assert at("work", "show", work, "--json").json["history"][-1]["reason"] == "no longer wanted"
-    assert f"is Cancelled; open another: folkmoot work open GOAL --previous {work}" in refused.err
+    assert f'is Cancelled; open another: folkmoot work open "…" --previous {work}' in refused.err
     for command in ("resume", "pause"):
         assert f"work session {work} is Cancelled" in at("work", command, work).err
     again = opened(at, "--previous", work)

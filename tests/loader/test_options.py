@@ -86,7 +86,7 @@ def test_a_model_by_flag_that_is_not_known_is_told_once(tmp_path):
         (
             {"router": "x"},
             {},
-            "--set:1:1: there is no setting 'router'; there are approvals.approvers, approvals.expires, ",
+            "--set:1:1: there is no setting 'router'; there are agents.defaults.taskContinuation.channel, ",
         ),
         ({}, {"FOLKMOOT_LLM_TIMEOUT": "soon"}, "environment:1:1: `FOLKMOOT_LLM_TIMEOUT` must be a duration"),
     ],
