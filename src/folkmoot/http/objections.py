@@ -105,7 +105,7 @@ def most_bytes(scope: Scope, door: Door) -> int:
 
 
 def too_large(most: int) -> Refusal:
-    remedy = f"`folkmoot serve --max-body MB` sets how many, now {most / 1_000_000:g}"
+    remedy = f"`--max-body` of `folkmoot serve` sets how many MB, now {most / 1_000_000:g}"
     return Refusal("body", 413, f"this request may have at most {most:,} bytes; {remedy}")
 
 
