@@ -217,7 +217,7 @@ def test_other_errors_have_the_form_that_the_client_reads(server: Server):
     answer = httpx.post(f"{server.base}/chat/completions", json={"messages": "x" * 32_000_001})
     error = answer.json()["error"]
     assert (answer.status_code, error["type"]) == (413, "invalid_request_error")
-    remedy = "`folkmoot serve --max-body MB` sets how many, now 32"
+    remedy = "`--max-body` of `folkmoot serve` sets how many MB, now 32"
     assert error["message"] == f"this request may have at most 32,000,000 bytes; {remedy}"
 
 

@@ -30,7 +30,7 @@ async def test_a_body_that_says_it_is_too_large_is_refused_before_it_comes(moot)
         await client.send(request("/read", {**served.known, **JSON, "Content-Length": "1001"}, method="POST"))
         said = await client.answer()
 
-        remedy = "`folkmoot serve --max-body MB` sets how many, now 0.001"
+        remedy = "`--max-body` of `folkmoot serve` sets how many MB, now 0.001"
         assert (said.status, said.detail) == (413, f"this request may have at most 1,000 bytes; {remedy}")
         assert said.headers["connection"] == "close"
         assert await client.rest() == b""
