@@ -169,6 +169,6 @@ async def test_a_script_sees_names_and_kinds_and_counts_what_they_may_cost():
     answer = await model.answer(carrying())
     without = await model.answer(asking())
 
-    assert answer.message.calls[0].arguments["report_content"] == "A parcel."
+    assert answer.message.text == "A parcel."
     assert answer.usage.tokens_in > IMAGE_TOKENS
     assert without.message.text == "nothing attached"

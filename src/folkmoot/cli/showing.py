@@ -19,8 +19,8 @@ from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.outline import outline
 
-_WAITED, _IDLE = 0.05, 60.0
-"""Seconds from which it is said that a run did not work all the time."""
+_IDLE = 60.0
+"""Seconds from which it is said that a run was idle; that it waited for somebody is always said."""
 
 
 def as_document(record: Record) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def write_record(record: Record, trace: str = "") -> None:
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
     times = measure(record.drafts, SystemClock().now() if row.status in ("running", "waiting") else "")
-    if times.waiting >= _WAITED or times.idle >= _IDLE:
+    if times.waiting or times.idle >= _IDLE:
         write(f"  time     {spent(*times)}")
     for draft in record.drafts:
         if isinstance(draft.event, RunForked):

@@ -16,6 +16,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from folkmoot.domain.text import storable
+
 _FIT = "text, numbers, lists, dicts, dates, enums, dataclasses, TypedDicts, msgspec structs, pydantic models"
 
 
@@ -82,7 +84,7 @@ def as_text(result: Any) -> str:
             return msgspec.json.encode(result, enc_hook=_encode).decode()
         except (TypeError, ValueError, OverflowError, RecursionError):
             pass  # the call was made: its result must not be lost
-    return str(result).encode(errors="replace").decode()
+    return storable(str(result))
 
 
 def _declared(
