@@ -18,6 +18,12 @@ for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
+@pytest.fixture(autouse=True)
+def state_of_this_user(tmp_path_factory, monkeypatch):
+    """No test sees or changes what the user who runs it has allowed."""
+    monkeypatch.setenv("FOLKMOOT_STATE", str(tmp_path_factory.mktemp("state")))
+
+
 @pytest.fixture
 def desk(tmp_path):
     """A project with a scripted model: `await desk({"a": "handoff: b.ai", …}, {"a": ["hi"], …}).run("a.ai")`."""

@@ -13,6 +13,7 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
 from folkmoot.engine.identity import Identity
 from folkmoot.ports import Journal, Query
+from folkmoot.tools.consent import ConsentStore, FolderConsent
 
 SETTINGS = """
 providers: {scripted: {kind: scripted, script: script.yaml}}
@@ -23,7 +24,7 @@ BLOCK = re.compile(
 )
 
 
-def write(folder: Path, files: Mapping[str, str], settings: str = SETTINGS) -> Path:
+def write(folder: Path, files: Mapping[str, str], settings: str = SETTINGS, *, mine: bool = True) -> Path:
     """`files` go by name without `.ai`; a value without `---` is frontmatter alone."""
     (folder / "folkmoot.yaml").write_text(settings)
     (folder / "script.yaml").write_text("{}")
@@ -31,6 +32,12 @@ def write(folder: Path, files: Mapping[str, str], settings: str = SETTINGS) -> P
         path = folder / f"{name}.ai"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text if text.startswith("---") else f"---\n{text.strip()}\n---\nYou are {name}.\n")
+    return made_mine(folder) if mine else folder
+
+
+def made_mine(folder: Path) -> Path:
+    """A folder of the user who runs the test: nothing is asked in it."""
+    ConsentStore().write(folder, FolderConsent(str(folder.resolve()), mine=True))
     return folder
 
 

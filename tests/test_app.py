@@ -14,7 +14,8 @@ from folkmoot import (
 )
 from folkmoot.engine.loading import load_project
 from folkmoot.orchestration.reach import Reach
-from folkmoot.tools.trust import TrustStore, wishes
+from folkmoot.tools.consent import ConsentStore
+from folkmoot.tools.wanted import wanted_items
 from tests.desk import SETTINGS, write
 
 PSP = '''
@@ -37,7 +38,7 @@ WITH_TOOLS = SETTINGS + "tools: {psp: {kind: python, module: tools/psp.py}}\n"
 
 @pytest.fixture
 def around(tmp_path):
-    return Surroundings(env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    return Surroundings(env={})
 
 
 @pytest.fixture
@@ -49,13 +50,13 @@ def project(tmp_path):
 
 
 def allow(folder, around):
-    wanted = wishes(folder, load_project(folder).graph.settings)
-    TrustStore(around.env).allow(folder, wanted)
+    wanted = wanted_items(folder, load_project(folder).graph)
+    ConsentStore().grant(folder, wanted)
 
 
 async def test_functions_of_a_python_module_are_tools_after_trust(project, around):
     """DESIGN 8: Python tools; a source stands for all its tools, a dotted name for one."""
-    write(project, {"a": "tools: [psp]", "b": "tools: [psp.refund]"}, WITH_TOOLS)
+    write(project, {"a": "tools: [psp]", "b": "tools: [psp.refund]"}, WITH_TOOLS, mine=False)
     call = {"calls": [{"tool": "psp.balance", "arguments": {"account": "x"}}]}
     model = ScriptedModel({"a": [call, "ok"], "b": ["ok"]})
     with pytest.raises(Untrusted, match=r"run the Python module tools/psp.py\nallow it with: folkmoot trust"):

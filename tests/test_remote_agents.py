@@ -11,8 +11,9 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import DeclarationError, Untrusted
 from folkmoot.models import a2a
 from folkmoot.ports import NewRun, Query
-from folkmoot.tools.trust import TrustStore, wishes
-from tests.desk import blocks
+from folkmoot.tools.consent import ConsentStore
+from folkmoot.tools.wanted import wanted_items
+from tests.desk import blocks, made_mine
 from tests.files import PNG
 from tests.remote_agent import TOKEN, Helper, serving
 
@@ -174,7 +175,9 @@ async def test_json_that_does_not_fit_its_schema_is_no_report(desk, helper):
 
 async def test_its_token_comes_from_the_environment_and_appears_nowhere(tmp_path, helper):
     async with serving(helper, token=TOKEN) as url:
-        (tmp_path / "helper.ai").write_text(f"---\nremote: {{url: {url}, apiKeyEnv: HELPER_TOKEN}}\n---\n")
+        (made_mine(tmp_path) / "helper.ai").write_text(
+            f"---\nremote: {{url: {url}, apiKeyEnv: HELPER_TOKEN}}\n---\n"
+        )
         clock = FakeClock()
         journal = MemoryJournal(clock.monotonic)
         around = Surroundings(env={"HELPER_TOKEN": TOKEN}, clock=clock, journal=journal)
@@ -189,9 +192,9 @@ async def test_its_token_comes_from_the_environment_and_appears_nowhere(tmp_path
 
 
 async def test_an_address_elsewhere_is_asked_only_after_it_was_trusted(tmp_path):
-    """A foreign address, and a pair of address and variable, need the user's word; loopback needs none."""
+    """A foreign address, and a pair of address and variable, need the user's word; loopback without a key needs none."""
     file = tmp_path / "helper.ai"
-    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    env: dict[str, str] = {}
     file.write_text("---\nremote: {url: https://desk.example/a2a/helper, apiKeyEnv: HELPER_TOKEN}\n---\n")
     around = Surroundings(env=env, journal=MemoryJournal(FakeClock().monotonic))
 
@@ -207,8 +210,12 @@ async def test_an_address_elsewhere_is_asked_only_after_it_was_trusted(tmp_path)
         async with Folkmoot.open(tmp_path, around=around):
             pass
     file.write_text("---\nremote: {url: 'http://127.0.0.1:1/a2a/helper', apiKeyEnv: HELPER_TOKEN}\n---\n")
+    with pytest.raises(Untrusted, match="HELPER_TOKEN"):  # K-4: whatever listens there
+        async with Folkmoot.open(tmp_path, around=around):
+            pass
+    file.write_text("---\nremote: {url: 'http://127.0.0.1:1/a2a/helper'}\n---\n")
     async with Folkmoot.open(tmp_path, around=around) as moot:
-        assert TrustStore(env).missing(tmp_path, wishes(tmp_path, moot.graph.settings)) == []
+        assert ConsentStore().missing(tmp_path, wanted_items(tmp_path, moot.graph)) == []
 
 
 async def test_what_is_attached_to_a_request_goes_along(desk, helper):

@@ -30,7 +30,7 @@ def main() -> int:
 
 def folkmoot(*arguments: str, quiet: bool = False, **variables: str) -> subprocess.Popen[bytes]:
     """The program of this environment, in this project; what is allowed here is kept here."""
-    env = os.environ | variables | {"XDG_CONFIG_HOME": str(PROJECT / ".folkmoot")}
+    env = os.environ | variables | {"FOLKMOOT_STATE": str(PROJECT / ".folkmoot")}
     stderr = subprocess.DEVNULL if quiet else None
     return subprocess.Popen(
         [FOLKMOOT, *arguments], cwd=PROJECT, env=env, stdin=subprocess.DEVNULL, stderr=stderr

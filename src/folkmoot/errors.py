@@ -3,6 +3,7 @@
 FolkmootError
 ├── DeclarationError      an agent file or a setting is wrong            the author     exit 4
 ├── Untrusted             a project wants something nobody allowed yet   the author     exit 4
+│   └── ForeignRun        a run was started by another installation
 ├── WrongUse              unknown agent, unknown run, bad argument       the caller     exit 2
 └── OperationFailed       the world did not do its part                  the operator   exit 1
     ├── ModelFailed       one attempt at a model did not give an answer
@@ -61,6 +62,16 @@ class Untrusted(FolkmootError):
     """A project names code or an address that this user has not allowed."""
 
     exit_code = 4
+
+
+class ForeignRun(Untrusted):
+    """A run that neither began nor was adopted in this installation does not continue here."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            f"run {run} was started by another installation, or by Folkmoot 0.1; look at it with `folkmoot runs show"
+            f" {run}`, and let it continue here with: folkmoot journal adopt {run}"
+        )
 
 
 class WrongUse(FolkmootError):

@@ -224,6 +224,9 @@ class Journal(Protocol):
     def shared(self) -> bool:
         """Whether workers on any host may go on with its runs, and are woken for it."""
 
+    async def installation_secret(self) -> bytes:
+        """Of a shared journal, known to whoever may use it; empty where each user's installation has its own."""
+
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
     ) -> asyncio.Future[Sequence[Entry]]:

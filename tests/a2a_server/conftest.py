@@ -74,7 +74,7 @@ class Server:
     def __init__(self, folder: Path, *arguments: str, **env: str) -> None:
         self.folder = folder
         self._arguments = arguments
-        self._env = {**os.environ, "XDG_CONFIG_HOME": str(folder.parent / "config"), **env}
+        self._env = {**os.environ, **env}
         self.address = self._start(str(free_port()))
 
     def read(self, path: str) -> Any:

@@ -169,7 +169,6 @@ def interrupted(process: subprocess.Popen[str], number: int = signal.SIGINT) -> 
 @pytest.fixture
 def folkmoot(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config of this user"))
     monkeypatch.setenv("COLUMNS", "200")
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)

@@ -175,6 +175,8 @@ STORIES = {
         folkmoot explain clerk files.write --args '{"path": ".env", "content": "x"}'  #6
         folkmoot trust
         folkmoot trust ~/desks/support --yes
+        folkmoot trust --mine
+        folkmoot trust --export grants.json
         folkmoot doctor
         folkmoot doctor --look-at 127.0.0.1:9000
         folkmoot --project desks/support doctor --json
@@ -228,6 +230,8 @@ STORIES = {
         folkmoot journal backup ../desk.backup
         folkmoot journal import ../desk.backup
         folkmoot journal import run.zip
+        folkmoot journal adopt
+        folkmoot journal adopt last
         folkmoot projections
         folkmoot projections --check
         folkmoot events --agent coder --since 2h

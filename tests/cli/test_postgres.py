@@ -9,11 +9,13 @@ import pytest
 
 from tests.cli.conftest import FOREVER, SETTINGS, ended, wait_for
 from tests.cli.test_inbox import SOURCE, TOOLS, paid
+from tests.desk import made_mine
 
 
 @pytest.fixture
 def shared(folkmoot, storage):
     """A project whose journal lies on a server."""
+    made_mine(folkmoot.folder)
     folkmoot.storage = f"storage: {{url: '{storage.url}', project: {storage.project}}}\n"
     return folkmoot
 

@@ -136,7 +136,7 @@ def test_code_of_a_project_runs_only_after_its_user_allowed_it(tooled):
 def test_on_a_terminal_a_run_asks_and_goes_on(tooled):
     code, written = tooled.on_a_terminal("run", "a.ai", "x", typed=b"n\n")
     assert code == 4
-    assert "Allow this? [y/N]" in written
+    assert "Allow this? [y/N, or numbers such as 1 3]" in written
 
     code, written = tooled.on_a_terminal("run", "a.ai", "x", typed=b"y\n")
     assert code == 0

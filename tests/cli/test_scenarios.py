@@ -383,7 +383,7 @@ def test_a_tool_server_is_started_only_for_what_is_really_called(folkmoot):
 
 
 def test_a_project_that_was_not_trusted_is_not_played(shop, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(shop.folder / "somebody else"))
+    monkeypatch.setenv("FOLKMOOT_STATE", str(shop.folder / "somebody else"))
     scenario(shop, agent="a")
 
     done = shop("test")

@@ -194,6 +194,7 @@ def test_the_sinks_of_the_project_are_fed_meanwhile(project, serving):
         {"a": [{"report": "Done."}], "b": [{"report": "Checked."}]},
         f"{SETTINGS}sinks:\n  log: {{kind: ndjson}}\n",
     )
+    assert project("trust", "--yes").code == 0
     server = serving()
     assert project("run", "a.ai", "hello").code == 0
     assert interrupted(server.process).code == 0

@@ -118,14 +118,15 @@ def test_a_changed_description_asks_again_and_is_shown_whole(folkmoot):
 def test_a_server_that_does_not_start_is_exit_code_3_and_nothing_was_run(folkmoot):
     write(folkmoot)
     folkmoot("trust", "--yes")
-    moved = ROGUE.read_text()
+    ends = "import pathlib, sys\nif pathlib.Path('no licence').exists():\n    sys.exit('no licence')\n"
+    moved = ends + ROGUE.read_text()
     script = folkmoot.folder / "server.py"
     script.write_text(moved)
     (folkmoot.folder / "folkmoot.yaml").write_text(
         (folkmoot.folder / "folkmoot.yaml").read_text().replace(str(ROGUE), "server.py")
     )
     assert folkmoot("trust", "--yes").code == 0
-    script.write_text("import sys; sys.exit('no licence')")
+    (folkmoot.folder / "no licence").touch()
 
     done = folkmoot("run", "a.ai", "hello", "--json")
 

@@ -92,16 +92,6 @@ def test_the_readme_of_a_template_shows_its_graph_and_how_to_use_a_real_model(ma
     assert folkmoot("test").code == 0, "the scenarios go on offline"
 
 
-def test_python_tools_that_were_changed_after_init_ask_for_trust_again(made):
-    folkmoot = made("planner-executor")
-    with (folkmoot.folder / "project" / "tools.py").open("a") as tools:
-        tools.write("# mine\n")
-
-    done = folkmoot("run", "inspector.ai", "Was order 1042 charged twice?")
-
-    assert (done.code, "run the Python module tools.py" in done.err) == (4, True)
-
-
 def test_what_init_allowed_is_told_to_programs(folkmoot):
     assert folkmoot("init", "-t", "review-team", "--json").json["allowed"] == [
         "run the Python module tools.py"
@@ -111,7 +101,7 @@ def test_what_init_allowed_is_told_to_programs(folkmoot):
 
 def test_init_allows_nothing_where_consent_cannot_be_kept(folkmoot, monkeypatch):
     (folkmoot.folder / "file").write_text("")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folkmoot.folder / "file"))
+    monkeypatch.setenv("FOLKMOOT_STATE", str(folkmoot.folder / "file"))
 
     assert folkmoot("init", "-t", "review-team", "team", "--json").json["allowed"] == []
 

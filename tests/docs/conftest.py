@@ -15,7 +15,6 @@ from tests import ports
 def desktop(tmp_path, monkeypatch):
     """An empty folder, and nothing of this machine's user around it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
     monkeypatch.setenv("COLUMNS", "200")
     # What is installed beside this Python is at hand, as it is for whoever types the commands.
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))

@@ -85,7 +85,8 @@ def understand_names(words: list[str]) -> None:
         if words[0] not in command.commands:
             raise ValueError(f"there is no command {words[0]!r}")
         command, words = command.commands[words[0]], words[1:]
-    known = {name for each in (command, _program()) for option in each.params for name in option.opts}
+    options = [option for each in (command, _program()) for option in each.params]
+    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     for word in words:
         if word.startswith("--") and word.partition("=")[0] not in known | {"--help"}:
             raise ValueError(f"there is no option {word!r}")

@@ -117,5 +117,4 @@ def called(folder: Path, *arguments: str, **env: str) -> str:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Of a user who has allowed what this project needs, and nothing else."""
-    return {**os.environ, "XDG_CONFIG_HOME": str(folder / "config of this user"), "COLUMNS": "200", **more}
+    return {**os.environ, "COLUMNS": "200", **more}

@@ -22,7 +22,6 @@ SCRIPT = {
 @pytest.fixture
 def server(tmp_path, capsys, monkeypatch, storage):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config of this user"))
     shop = Shop(Program(tmp_path, capsys, monkeypatch), storage)
     shop.write(SCRIPT, {"clerk": "tools: [ask_user]", "slow": "description: Takes its time."})
     try:

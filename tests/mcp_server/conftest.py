@@ -91,7 +91,6 @@ def write(folder: Path, agents: Mapping[str, str] = AGENTS, script: Mapping[str,
 
 @pytest.fixture
 def project(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
     folder = tmp_path / "shop"
     folder.mkdir()

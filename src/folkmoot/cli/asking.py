@@ -78,11 +78,11 @@ def this_user() -> str:
 
 def remember(folder: Path, item: Item, by: str) -> None:
     """Always allow this very call: with a rule in the project's settings."""
-    from folkmoot.loader.adding import allow_always
+    from folkmoot.engine.always import allow_call_always
 
     if item.kind != "approval" or not item.is_open:
         raise WrongUse(f"{item.id} is no approval that waits for a word")
-    allow_always(folder, item, by)
+    allow_call_always(folder, item, by)
     say("folkmoot.yaml has a rule for this call now; take the rule out to be asked again")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,12 +65,12 @@ def checked(call: Call, target: Target) -> Loaded:
     from msgspec.structs import replace
 
     from folkmoot.models.choose import ProviderModels
+    from folkmoot.tools.consent import ConsentStore
     from folkmoot.tools.mcp.listing import unknown_tools
-    from folkmoot.tools.trust import TrustStore
 
     loaded = call.load(target)
     models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)
-    unknown = unknown_tools(loaded.graph, target.folder, TrustStore(os.environ).listings)
+    unknown = unknown_tools(loaded.graph, target.folder, ConsentStore().listings)
     found = [*loaded.warnings, *models.problems(), *unknown, *_module_problems(loaded.graph, target.folder)]
     if any(problem.severity == "error" for problem in found):
         raise DeclarationError(found)
@@ -80,15 +79,16 @@ def checked(call: Call, target: Target) -> Loaded:
 
 def _module_problems(graph: Graph, folder: Path) -> Iterator[Problem]:
     """Of Python modules of the project. Those that are not trusted are not imported, only read."""
+    from folkmoot.tools.consent import ConsentStore
     from folkmoot.tools.modules import load_modules, syntax_problem
     from folkmoot.tools.registry import Registry
-    from folkmoot.tools.trust import TrustStore, module_wish
+    from folkmoot.tools.wanted import module_item
 
-    store, registry = TrustStore(os.environ), Registry()
+    store, registry = ConsentStore(), Registry()
     for name, source in graph.settings.tools.items():
         if source.module is None:
             continue
-        if store.missing(folder, [module_wish(folder, source.module)]):
+        if store.missing(folder, [module_item(folder, name, source)]):
             message = (
                 "not imported, because it is not trusted: allow it with `folkmoot trust`, then check again"
             )

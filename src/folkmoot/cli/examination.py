@@ -22,7 +22,7 @@ from folkmoot.cli.local_models import findings
 from folkmoot.cli.output import console
 from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.remotes import examine_remotes
-from folkmoot.cli.trust import missing_trust
+from folkmoot.cli.trust import wanted_by
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, key_variable
 from folkmoot.domain.settings import Storage
@@ -31,8 +31,8 @@ from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
 from folkmoot.models.libraries import missing_library
+from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.mcp.listing import mark_of
-from folkmoot.tools.trust import TrustStore
 
 _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""
@@ -112,16 +112,20 @@ def _keys(graph: Graph) -> Iterator[Finding]:
 
 
 def _trust(call: Call) -> Finding:
-    missing = missing_trust(call, Target(folder=call.folder, agent=""))
+    store = ConsentStore()
+    if store.of(call.folder).mine:
+        text = "this folder is yours: nothing is asked here (`folkmoot trust --not-mine` turns asking on)"
+        return Finding("trust", "ok", text)
+    missing = store.missing(call.folder, wanted_by(call, Target(folder=call.folder, agent="")))
     if not missing:
         return Finding("trust", "ok", "nothing to allow")
-    wants = "; ".join(wish.text for wish in missing)
+    wants = "; ".join(item.text for item in missing)
     return Finding("trust", "warning", f"the project wants to {wants}: see `folkmoot trust`")
 
 
 def _servers(folder: Path, graph: Graph) -> Iterator[Finding]:
     """Nothing is started: only whether it could be, and what was trusted of it."""
-    listings = TrustStore(os.environ).listings
+    listings = ConsentStore().listings
     for name, source in graph.settings.tools.items():
         if source.kind != "mcp":
             continue
@@ -175,7 +179,17 @@ def _git(folder: Path) -> Iterator[Finding]:
     if not shutil.which("git") or not (folder / FOLDER).exists():
         return
     asked = subprocess.run(
-        ["git", "-C", str(folder), "check-ignore", "-q", f"{FOLDER}/folkmoot.db"], capture_output=True
+        [
+            "git",
+            "-C",
+            str(folder),
+            "-c",
+            "core.fsmonitor=false",
+            "check-ignore",
+            "-q",
+            f"{FOLDER}/folkmoot.db",
+        ],
+        capture_output=True,
     )
     if asked.returncode == 0:
         yield Finding("git", "ok", f"{FOLDER} is ignored")

@@ -39,7 +39,7 @@ def explain(
       folkmoot explain clerk till.refund
       folkmoot explain clerk files.write --args '{"path": ".env", "content": "x"}'
     """
-    from folkmoot.cli.output import write_json
+    from folkmoot.cli.output import say, write_json
     from folkmoot.engine.admission import find_agent
     from folkmoot.engine.workshop import Surroundings, Workshop
     from folkmoot.errors import WrongUse
@@ -51,7 +51,9 @@ def explain(
     found = find_agent(graph, target.agent)
     if args and not tool:
         raise WrongUse("`--args` goes with TOOL: the call to judge")
-    kits = Workshop(target.folder, [], {}, Surroundings()).project(graph, "").kits
+    kits, left_out = Workshop(target.folder, [], {}, Surroundings()).describe(graph)
+    if hidden := sorted({*left_out} & {name.partition(".")[0] for name in found.tools}):
+        say(f"not allowed yet, and so left out here: the tools of {', '.join(hidden)}; see `folkmoot trust`")
     explained = derive(graph, kits, found, tool, _call(tool, args) if args else None)
     if tool and not explained.tools:
         raise WrongUse(f"{found.file} has no tool {tool!r}; `folkmoot explain {agent}` lists what it has")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -67,9 +66,9 @@ def init(
     if claude and template:
         raise WrongUse("--from-claude makes its agents from files, not from a template; leave --template out")
     project = _moved(claude) if claude else _from_template(template or DEFAULT)
-    files = _missing(folder, project.files)
+    files, fresh = _missing(folder, project.files), not folder.exists() or not any(folder.iterdir())
     _write(folder, files)
-    allowed = [] if claude else _allow(folder, project.first)
+    allowed = [] if claude else _allow(folder, project.first, mine=fresh)
     if as_json:
         made = {"folder": str(folder), "files": sorted(files), "allowed": allowed, "notes": project.notes}
         write_json(made)
@@ -151,15 +150,19 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         raise OperationFailed(f"cannot write {error.filename}: {error.strerror}") from None
 
 
-def _allow(folder: Path, template: Template) -> list[str]:
-    """Whoever runs Folkmoot trusts what came with it: by its content, so that a change asks as ever."""
-    from folkmoot.engine.loading import load_project
-    from folkmoot.tools.trust import TrustStore, wishes
+def _allow(folder: Path, template: Template, *, mine: bool) -> list[str]:
+    """What Folkmoot made itself is allowed; nothing is asked in a folder that holds nothing else (`mine`)."""
+    from msgspec.structs import replace
 
-    wanted = wishes(folder, load_project(folder, only=template.agent).graph.settings)
+    from folkmoot.engine.loading import load_project
+    from folkmoot.tools.consent import ConsentStore
+    from folkmoot.tools.wanted import wanted_items
+
+    wanted = wanted_items(folder, load_project(folder, only=template.agent).graph)
     try:
-        if wanted:
-            TrustStore(os.environ).allow(folder, wanted)
+        store = ConsentStore()
+        store.grant(folder, wanted)
+        store.write(folder, replace(store.of(folder), mine=mine))
     except OSError:
         return []  # the first run asks instead
-    return [wish.text for wish in wanted]
+    return [item.text for item in wanted]

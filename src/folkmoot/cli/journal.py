@@ -72,6 +72,50 @@ def _require_file(folder: Path) -> None:
         )
 
 
+@app.command()
+def adopt(
+    context: typer.Context,
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Absent: every run that has not ended.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let runs continue here that another installation started.
+
+    Runs of an imported, restored or foreign journal, and those that Folkmoot 0.1 started, can be shown, verified and
+    replayed, but do not continue until they are adopted. An adopted run may do what this project is allowed now
+    (`folkmoot trust`), whatever it was allowed where it began.
+
+    \b
+    Examples:
+      folkmoot journal adopt
+      folkmoot journal adopt last
+    """
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import say, write_json
+
+    adopted = finished(_adopt(call_of(context).folder, runs or []))
+    if as_json:
+        write_json([{"runId": run, "status": "adopted"} for run in adopted])
+        return
+    say(
+        f"{counted(len(adopted), 'run')} adopted"
+        + "".join(f"\n  folkmoot runs resume {run}" for run in adopted)
+    )
+
+
+async def _adopt(folder: Path, names: list[str]) -> list[str]:
+    from folkmoot.cli.records import find_run, opened
+    from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.installation import Installation, unfinished_runs
+
+    async with opened(folder, readonly=False) as journal:
+        unfinished = await unfinished_runs(journal)
+        wanted = [(await find_run(journal, name)).run_id for name in names] or list(unfinished)
+        chosen = {run: unfinished[run] for run in wanted if run in unfinished}
+        return await Installation(journal).adopt(SystemClock(), chosen)
+
+
 @app.command("import")
 def import_(
     context: typer.Context,

@@ -11,7 +11,8 @@ from folkmoot.cli.finding import Finding
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.errors import ModelFailed
 from folkmoot.models.choose import ProviderModels
-from folkmoot.tools.trust import TrustStore, wishes
+from folkmoot.tools.consent import ConsentStore
+from folkmoot.tools.wanted import wanted_items
 
 _PATIENCE = 5.0
 """Seconds."""
@@ -20,7 +21,7 @@ _PATIENCE = 5.0
 def examine_remotes(folder: Path, graph: Graph) -> Iterator[Finding]:
     """Nobody is asked whose address was not trusted."""
     remote = [agent for agent in graph.agents.values() if agent.remote]
-    if remote and not TrustStore(os.environ).missing(folder, wishes(folder, graph.settings)):
+    if remote and not ConsentStore().missing(folder, wanted_items(folder, graph)):
         yield from asyncio.run(_looked_at(folder, graph, remote))
 
 

@@ -1,10 +1,10 @@
-"""`folkmoot trust`: what a project wants beyond asking well-known models, and its user's consent to it."""
+"""`folkmoot trust`: what a project wants to do on this machine, and its user's consent to it, item by item."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -12,55 +12,89 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, Call, Target, call_of
-from folkmoot.errors import ServerFailed, Untrusted
+from folkmoot.errors import ServerFailed, Untrusted, WrongUse
 
 if TYPE_CHECKING:
     from folkmoot.cli.servers import Look
-    from folkmoot.tools.trust import Wish
+    from folkmoot.domain.settings import Settings
+    from folkmoot.tools.consent import ConsentItem
+
+Choose = Callable[[str, list["ConsentItem"]], list["ConsentItem"]]
+"""Shows items under a heading and returns those that the user allows."""
 
 
-def trust(
+def trust(  # noqa: PLR0913  # because each is an option of the command
     context: typer.Context,
     folder: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="The project; otherwise the nearest one.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow it without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow all of it without asking.")] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="ID", help="Allow this item alone; may be repeated."),
+    ] = None,
+    revoke: Annotated[
+        list[str] | None,
+        typer.Option("--revoke", metavar="ID", help="Take back what was allowed: an id, or `all`."),
+    ] = None,
+    mine: Annotated[
+        bool | None,
+        typer.Option(
+            "--mine/--not-mine", help="Ask for nothing in this folder: you wrote all of it; or ask again."
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="FILE", help="Write what is allowed here to a file.")
+    ] = None,
+    import_: Annotated[
+        Path | None,
+        typer.Option("--import", metavar="FILE", help="Allow what another user or machine exported."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what a project wants to use, and allow it.
+    """Show what a project wants to do on this machine, and allow it.
 
-    A project may name Python modules to run, tool servers to start, and addresses to send a key to. They are used
-    only after you allowed them here; a module or a command that changed asks again. A tool server that you allow
-    is started once, and what its tools say of themselves is kept; if that changes one day, they are not used
-    until you allowed them again. What you allow is kept for you alone, outside the project.
+    A project may run Python modules, start tool servers, let agents run programs, allow calls without approval, send a
+    key of your environment to an address, or keep its journal elsewhere. Each is done only after you allowed it
+    here; when its value changes, a file that it imports included, it asks again. A tool server that you allow is
+    started once, and what its tools say of themselves is kept. What you allow is kept for you alone, outside the
+    project, in $FOLKMOOT_STATE.
 
     \b
     Examples:
       folkmoot trust
       folkmoot trust ~/desks/support --yes
+      folkmoot trust --mine
+      folkmoot trust --export grants.json
     """
-    from folkmoot.cli.output import say, write_json
+    call = call_of(context)
+    target = Target(folder=folder or call.folder, agent="")
+    if mine is not None or export or import_ or revoke:
+        _change_store(target.folder, mine=mine, export=export, import_=import_, revoke=revoke or [])
+    if mine is False or export or import_ or revoke:
+        return _show(call, target, as_json=as_json)
+    granted, left = settle(call, target, _chooser(target.folder, yes=yes or bool(mine), ids=allow or []))
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import say
 
-    place = folder or call_of(context).folder
-
-    def agreed(wanted: str) -> bool:
-        if not yes and not is_attended():
-            raise Untrusted(f"{wanted}\nallow it with: folkmoot trust {quote(str(place))} --yes")
-        return yes or _asked(wanted)
-
-    allowed = _settled(call_of(context), Target(folder=place, agent=""), agreed)
-    if allowed is None:
-        say("nothing was allowed")
-        return 1
-    say(f"allowed in {place}" if allowed else f"{place} wants nothing that is not allowed already")
+    if granted:
+        say(f"allowed in {target.folder}: {counted(len(granted), 'item')}")
+    if mine:
+        say(
+            f"nothing is asked in {target.folder} any more; `folkmoot trust --not-mine` turns asking on again"
+        )
+    elif not granted and not left:
+        say(f"{target.folder} wants nothing that is not allowed already")
+    elif left:
+        say("not allowed:" + _lines(left))
     if as_json:
-        write_json([{"id": wish.mark, "status": "allowed", "text": wish.text} for wish in allowed])
-    return 0
+        _show(call, target, as_json=True)
+    return 1 if left and not granted else 0
 
 
 def ask_for_trust(call: Call, target: Target) -> bool:
     """On a terminal, before a run; True if it may go on."""
-    return _settled(call, target, _asked) is not None
+    return not settle(call, target, _ask)[1]
 
 
 def is_attended() -> bool:
@@ -68,50 +102,180 @@ def is_attended() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def missing_trust(call: Call, target: Target) -> list[Wish]:
-    from folkmoot.tools.trust import TrustStore, wishes
+def wanted_by(call: Call, target: Target) -> list[ConsentItem]:
+    """Everything the project needs consent for, granted or not."""
+    from folkmoot.loader.storage import storage_of
+    from folkmoot.tools.wanted import storage_item, wanted_items
 
+    storage = storage_item(storage_of(target.folder, os.environ), os.environ)
+    return [*wanted_items(target.folder, call.load(target).graph), *([storage] if storage else [])]
+
+
+def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem], list[ConsentItem]]:
+    """What was allowed now, and what is still missing. Raises `ServerFailed` for servers that do not start."""
+    from folkmoot.tools.consent import ConsentStore, is_changed
+
+    store, folder = ConsentStore(), target.folder
+    wanted = wanted_by(call, target)
+    missing = store.missing(folder, wanted)
+    granted: list[ConsentItem] = []
+    if missing:
+        consent = store.of(folder)
+        changed = {item.id for item in missing if is_changed(consent, item)}
+        heading = "this project wants to" + (" (* changed since it was allowed)" if changed else "")
+        granted = choose(heading, [_marked(item) if item.id in changed else item for item in missing])
+    chosen = {item.id for item in granted}
+    left = [item for item in missing if item.id not in chosen]
     settings = call.load(target).graph.settings
-    return TrustStore(os.environ).missing(target.folder, wishes(target.folder, settings))
-
-
-def listed(wanted: list[Wish]) -> str:
-    return "this project wants to:" + _lines(wanted)
-
-
-def _settled(call: Call, target: Target, agreed: Callable[[str], bool]) -> list[Wish] | None:
-    """What was allowed now; None if the user did not want it. Raises `ServerFailed` for servers that do not start."""
-    from folkmoot.cli.output import say
-    from folkmoot.tools.trust import TrustStore
-
-    store, folder = TrustStore(os.environ), target.folder
-    settings = call.load(target).graph.settings
-    missing = missing_trust(call, target)
-    if missing and not agreed(listed(missing)):
-        return None
-    if not any(source.kind == "mcp" for source in settings.tools.values()):
-        store.allow(folder, missing)
-        return missing
-
-    from folkmoot.cli.servers import look_at_servers
-
-    new, failed = {wish.mark for wish in missing}, []
-    for look in look_at_servers(folder, settings):
-        if look.failed:
-            failed.append(look)
-            continue
-        if look.mark in new:
-            say(_introduced(look))
-        elif changed := list(look.wishes(store.listings, folder)):
-            if not agreed(f"the tool server {look.name!r} is not what it was:" + _lines(changed)):
-                return None
-            missing += changed
-        store.listings.keep(folder, look.mark, look.offers)
-    broken = {look.mark for look in failed}
-    store.allow(folder, [wish for wish in missing if wish.mark not in broken])
+    refused = {item.name for item in left if item.kind == "server"}
+    new = {item.name for item in granted if item.kind == "server"}
+    failed = _look_at_servers(folder, settings, refused, new, choose)
+    broken = {f"tools.{look.name}" for look in failed}
+    store.grant(folder, [item for item in granted if item.name not in broken])
     if failed:
         raise ServerFailed("\n".join(look.failed for look in failed))
-    return missing
+    return granted, left
+
+
+def _look_at_servers(
+    folder: Path, settings: Settings, refused: set[str], new: set[str], choose: Choose
+) -> list[Look]:
+    """Keep what each allowed server offers; those that did not start are returned."""
+    sources = {
+        name: source
+        for name, source in settings.tools.items()
+        if source.kind == "mcp" and f"tools.{name}" not in refused
+    }
+    if not sources:
+        return []
+    from folkmoot.cli.output import say
+    from folkmoot.cli.servers import look_at_servers
+    from folkmoot.tools.consent import ConsentStore
+
+    listings = ConsentStore().listings
+    looks = look_at_servers(folder, sources)
+    for look in looks:
+        if look.failed:
+            continue
+        known = listings.of(folder, look.mark)
+        if f"tools.{look.name}" in new or known is None:
+            say(_introduced(look))
+        elif not _agreed(
+            choose, f"the tool server {look.name!r} is not what it was", look.changed_tools(known)
+        ):
+            continue
+        listings.keep(folder, look.mark, look.offers)
+    return [look for look in looks if look.failed]
+
+
+def _agreed(choose: Choose, heading: str, changes: Iterable[ConsentItem]) -> bool:
+    items = list(changes)
+    return not items or len(choose(heading, items)) == len(items)
+
+
+def _change_store(
+    folder: Path, *, mine: bool | None, export: Path | None, import_: Path | None, revoke: Sequence[str]
+) -> None:
+    import msgspec
+    from msgspec.structs import replace
+
+    from folkmoot.cli.output import say
+    from folkmoot.tools.consent import ConsentStore, FolderConsent
+
+    store = ConsentStore()
+    consent = store.of(folder)
+    if mine is not None:
+        consent = replace(consent, mine=mine)
+    if import_:
+        try:
+            given = msgspec.json.decode(import_.read_bytes(), type=FolderConsent)
+        except OSError as error:
+            raise WrongUse(f"cannot read {import_}: {error.strerror}") from None
+        except msgspec.MsgspecError as error:
+            raise WrongUse(f"{import_} is no list of grants, as `--export` writes it: {error}") from None
+        consent = replace(consent, grants={**consent.grants, **given.grants})
+        say(
+            f"allowed in {folder}, as {import_} says:"
+            + "".join(f"\n  - {each.text}" for each in given.grants.values())
+        )
+    if unknown := [id for id in revoke if id != "all" and id not in consent.grants]:
+        raise WrongUse(
+            f"nothing of the id {', '.join(unknown)} was allowed here (see: folkmoot trust --json)"
+        )
+    if revoke:
+        gone = set(consent.grants) if "all" in revoke else set(revoke)
+        consent = replace(consent, grants={id: each for id, each in consent.grants.items() if id not in gone})
+    store.write(folder, consent)
+    if export:
+        export.write_bytes(msgspec.json.format(msgspec.json.encode(replace(consent, mine=False)), indent=1))
+        say(f"{export}: {len(consent.grants)} grants; `--import` takes them elsewhere")
+
+
+def _show(call: Call, target: Target, *, as_json: bool) -> int:
+    from folkmoot.cli.output import say, write_json
+    from folkmoot.tools.consent import ConsentStore, is_changed
+
+    store = ConsentStore()
+    consent, wanted = store.of(target.folder), wanted_by(call, target)
+    missing = {item.id for item in store.missing(target.folder, wanted)}
+
+    def status(item: ConsentItem) -> str:
+        if item.id not in missing:
+            return "allowed"
+        return "changed" if is_changed(consent, item) else "new"
+
+    if as_json:
+        fields = ("id", "kind", "name", "text", "value")
+        write_json(
+            [{"status": status(item), **{key: getattr(item, key) for key in fields}} for item in wanted]
+        )
+    elif missing:
+        say("not allowed:" + _lines([item for item in wanted if item.id in missing]))
+    return 0
+
+
+def _chooser(folder: Path, *, yes: bool, ids: Sequence[str]) -> Choose:
+    def choose(heading: str, items: list[ConsentItem]) -> list[ConsentItem]:
+        if ids:
+            known = {item.id for item in items}
+            if unknown := [id for id in ids if id not in known]:
+                raise WrongUse(
+                    f"nothing of the id {', '.join(unknown)} is to be allowed (see: folkmoot trust --json)"
+                )
+            return [item for item in items if item.id in ids]
+        if yes:
+            return items
+        if not is_attended():
+            raise Untrusted(
+                f"{heading}:{_lines(items)}\n"
+                f"allow it with: folkmoot trust {quote(str(folder))} --yes\n"
+                "or a single item with `--allow` and its id"
+            )
+        return _ask(heading, items)
+
+    return choose
+
+
+def _ask(heading: str, items: list[ConsentItem]) -> list[ConsentItem]:
+    from folkmoot.cli.output import say
+    from folkmoot.cli.shown import in_one_line
+
+    say(
+        f"{heading}:" + "".join(f"\n  {n}. {in_one_line(item.text)}" for n, item in enumerate(items, start=1))
+    )
+    sys.stderr.write("Allow this? [y/N, or numbers such as 1 3] ")
+    sys.stderr.flush()
+    typed = sys.stdin.readline().strip().lower()
+    if typed in ("y", "yes"):
+        return items
+    numbers = {int(word) for word in typed.replace(",", " ").split() if word.isascii() and word.isdecimal()}
+    return [item for n, item in enumerate(items, start=1) if n in numbers]
+
+
+def _marked(item: ConsentItem) -> ConsentItem:
+    from msgspec.structs import replace
+
+    return replace(item, text=f"* {item.text}")
 
 
 def _introduced(look: Look) -> str:
@@ -123,16 +287,7 @@ def _introduced(look: Look) -> str:
     return f"the tool server {look.name!r} offers:{tools}"
 
 
-def _lines(wanted: list[Wish]) -> str:
+def _lines(items: Sequence[ConsentItem]) -> str:
     from folkmoot.cli.shown import in_one_line
 
-    return "".join(f"\n  - {in_one_line(wish.text)}" for wish in wanted)
-
-
-def _asked(wanted: str) -> bool:
-    from folkmoot.cli.output import say
-
-    say(wanted)
-    sys.stderr.write("Allow this? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return "".join(f"\n  - {in_one_line(item.text)}  [{item.id}]" for item in items)

@@ -36,6 +36,8 @@ class RunStarted(Event):
     errand: Errand = Errand()
     behavior: int = 1
     """The version of prompts, turns and error texts that the run keeps; 1 in journals of 0.1.0."""
+    origin: str = ""
+    """A proof of the installation that started it, which alone continues it; absent in old journals."""
 
 
 class RunCompleted(Event):

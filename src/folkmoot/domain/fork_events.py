@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from folkmoot.domain.event import Event
 
+ADOPTIONS = "adoptions"
+"""The stream of `RunAdopted`."""
+
 
 class RunForked(Event):
     """Everything before this was taken over from another run; from here on this run goes its own way."""
@@ -29,3 +32,12 @@ class RunRepinned(Event):
     """The artifact that holds what its tools are."""
     changed: tuple[str, ...] = ()
     """The agent files that are not as they were."""
+
+
+class RunAdopted(Event):
+    """A person lets a run continue here that another installation started. It stands in a stream of its own."""
+
+    type = "journal.adopted"
+    run: str
+    proof: str
+    """Made with the secret of the installation that adopted it."""

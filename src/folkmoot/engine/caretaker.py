@@ -14,7 +14,7 @@ from contextlib import suppress
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.engine.deadlines import Deadlines
 from folkmoot.engine.owner import is_gone
-from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
+from folkmoot.errors import FolkmootError, ForeignRun, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.ports import Clock, Journal, Query
 from folkmoot.views.result import Result
 
@@ -35,6 +35,8 @@ class Caretaker:
         """The runs that have not ended, up to what was seen."""
         self._tried: dict[str, float] = {}
         """By run: when it may be tried again."""
+        self._foreign: set[str] = set()
+        """Runs that are left to whoever started them, until they are adopted."""
         self._deadlines = Deadlines(journal)
         self._nudged = asyncio.Event()
         self.under_way: dict[str, asyncio.Task[None]] = {}
@@ -87,13 +89,22 @@ class Caretaker:
             return isinstance(last.event, RunParked)
         return True
 
+    def _leave_alone(self, run: str) -> None:
+        if not self._foreign:
+            self.say("runs of another installation are left alone; adopt them with: folkmoot journal adopt")
+        self._foreign.add(run)
+        self._tried[run] = self._clock.monotonic() + PATIENCE
+
     async def _go_on(self, run: str) -> None:
-        self.say(f"goes on with run {run}")
+        if run not in self._foreign:
+            self.say(f"goes on with run {run}")
         try:
             result = await self._resume(run)
             self.say(f"run {run}: {result.status}")
         except (Held, StaleOwner):
             pass
+        except ForeignRun:
+            self._leave_alone(run)
         except HandedOver as left:
             self.say(str(left))
         except Exception as error:

@@ -25,6 +25,7 @@ from folkmoot.engine.fork import asking
 from folkmoot.engine.holding import Holding
 from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, withdrawn
+from folkmoot.engine.installation import Installation
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
 from folkmoot.engine.making import Audience, Maker, Placement
 from folkmoot.engine.past import past_of
@@ -47,7 +48,10 @@ class LocalEngine:
         identify: Callable[[Clock], Identity] = drawn,
         subscribers: Sequence[TeamSubscriber] = (),
         place: Placement = Placement(),
+        installation: Installation | None = None,
     ) -> None:
+        """`installation`: of a journal that may hold runs of others; without it, all runs count as its own."""
+        self._installation = installation
         self._journal = journal
         self._clock = clock
         self._identify = identify
@@ -68,7 +72,7 @@ class LocalEngine:
             log = self._fresh_log(identity, asked, self._holding.beginning)
             run = self._maker.run(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
-            started = project.started(asked, identity.seed)
+            started = await self._signed(identity.run, project.started(asked, identity.seed))
             joins = asked.errand.work_session
             paused = partial(is_paused, self._journal, joins) if joins else None
             activation = Activation(run, started, fresh=True, paused=paused)
@@ -77,6 +81,10 @@ class LocalEngine:
             except Conflict:
                 if asked.errand.run:  # it was begun before
                     return await go_on()
+
+    async def _signed(self, run: str, started: RunStarted) -> RunStarted:
+        origin = await self._installation.proof(run, started.graph) if self._installation else ""
+        return replace(started, origin=origin)
 
     def _named(self, asked: Asked) -> Identity:
         identity = self._identify(self._clock)
@@ -92,7 +100,8 @@ class LocalEngine:
             identity = self._named(asked)
             log = self._fresh_log(identity, asked, NewRun(owner="", lease=0.0))
             agent = project.graph.agents[asked.file]
-            log.note(Place(ROOT, identity.run, agent.id), project.started(asked, identity.seed))
+            started = await self._signed(identity.run, project.started(asked, identity.seed))
+            log.note(Place(ROOT, identity.run, agent.id), started)
             try:
                 await log.settle()
             except Conflict:
@@ -114,6 +123,8 @@ class LocalEngine:
         past = await self.past(run_id)
         if isinstance(past[-1].event, RUN_ENDS):
             return Result(run_id, past)
+        if self._installation and isinstance(past[0].event, RunStarted):
+            await self._installation.require(run_id, past[0].event)
         if current:
             check_fit(past, current.graph)
         async with self._holding.taking_over(run_id) as claim:
@@ -169,8 +180,11 @@ class LocalEngine:
         """Give a new run the past that it gets under its name; it is then resumed like any other."""
         while True:
             run_id = self._identify(self._clock).run
+            first, *rest = past(run_id)
+            assert isinstance(first.event, RunStarted)
+            first = replace(first, event=await self._signed(run_id, first.event))
             try:
-                await self._journal.append(run_id, self._holding.beginning, past(run_id))
+                await self._journal.append(run_id, self._holding.beginning, [first, *rest])
             except Conflict:
                 continue  # the name was taken
             return run_id

@@ -14,7 +14,7 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.journal.database import FOLDER, make_folder
 from folkmoot.ports import Sink
-from folkmoot.tools.trust import LOOPBACK
+from folkmoot.tools.wanted import LOOPBACK
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot

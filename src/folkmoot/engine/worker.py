@@ -16,7 +16,16 @@ from folkmoot.engine.deadlines import Deadlines
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Shift
 from folkmoot.engine.procrastinate import Queue
-from folkmoot.errors import Elsewhere, FolkmootError, HandedOver, Held, OperationFailed, StaleOwner, WrongUse
+from folkmoot.errors import (
+    Elsewhere,
+    FolkmootError,
+    ForeignRun,
+    HandedOver,
+    Held,
+    OperationFailed,
+    StaleOwner,
+    WrongUse,
+)
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Clock
 
@@ -44,6 +53,7 @@ class Worker:
         self.say: Callable[[str], None] = lambda text: None
         """Told what becomes of each run."""
         self._runs: set[asyncio.Task[None]] = set()
+        self._foreign: set[str] = set()
         self._stopping = asyncio.Event()
         self._deadlines = Deadlines(journal)
 
@@ -101,6 +111,12 @@ class Worker:
             self.say(f"run {run}: {result.status}")
         except (Held, StaleOwner):
             pass
+        except ForeignRun:
+            if not self._foreign:
+                self.say(
+                    "runs of another installation are left alone; adopt them with: folkmoot journal adopt"
+                )
+            self._foreign.add(run)
         except HandedOver as left:
             self.say(str(left))
         except Elsewhere:

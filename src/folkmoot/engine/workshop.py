@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
@@ -19,17 +19,20 @@ from folkmoot.engine.activation import Project
 from folkmoot.engine.admission import reachable
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import Identity, drawn
+from folkmoot.engine.installation import Installation
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.engine.owner import is_gone, this_host, this_process
-from folkmoot.errors import DeclarationError, OperationFailed, Problem, Untrusted, WrongUse
+from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model, Tools
+from folkmoot.tools.consent import ConsentStore, require_consent
 from folkmoot.tools.functions import FunctionTool, tool
+from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.modules import load_modules
 from folkmoot.tools.registry import Registry, meant
-from folkmoot.tools.trust import TrustStore, wishes
+from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -119,6 +122,22 @@ class Workshop:
             secrets=secrets_of(graph.settings, self._around.env),
         )
 
+    def describe(self, graph: Graph) -> tuple[Kits, list[str]]:
+        """What agents have, for people to look at, without the tools that nobody allowed: those are named."""
+        store = ConsentStore()
+        wanted = [item for item in wanted_items(self.folder, graph) if item.kind in ("module", "server")]
+        refused = {item.name.partition(".")[2] for item in store.missing(self.folder, wanted)}
+        refused |= {
+            name
+            for name, source in graph.settings.tools.items()
+            if source.kind == "mcp" and store.listings.of(self.folder, mark_of(source)) is None
+        }
+        sources = {name: each for name, each in graph.settings.tools.items() if name not in refused}
+        allowed = replace(graph, settings=replace(graph.settings, tools=sources))
+        moot = partial(self.moot, graph)
+        registry = _filled(self.folder, allowed, self.tools, self._around.env, lambda: self._servers, moot)
+        return Kits(graph, registry), sorted(refused)
+
     def check(self, graph: Graph) -> None:
         """Raises before anything is opened: for tools and for scripts that are wrong."""
         self._registry(graph)
@@ -141,7 +160,7 @@ class Workshop:
 
         env = self._around.env
         self._started = self._started or Servers(
-            self.folder, env, TrustStore(env).listings, this_process(), is_gone
+            self.folder, env, ConsentStore().listings, this_process(), is_gone
         )
         return self._started
 
@@ -187,7 +206,8 @@ class Workshop:
 
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
-        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place)
+        own = Installation(journal) if around.journal is None else None
+        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place, own)
         self._engines.append(engine)
         return engine
 
@@ -257,6 +277,8 @@ def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str]
         from folkmoot.journal.sqlite import SqliteJournal
 
         return SqliteJournal.open(folder, time.monotonic, readonly=readonly)
+    if item := storage_item(storage, env):
+        require_consent(folder, [item])
     with _extra_installed():
         from folkmoot.journal.postgres.journal import PostgresJournal
     return PostgresJournal(storage, readonly=readonly)
@@ -289,19 +311,8 @@ def _registry(
     servers: Callable[[], Servers],
     moot: Callable[[], Moot],
 ) -> Registry:
-    wanted = wishes(folder, graph.settings)
-    if missing := TrustStore(env).missing(folder, wanted):
-        listed = "".join(f"\n  - {wish.text}" for wish in missing)
-        raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {quote(str(folder))}")
-    registry = Registry(given, folder)
-    functions = load_modules(folder, graph.settings.tools, registry)
-    for name, source in graph.settings.tools.items():
-        if source.module:
-            registry.add_source(name, source, functions[name])
-        elif source.kind == "mcp":
-            registry.add_source(name, source, servers().tools(name, source))
-    _add_built_in(registry, graph, env)
-    _add_coordination(registry, graph, moot)
+    require_consent(folder, wanted_items(folder, graph))
+    registry = _filled(folder, graph, given, env, servers, moot)
     unknown = [
         Problem(
             file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
@@ -312,6 +323,26 @@ def _registry(
     ]
     if unknown:
         raise DeclarationError(unknown)
+    return registry
+
+
+def _filled(  # because tools come from everywhere
+    folder: Path,
+    graph: Graph,
+    given: list[FunctionTool],
+    env: Mapping[str, str],
+    servers: Callable[[], Servers],
+    moot: Callable[[], Moot],
+) -> Registry:
+    registry = Registry(given, folder)
+    functions = load_modules(folder, graph.settings.tools, registry)
+    for name, source in graph.settings.tools.items():
+        if source.module:
+            registry.add_source(name, source, functions[name])
+        elif source.kind == "mcp":
+            registry.add_source(name, source, servers().tools(name, source))
+    _add_built_in(registry, graph, env)
+    _add_coordination(registry, graph, moot)
     return registry
 
 

@@ -36,6 +36,9 @@ class MemoryJournal:
         self._news = News()
         self._closed = False
 
+    async def installation_secret(self) -> bytes:
+        return b""
+
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
     ) -> asyncio.Future[Sequence[Entry]]:

@@ -104,6 +104,9 @@ class SqliteJournal:
             raise explained from error
         return cls(Reader(connection, path), None, lambda: math.inf)
 
+    async def installation_secret(self) -> bytes:
+        return b""
+
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
     ) -> asyncio.Future[Sequence[Entry]]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from folkmoot.domain.item import Item, Kind, Reply
+from folkmoot.engine.always import allow_call_always
 from folkmoot.errors import WrongUse
 from folkmoot.http.api.shapes import Document, Recorded, go_on
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Said, Words
-from folkmoot.loader.adding import allow_always
 from folkmoot.views.inbox import document
 
 _OF_FIRST = {"id": "$response.body#/0/id"}
@@ -85,7 +85,7 @@ async def approve_call(asked: Asked) -> Recorded:
         item, by = await _item(asked), asked.author.name
         if item.kind != "approval" or not item.is_open:
             raise WrongUse(f"{item.id} is no approval that waits for a word")
-        await asyncio.to_thread(allow_always, asked.moot.folder, item, by)
+        await asyncio.to_thread(allow_call_always, asked.moot.folder, item, by)
     return await _say(asked, lambda item, by: item.approve(by, "once" if scope == "once" else "run"))
 
 

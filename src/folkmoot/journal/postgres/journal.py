@@ -44,6 +44,9 @@ class PostgresJournal:
         self._contents = Contents()
         self._closed = False
 
+    async def installation_secret(self) -> bytes:
+        return await self._reader.installation_secret()
+
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, drafts: Sequence[Draft]
     ) -> asyncio.Future[Sequence[Entry]]:

@@ -55,6 +55,10 @@ class Reader:
             raise KeyError(id)
         return sound(id, rows[0][0], self._place)
 
+    async def installation_secret(self) -> bytes:
+        rows = await self._select("SELECT secret FROM installation")
+        return bytes(rows[0][0]) if rows else b""
+
     async def claims(self) -> list[Claim]:
         rows = await self._select(
             "SELECT name, owner, epoch, until > moment() FROM stream WHERE epoch > 0 ORDER BY name"
