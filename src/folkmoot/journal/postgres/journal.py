@@ -50,8 +50,9 @@ class PostgresJournal:
         """As the port says. Who is cancelled while waiting does not know whether it was written."""
         try:
             bodies = [self._contents.body(stream, draft) for draft in drafts]
+            owned = not isinstance(expected, Version)
             return self._submit(
-                [stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True
+                [stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True, owned=owned
             )
         except FolkmootError as error:
             refused: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
@@ -81,11 +82,15 @@ class PostgresJournal:
             await self._news.wait(told, _POLL)
 
     async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
-        claim: Claim = await self._submit([run], lambda ledger: ledger.claim(run, (owner, after), lease))
+        claim: Claim = await self._submit(
+            [run], lambda ledger: ledger.claim(run, (owner, after), lease), owned=True
+        )
         return claim
 
     async def renew(self, claims: Sequence[Claim], lease: float) -> None:
-        await self._submit([claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease))
+        await self._submit(
+            [claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease), owned=True
+        )
 
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._submit([claim.run], lambda ledger: ledger.release(claim, wake=wake))
@@ -145,11 +150,16 @@ class PostgresJournal:
             await self._reader.close()
 
     def _submit(
-        self, streams: Sequence[str], work: Callable[[Ledger], Any], *, appends: bool = False
+        self,
+        streams: Sequence[str],
+        work: Callable[[Ledger], Any],
+        *,
+        appends: bool = False,
+        owned: bool = False,
     ) -> asyncio.Future[Any]:
         self._check_writable()
         done = asyncio.get_running_loop().create_future()
-        self._writer.submit(Job(streams, work, self._contents.hand_over(), done, appends))
+        self._writer.submit(Job(streams, work, self._contents.hand_over(), done, appends, owned))
         return done
 
     def _check_writable(self) -> None:

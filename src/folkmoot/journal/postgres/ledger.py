@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.fence import settle_uncertain
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body, StoredBody
@@ -182,6 +183,19 @@ class Ledger:
         if self._woken:
             await wake(connection, self._woken)
         return (places and places[0]) or 0
+
+    async def lost(self, connection: Connection, streams: Iterable[str]) -> set[str]:
+        """Those of these streams that somebody else has claimed since a commit that `find` found.
+
+        Whoever wrote to one of them has lost it, though its entries are there: it must not act on them.
+        """
+        known = {name.encode(): stream.epoch for name in streams if (stream := self._streams.get(name))}
+        now = await select(connection, "SELECT name, epoch FROM stream WHERE name = ANY(%s)", [*known])
+        return {
+            name.decode()
+            for name, epoch in now
+            if settle_uncertain(found=True, epoch=known[name], now=epoch) == "lost"
+        }
 
     async def find(self, connection: Connection) -> int | None:
         """Whether a commit of which nothing was heard has happened: the position before its first entry if so.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.errors import FolkmootError, OperationFailed, StaleOwner
 from folkmoot.journal.contents import Content
 from folkmoot.journal.postgres.artifacts import keep, portions
 from folkmoot.journal.postgres.ledger import Ledger
@@ -36,6 +36,8 @@ class Job:
     done: asyncio.Future[Any]
     appends: bool = False
     """And does nothing else."""
+    owned: bool = False
+    """It holds only as long as its streams have the owner that it was done for."""
     outcome: Any = None
     written: bool = False
     """Whether its transaction was committed, even if the work itself was refused."""
@@ -110,8 +112,8 @@ class Writer:
         last = await self._add(batch, connection) if quick and not batch.uncertain else None
         if last is None:
             await self._ledger.begin(connection)
-            if batch.uncertain:
-                last = await self._ledger.find(connection)
+            if batch.uncertain and (last := await self._ledger.find(connection)) is not None:
+                self._lose(batch, await self._ledger.lost(connection, batch.streams))
             if last is None:
                 batch.uncertain = False
                 for contents in portions(batch.contents):  # somebody may have swept since they were sent
@@ -123,6 +125,16 @@ class Writer:
             await connection.execute("COMMIT")
             batch.uncertain = False
         self._ledger.settle(last)
+
+    def _lose(self, batch: _Batch, streams: set[str]) -> None:
+        """Refuse what was written, for whoever wrote it: the epochs of these streams are others by now."""
+        for job in batch.jobs:
+            if job.owned and (lost := streams.intersection(job.streams)):
+                named = ", ".join(map(repr, sorted(lost)))
+                job.outcome = StaleOwner(
+                    f"another process has claimed run {named} while the answer to a commit was lost;"
+                    " what was begun is void"
+                )
 
     async def _add(self, batch: _Batch, connection: Connection) -> int | None:
         """In one round trip; None if that cannot be. A refusal is final only if it is read under the lock."""
