@@ -45,6 +45,10 @@ class Fold(Protocol):
     def fold(self, span: str, event: Event) -> None: ...
 
 
+async def _confirmed() -> None:
+    """Where nobody else can own it."""
+
+
 class RunLog:
     def __init__(
         self,
@@ -80,6 +84,8 @@ class RunLog:
         """Takes out of an event what must not be recorded."""
         self.lost: BaseException | None = None
         """Why nothing can be recorded any more."""
+        self.confirm: Callable[[], Awaitable[None]] = _confirmed
+        """Return when the run is certainly still owned here; raises `StaleOwner` if it is not."""
         self.when_lost: Callable[[], None] = lambda: None
         """Called once, as soon as that is known: nobody may wait for what can never be recorded."""
         for draft in past:

@@ -103,6 +103,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         clock=run.clock,
         note=partial(log.note, place),
         settle=log.settle,
+        confirm=log.confirm,
         write_soon=log.write_soon,
         together=log.together,
         keep=run.keep,

@@ -16,6 +16,7 @@ from folkmoot.journal.postgres import server
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.watch import Watch
 from folkmoot.ports import Epoch, Version
 from tests.journal.contract import ASKED, ENDED, ME, draft, first, read, said
 from tests.journal.postgres.cable import COMMIT, cable
@@ -32,7 +33,7 @@ async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(
     follower = other.follow()
     seen = await first(follower, 1)
     slow = await Server(storage).connect()
-    ledger = Ledger(Server(storage))
+    ledger = Ledger(Server(storage), Watch(lambda: 0.0))
     await ledger.begin(slow)
     await ledger.look(slow, ["slow"])
     entries = ledger.append("slow", ME, [Body(draft(), encode("slow", draft()))])

@@ -1,13 +1,14 @@
 """The journal of a project in PostgreSQL: any number of processes on any number of hosts.
 
 Nothing is connected before it is needed, and everything that is survives a server that restarts: what is written or
-read meanwhile waits for it, up to `PATIENCE`. Leases go by the server's clock; the epoch, checked under the same lock
-as everything else, decides who may write.
+read meanwhile waits for it, up to `PATIENCE`. Who takes a run over has watched its owner be silent for a whole lease,
+by its own clock (`watch`); the epoch, checked under the same lock as everything else, decides who may write.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from operator import methodcaller
 from typing import Any
@@ -22,6 +23,7 @@ from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.listener import Listener
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 
@@ -34,12 +36,19 @@ class PostgresJournal:
 
     shared = True
 
-    def __init__(self, storage: Storage, *, readonly: bool = False) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        readonly: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         server = Server(storage, readonly=readonly)
         self._readonly = readonly
+        self.watch = Watch(monotonic)
         self._news = News()
         self._reader = Reader(server)
-        self._writer = Writer(server, self._settle)
+        self._writer = Writer(server, self.watch, self._settle)
         self._listener = Listener(server, self._news.tell, [server.schema])
         self._contents = Contents()
         self._closed = False
@@ -87,10 +96,11 @@ class PostgresJournal:
         )
         return claim
 
-    async def renew(self, claims: Sequence[Claim], lease: float) -> None:
-        await self._submit(
+    async def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
+        held: frozenset[str] = await self._submit(
             [claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease), owned=True
         )
+        return held
 
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._submit([claim.run], lambda ledger: ledger.release(claim, wake=wake))

@@ -19,6 +19,7 @@ from folkmoot.journal.postgres.artifacts import keep, portions
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.postgres.watch import Watch
 
 _MOST = 500
 """Jobs of one transaction."""
@@ -59,10 +60,10 @@ class _Batch:
 
 
 class Writer:
-    def __init__(self, server: Server, settled: Callable[[Sequence[Job]], None]) -> None:
+    def __init__(self, server: Server, watch: Watch, settled: Callable[[Sequence[Job]], None]) -> None:
         self._line = Line(server)
         self._settled = settled
-        self._ledger = Ledger(server)
+        self._ledger = Ledger(server, watch)
         self._waiting: list[Job] = []
         self._writing: asyncio.Task[None] | None = None
 
