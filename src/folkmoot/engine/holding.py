@@ -16,6 +16,7 @@ from folkmoot.engine.owner import claim_run, this_process
 from folkmoot.engine.pausing import LOOK, is_paused
 from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.orchestration.invocation import Run
+from folkmoot.orchestration.log import Ownership
 from folkmoot.ports import Claim, Clock, Journal, NewRun, Post
 
 LEASE = 30.0
@@ -81,7 +82,7 @@ class Holding:
         claim = Claim(run=run.id, owner=self.owner, epoch=epoch, live=True)
         begins = self._clock.readings() if activation.fresh else None
         held = self._live[run.id] = HeldRun(activation, claim, begins)
-        run.log.confirm = partial(self._confirm, held)
+        run.log.ownership = Ownership(partial(self._confirm, held), self.lease)
         if self._attending is None:
             self._attending = asyncio.get_running_loop().create_task(self._attend())
         if self._leaving:

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar, Protocol, TypeVar, cast
 
+import msgspec
+
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunParked, SessionStarted
@@ -49,7 +51,18 @@ async def _confirmed() -> None:
     """Where nobody else can own it."""
 
 
+class Ownership(msgspec.Struct, frozen=True):
+    """How this process owns a run."""
+
+    confirm: Callable[[], Awaitable[None]] = _confirmed
+    """Return when the run is certainly still owned here; raises `StaleOwner` if it is not."""
+    lease: float = 0.0
+    """Seconds for which it is owned without a renewal."""
+
+
 class RunLog:
+    ownership = Ownership()
+
     def __init__(
         self,
         journal: Journal,
@@ -84,8 +97,6 @@ class RunLog:
         """Takes out of an event what must not be recorded."""
         self.lost: BaseException | None = None
         """Why nothing can be recorded any more."""
-        self.confirm: Callable[[], Awaitable[None]] = _confirmed
-        """Return when the run is certainly still owned here; raises `StaleOwner` if it is not."""
         self.when_lost: Callable[[], None] = lambda: None
         """Called once, as soon as that is known: nobody may wait for what can never be recorded."""
         for draft in past:

@@ -26,6 +26,7 @@ def document(item: Item) -> dict[str, Any]:
         "why": visible(item.why) or None,
         "approvers": list(item.approvers) if item.kind == "approval" else None,
         "until": item.until or None,
+        "retryFrom": item.retry_from or None,
         "title": item.preview or None,
         "question": item.question or None,
         "tool": item.tool or None,
@@ -54,7 +55,8 @@ def how_to_answer(item: Item) -> str:
         case "approval":
             return f"folkmoot approvals approve {item.id}, or deny {item.id} --reason …"
         case "in_doubt":
-            return f"folkmoot inbox settle {item.id} done|retry|fail"
+            opens = f" (retry from {item.retry_from} on)" if item.retry_from else ""
+            return f"folkmoot inbox settle {item.id} done|retry|fail{opens}"
         case "client_call":
             return f'folkmoot inbox answer {item.id} "…", in place of its caller'
 
@@ -97,3 +99,5 @@ def described(item: Item) -> Iterator[str]:
         yield f"{'waits' if item.kind == 'client_call' else 'can be approved'} until {item.until}"
     if item.kind == "in_doubt":
         yield "the process ended while this call was under way; only you can say what became of it"
+        if item.retry_from:
+            yield f"can be made again from {item.retry_from} on"
