@@ -138,7 +138,14 @@ class RunLog:
         span = place.span
         conversation = place.conversation or self._conversations.get(span, "")
         draft = Draft(
-            self._clock.now(), event, place.session, span, place.agent, self.work_session, conversation
+            self._clock.now(),
+            event,
+            place.session,
+            span,
+            place.agent,
+            self.work_session,
+            conversation,
+            self._epoch,
         )
         if conversation:
             self._joined(draft)
@@ -147,6 +154,12 @@ class RunLog:
         self.drafts.append(draft)
         self.tell(span, event)
         return event
+
+    @property
+    def _epoch(self) -> int:
+        """0 for the first."""
+        expected = self._expected
+        return expected.number if isinstance(expected, Epoch) and expected.number > 1 else 0
 
     def _joined(self, draft: Draft) -> None:
         if draft.conversation_id and isinstance(draft.event, SessionStarted):
