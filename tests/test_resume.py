@@ -3,6 +3,7 @@
 from itertools import groupby
 
 import pytest
+
 from folkmoot import MemoryJournal, tool
 from folkmoot.domain.events import LlmResponse, ToolFailed, ToolFinished
 from folkmoot.engine.local import encoded
