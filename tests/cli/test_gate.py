@@ -167,7 +167,7 @@ def test_tools_are_taken_from_a_session_listed_and_given_back(till):
     ("decision", "to", "code", "said"),
     [
         ("deny", "x" * 40 + "!", 6, "folkmoot approvals approve"),
-        ("deny", "x" * 150_000, 0, "fine"),
+        ("deny", "x" * 60_000, 0, "fine"),
         ("allow", "x" * 150_000, 6, "folkmoot approvals approve"),
         ("allow", "x" * 40, 0, "fine"),
     ],

@@ -17,6 +17,7 @@ from procrastinate.jobs import Status
 from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 from psycopg import sql
+from psycopg.errors import ForeignKeyViolation
 from psycopg.rows import dict_row
 
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
@@ -70,8 +71,10 @@ class Queue:
             if job is None:
                 return ""
             await self._jobs.finish_job(job, Status.SUCCEEDED, delete_job=True)
-        except OperationFailed:
-            self._worker = None  # it may have been taken for dead, and its row be gone
+        except OperationFailed as error:
+            self._worker = None
+            if isinstance(error.__cause__, ForeignKeyViolation):
+                return ""  # it was away, taken for dead, and its row is gone: it registers anew
             raise
         return str(job.task_kwargs["run"])
 
