@@ -164,7 +164,7 @@ class Round:
         self._dice = dice
         self._workers: list[Life] = []
         self._proxy: Life | None = None
-        self._point = ""
+        self._point = self._planted = ""
         written = f"storage: {{url: '{self.storage.url}', project: {self.storage.project}}}\n"
         (self.folder / "folkmoot.yaml").write_text(SETTINGS + written)
         asyncio.run(self._submit())
@@ -175,7 +175,7 @@ class Round:
             self._proxy = Life(through)
             self._proxy.begin()
             storage = through.storage(storage, self._proxy)
-        self._point = point
+        self._point, self._planted = point, planted
         for number in range(1, WORKERS + 1):
             duty = Duty(
                 folder=self.folder,
@@ -233,7 +233,7 @@ class Round:
                 self.stopped = life
                 if self._point == POINTS[2]:  # no longer than the window that remains
                     self._again = now + self._dice.uniform(PLACE.lease, PLACE.lease + DELAY - 3)
-                elif self._dice.random() < 0.3:
+                elif not self._planted and self._dice.random() < 0.3:
                     self._again = now + self._dice.uniform(0, 2 * PLACE.lease)
                 else:  # when its call was made again by another
                     self._again = now + LONGEST / 2

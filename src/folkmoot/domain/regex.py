@@ -152,13 +152,15 @@ class _Making:
             _, add, remove, parts = value
             return self.sequence(parts, then, (flags | add) & ~remove)
         if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            return self._repeat(*value, then, flags)
+            least, most, parts = value
+            return self._repeat((least, most), parts, then, flags)
         if kind is op.AT:
             return self._add(_Place(None, _holds(value, flags), (then,)))
         fits = re.compile(_written(kind, value), flags & _OF_CHARACTERS).fullmatch
         return self._add(_Place(lru_cache(maxsize=512)(fits), None, (then,)))
 
-    def _repeat(self, least: int, most: int, parts: Any, then: int, flags: int) -> int:
+    def _repeat(self, times: tuple[int, int], parts: Any, then: int, flags: int) -> int:
+        least, most = times
         if most is op.MAXREPEAT:
             loop = self._add(_Place(None, None, ()))
             self.places[loop] = _Place(None, None, (self.sequence(parts, loop, flags), then))

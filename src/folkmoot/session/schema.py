@@ -115,7 +115,8 @@ def _bounded(named: bool) -> Any:
     bounded = {"pattern": pattern, "patternProperties": properties}
     if named:
         bounded |= {"additionalProperties": additional, "unevaluatedProperties": lambda *_: iter(())}
-    return jsonschema.validators.extend(usual, bounded)
+    extend: Any = jsonschema.validators.extend
+    return extend(usual, bounded)
 
 
 def _violation(value: Any, validator: Any) -> str:
