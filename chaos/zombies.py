@@ -213,7 +213,10 @@ class Round:
             life.over()
         if self._proxy:
             self._proxy.kill()
-            self._proxy.over()
+            if "swallowed" not in self._proxy.over():
+                self.faults.append(f"{self.runs}: no answer was swallowed")
+        elif not self.stopped:
+            self.faults.append(f"{self.runs}: no worker was stopped")
         seen = [one for one in tell(self._port, now=True) if one.key.startswith(self.runs)]
         self.faults += asyncio.run(self._judge(seen))
         self._place.__exit__(None, None, None)
