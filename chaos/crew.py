@@ -14,7 +14,7 @@ from pathlib import Path
 from chaos.life import Life, promise, promises
 from chaos.oracle import Book, journal_faults, read_journal, repeated, settled_keys
 from chaos.person import reply_to
-from chaos.project import SETTINGS, Model, identity, root_of, tools
+from chaos.project import SETTINGS, Model, hasten_retries, identity, root_of, tools
 from chaos.witness import Reporter, Seen, tell
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.contract.verify import verify
@@ -30,6 +30,8 @@ from folkmoot.ports import Epoch, NewRun, Query, Version
 
 PLACE = Placement("here", lease=3.0)
 """Longer than a busy machine keeps a process waiting: who loses a run while it acts would act beside its successor."""
+STILL = 1.0
+"""Seconds for which a process that was stopped acts still, when it goes on."""
 LONGEST = 300.0
 """Seconds until a batch of runs counts as stuck."""
 
@@ -60,6 +62,7 @@ class Duty:
     async def live(self, says: int) -> None:
         journal = Promising(self.storage)
         journal.says = says
+        hasten_retries(PLACE.lease + STILL)
         reporter = await Reporter.connect(self.port, self.number)
         around = Surroundings(env={}, journal=journal, place=PLACE)
         report = reporter.report

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from chaos.life import promises
+from chaos.life import effects, promises
 from chaos.strace import finished_calls
 
 SECTOR = 512
@@ -57,6 +57,8 @@ class Disk:
         self._names: list[Name] = []
         self.promises: set[tuple[int, str]] = set()
         """What was acknowledged so far."""
+        self.effects: set[str] = set()
+        """The keys of the calls that were made so far."""
 
     def replay(self, trace: Path) -> Iterator[None]:
         """Take in one call after the other; the power may be cut after each."""
@@ -91,7 +93,8 @@ class Disk:
         if name in ("write", "pwrite64") and text.partition("<")[2].startswith(_hex("pipe:")):
             said = _bytes(text).decode(errors="replace")
             self.promises |= promises(said)
-            return bool(promises(said))
+            self.effects |= effects(said)
+            return bool(promises(said) or effects(said))
         path = _path(text)
         if not path.is_relative_to(self._folder) or (path == self._folder and name != "fsync"):
             return False

@@ -1,7 +1,8 @@
 """One life of the process that runs the project: from wherever the journal stands to the end, unless it is killed.
 
 It is forked, not started, because starting Python takes longer than most lives. Each line that it writes is a promise:
-`seq id` of an entry that was acknowledged. At its end it says `ended`, or `failed` with the error.
+`seq id` of an entry that was acknowledged, or `effect key` of a call that is about to have its effect. At its end it
+says `ended`, or `failed` with the error.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from chaos.person import Person
-from chaos.project import Model, identity, tools
+from chaos.project import Model, hasten_retries, identity, tools
 from chaos.witness import Reporter, Seen
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.domain.entry import Draft, Entry
@@ -78,9 +79,10 @@ class Life:
         os.write(self._release, b"!")
         os.close(self._release)
 
-    def first_word(self) -> None:
+    def first_word(self) -> str:
         """Return when it has acknowledged something, or is over."""
         self._said += os.read(self._hear, 65536)
+        return self._said.decode()
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -99,6 +101,13 @@ class Life:
             pass
         os.close(self._hear)
         return self._said.decode()
+
+    def last_words(self) -> str:
+        """Of one that has ended, and was waited for already."""
+        while self.listen():
+            pass
+        os.close(self._hear)
+        return (self._said.decode().splitlines() or [""])[-1]
 
     def listen(self) -> bytes:
         """What it said since; it cannot go on when nobody listens for too long."""
@@ -122,6 +131,11 @@ def promises(said: str) -> set[tuple[int, str]]:
     """What was acknowledged in these words, the last of which may have been cut short."""
     lines = [line.split() for line in said.splitlines() if line[:1].isdigit()]
     return {(int(line[0]), line[1]) for line in lines if len(line) == 2 and len(line[1]) == 64}
+
+
+def effects(said: str) -> set[str]:
+    """The keys of the calls that were made in these words."""
+    return {line.split()[1] for line in said.splitlines() if line.startswith("effect ")}
 
 
 class Promising(SqliteJournal):
@@ -168,14 +182,21 @@ def _live(plan: Livable, says: int) -> None:
 async def _run_all(plan: Plan, says: int) -> None:
     journal = Promising.open(plan.folder, time.monotonic)
     journal.says = says
+    hasten_retries(0.0)
     plan.before(journal)
     reporter = await Reporter.connect(plan.port, plan.number)
     names = iter(plan.runs)
+
+    async def report(what: str, *, key: str, effect: str = "") -> None:
+        if effect in ("once", "keyed"):
+            os.write(says, f"effect {key}\n".encode())
+        await reporter.report(what, key=key, effect=effect)
+
     around = Surroundings(env={}, journal=journal, identify=lambda _: identity(next(names)))
     try:
         async with Folkmoot.open(
             plan.folder,
-            tools=tools(reporter.report),
+            tools=tools(report),
             models={"scripted": Model(reporter.report)},
             around=around,
         ) as moot:

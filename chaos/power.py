@@ -17,8 +17,10 @@ from chaos.oracle import Book, differences, journal_faults, read_book
 from chaos.project import project
 from chaos.strace import CALLS, traced
 from chaos.witness import tell, witness
+from folkmoot.domain.events import ToolStarted
 from folkmoot.journal import files
 from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.orchestration.log import RunLog
 
 CONTINUED_EVERY = 50
 """Of so many images one is continued to the end of all its runs."""
@@ -70,6 +72,9 @@ def _look(disk: Disk, dice: random.Random, tally: Tally, around: tuple[int, Book
         disk.image(folder, dice)
         book = read_book(folder)
         faults = journal_faults(book, disk.promises) + _database_faults(folder)
+        faults += [
+            f"{key} was called, and its intent is lost" for key in sorted(disk.effects - _intents(book))
+        ]
         tally.images += 1
         tally.promises += len(disk.promises)
         if not faults and tally.images % CONTINUED_EVERY == 0:
@@ -77,6 +82,10 @@ def _look(disk: Disk, dice: random.Random, tally: Tally, around: tuple[int, Book
             tally.continued += 1
         tally.damaged += bool(faults)
         tally.faults += [f"image {tally.images}: {fault}" for fault in faults]
+
+
+def _intents(book: Book) -> set[str]:
+    return {entry.event.key for entry in book.entries if isinstance(entry.event, ToolStarted)}
 
 
 def _continued(folder: Path, port: int, undisturbed: Book) -> Iterator[str]:
@@ -110,9 +119,19 @@ def _sync_no_artifact(journal: SqliteJournal) -> None:
     files._sync = lambda descriptor: None
 
 
+def _settle_later(journal: SqliteJournal) -> None:
+    """Nobody waits until an intent is durable."""
+
+    async def settle(log: RunLog) -> None:
+        log.write_soon()
+
+    RunLog.settle = settle  # type: ignore[method-assign,assignment]
+
+
 PLANTED: dict[str, Callable[[SqliteJournal], None]] = {
     "": lambda journal: None,
     "normal": _sync_normal,
     "artifact": _sync_no_artifact,
+    "intent": _settle_later,
 }
 """Faults that must be found, to show that they would be."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from folkmoot import ScriptedModel, tool
 from folkmoot.domain.message import Answer
 from folkmoot.engine.identity import Identity
 from folkmoot.ports import Hear, Request
+from folkmoot.session import record
 from folkmoot.tools.functions import FunctionTool
 
 ROOTS = ("front", "caller", "review", "boss", "desk", "sender", "maker", "stepper", "elder")
@@ -130,20 +131,25 @@ Report = Callable[..., Awaitable[None]]
 """Tells the witness of something that really happens; returns when it has written it down."""
 
 
-def write_project(folder: Path) -> Path:
+def write_project(folder: Path, agents: Mapping[str, str] = AGENTS) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "folkmoot.yaml").write_text(SETTINGS)
     (folder / "script.yaml").write_text("{}")
-    for name, keys in AGENTS.items():
+    for name, keys in agents.items():
         text = f"---\ndescription: A part of the chaos.\n{keys}\n---\nYou are {name}.\n"
         (folder / f"{name}.ai").write_text(text)
     return folder
 
 
 @contextmanager
-def project() -> Iterator[Path]:
+def project(agents: Mapping[str, str] = AGENTS) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="folkmoot-chaos-") as folder:
-        yield write_project(Path(folder))
+        yield write_project(Path(folder), agents)
+
+
+def hasten_retries(seconds: float) -> None:
+    """Let a call in doubt be made again so soon: where nobody lives on after its end, it need not be waited for."""
+    record.retry_delay = lambda lease, timeout: seconds  # type: ignore[attr-defined]
 
 
 def identity(run: str) -> Identity:

@@ -1,7 +1,7 @@
 """What happens when things go wrong: `./dev chaos [SCENE…]`, all by default.
 
 Each scene prints its figures; the exit code is 1 if any of them found a fault. `--seed` repeats a run, `--short` is the
-form that the tests use, `--planted` plants a fault that the power cuts must find.
+form that the tests use, `--planted` plants a fault that its scene must find.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from chaos import strace
+from chaos import strace, zombies
 from chaos.crowd import crowd
 from chaos.faults import suffer_faults
 from chaos.kills import kill_at_random
 from chaos.load import load
-from chaos.power import PLANTED, cut_power
+from chaos.power import cut_power
 from chaos.workers import Tally, crash_servers, disturb_workers
 from chaos.writes import kill_at_writes
 
@@ -46,14 +47,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="drawn anew by default")
     parser.add_argument("--short", action="store_true", help="the form that the tests use")
     parser.add_argument("--count", type=int, help="how many kills, images, faults of a kind or runs")
-    parser.add_argument("--planted", choices=sorted({*PLANTED} - {""}), help="a fault for `power` to find")
+    parser.add_argument("--planted", choices=sorted(PLANTED), help="a fault for its scene to find")
     options = parser.parse_args(arguments)
     if unknown := {*options.scenes} - {*SCENES}:
         parser.error(f"there is no scene {', '.join(sorted(unknown))}: choose from {', '.join(SCENES)}")
 
     scenes = {name: SCENES[name] for name in options.scenes or SCENES}
     if options.planted:
-        scenes = {"power": SCENES["power"]._replace(play=_cut_planted(options.planted))}
+        name, play = PLANTED[options.planted]
+        scenes = {name: SCENES[name]._replace(play=partial(play, planted=options.planted))}
     if any(scene.traces for scene in scenes.values()) and not strace.installed():
         print("dev: needs strace, a program of the system: apt-get install strace", file=sys.stderr)
         return 3
@@ -100,10 +102,6 @@ def _power(count: int, seed: int, planted: str = "") -> Found:
     return Found(figures, tally.faults)
 
 
-def _cut_planted(planted: str) -> Callable[[int, int], Found]:
-    return lambda count, seed: _power(count, seed, planted)
-
-
 def _faults(count: int, seed: int) -> Found:
     tally = suffer_faults(count, seed)
     kinds = ", ".join(f"{name} {times}" for name, times in tally.injected.items())
@@ -142,6 +140,19 @@ def _shared(tally: Tally) -> str:
     )
 
 
+def _zombies(count: int, seed: int, planted: str = "") -> Found:
+    return _undead(zombies.wake_zombies(count, seed, planted))
+
+
+def _swallow(count: int, seed: int, planted: str = "") -> Found:
+    return _undead(zombies.swallow_answers(count, seed, planted))
+
+
+def _undead(tally: zombies.Tally) -> Found:
+    kinds = ", ".join(f"{how} {times}" for how, times in sorted(tally.disturbed.items()))
+    return Found(f"{tally.rounds} rounds ({kinds}), {tally.retried} calls made again", tally.faults)
+
+
 def _crowd(count: int, seed: int) -> Found:
     got = crowd(count)
     figures = (
@@ -159,8 +170,16 @@ SCENES = {
     "load": Scene("many runs at once", _load, 1_000, 100),
     "workers": Scene("workers killed, stopped, sent home", _workers, 200, 10),
     "postgres": Scene("the server killed under load", _postgres, 20, 2),
+    "zombies": Scene("workers stopped amid a call that go on later", _zombies, 50, 2),
+    "swallow": Scene("the answer to a commit swallowed", _swallow, 50, 1),
     "crowd": Scene("many runs at once in one worker", _crowd, 200, 20),
 }
+PLANTED: dict[str, tuple[str, Callable[..., Found]]] = {
+    **dict.fromkeys(("normal", "artifact", "intent"), ("power", _power)),
+    **dict.fromkeys(("check", "renewal"), ("zombies", _zombies)),
+    "lookup": ("swallow", _swallow),
+}
+"""Faults that must be found, each with the scene that does."""
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, Surroundings
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
@@ -44,6 +46,11 @@ def made_mine(folder: Path) -> Path:
 def blocks(prompt: str) -> list[tuple[str, str, str]]:
     """The envelope of a prompt as (tag, agent, text)."""
     return [(tag, agent, text) for tag, _, agent, text in BLOCK.findall(prompt)]
+
+
+def unclaimed(drafts: list[Draft]) -> list[Draft]:
+    """Whoever goes on with a run does so under a claim of its own; nothing else tells."""
+    return [replace(draft, epoch=0) for draft in drafts]
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import asyncio
 
 from folkmoot import tool
+from folkmoot.domain.duration import seconds_between
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, Desk
@@ -174,6 +175,7 @@ def doubt(folder):
             await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), drafts[:cut])
             await moot.resume("run-1")
             (item,) = await moot.inbox("run-1")
+            await at.clock.advance(seconds_between(at.clock.now(), item.retry_from))
             await moot.reply(item.settle("retry", by="ann"))
             await moot.resume("run-1")
 

@@ -76,6 +76,9 @@ class SimulatedClock:
     def monotonic(self) -> float:
         return self._loop.time()
 
+    def readings(self) -> tuple[float, float]:
+        return self._loop.time(), datetime.fromisoformat(self.now()).timestamp()
+
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

@@ -1,8 +1,12 @@
 """What was put before someone, and what they said, survives the end of the process at any moment."""
 
+import asyncio
+import re
+
 import pytest
 
-from folkmoot import MemoryJournal, tool
+from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot.domain.duration import seconds_between
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun
 
@@ -100,6 +104,8 @@ async def settled(at, decision, text=""):
         (item,) = [item for item in await moot.inbox() if item.is_open]
         assert (item.kind, item.tool, item.arguments) == ("in_doubt", "send", {"to": "x"})
         assert item.id.startswith("doubt_")
+        if decision == "retry":
+            await at.clock.advance(seconds_between(at.clock.now(), item.retry_from))
         await moot.reply(item.settle(decision, text, "ann"))
     async with at.open() as moot:
         return await at.played(await moot.resume("run-1"))
@@ -125,6 +131,40 @@ async def test_a_call_in_doubt_is_settled_by_a_persons_word(doubtful, decision, 
     assert post.sent == sent
     (event,) = played.events("tool.settled")
     assert (event.decision, event.by) == (decision, "ann")
+
+
+async def test_a_call_in_doubt_cannot_be_made_again_before_its_former_process_must_be_through(doubtful):
+    """K-7: lease, tool timeout and 5 s; the time is said, and the other words are free."""
+    at, post = doubtful
+    async with at.open() as moot:
+        (item,) = await moot.inbox()
+        assert seconds_between(item.at, item.retry_from) == 30 + 300 + 5
+        await at.clock.advance(334.9 - seconds_between(item.at, at.clock.now()))
+        with pytest.raises(
+            WrongUse, match=f"{item.id} can be made again from {re.escape(item.retry_from)} on"
+        ):
+            await moot.reply(item.settle("retry"))
+        await at.clock.advance(0.1)
+        await moot.reply(item.settle("retry"))
+
+    assert post.sent == ["x"]
+
+
+async def test_who_is_there_and_wants_a_call_made_again_says_so_once(doubtful):
+    """K-7: it is made as soon as that is allowed."""
+    at, post = doubtful
+    async with at.open() as moot:
+
+        async def answer(item):
+            return item.settle("retry")
+
+        resuming = asyncio.ensure_future(moot.resume("run-1", answer=answer))
+        await at.clock.advance(300)
+        assert post.sent == ["x"]
+        await at.clock.advance(40)
+
+        assert (await resuming).success
+    assert post.sent == ["x", "x"]
 
 
 async def test_a_call_that_was_made_again_and_cut_off_again_is_in_doubt_again(doubtful):

@@ -124,8 +124,10 @@ class StaleOwner(OperationFailed):
 class Held(OperationFailed):
     """A live process owns this run."""
 
-    def __init__(self, run: str, owner: str) -> None:
+    def __init__(self, run: str, owner: str, *, wait: float = 0.0) -> None:
         self.owner = owner
+        self.wait = wait
+        """Seconds after which it can be claimed if its owner, who seems to be gone, stays silent; 0: it seems alive."""
         super().__init__(f"run {run!r} is in the hands of {owner}; wait for it or cancel the run")
 
 

@@ -101,6 +101,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never jump."""
 
+    def readings(self) -> tuple[float, float]:
+        """Seconds by the boot-time clock, which goes on while the machine sleeps, and by the wall clock."""
+
     async def sleep(self, seconds: float) -> None: ...
 
     async def within(self, seconds: float, work: Awaitable[T]) -> T:
@@ -147,7 +150,7 @@ class Claim(Value):
     owner: str
     epoch: int
     live: bool
-    """Whether the lease still holds."""
+    """Whether the lease still holds, as it seems; for people to see."""
 
 
 class Post(Value):
@@ -249,12 +252,14 @@ class Journal(Protocol):
         """What is durable, then what becomes durable, in order, without end."""
 
     async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
-        """Take a run over under a higher epoch. Raises `Held` while the lease of another owner than `after` holds.
+        """Take a run over under a higher epoch. Raises `Held` while the lease of another owner than `after` holds: who
+        claims a run of a shared journal must have watched its owner for a whole lease.
 
         `after` is an owner that is known to have died: its lease need not be waited for.
         """
 
-    async def renew(self, claims: Sequence[Claim], lease: float) -> None: ...
+    async def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
+        """Say that their owner lives. The runs that are still owned under these claims."""
 
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         """Let go at once, so that the next claim need not wait. `wake`: and leave the run to a worker."""

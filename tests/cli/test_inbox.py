@@ -189,7 +189,7 @@ def test_what_was_typed_too_early_approves_nothing(till):
 
 
 def test_a_call_that_was_cut_off_is_settled_from_the_inbox(folkmoot):
-    """C3, DESIGN 8: the process died in the middle of it."""
+    """C3, DESIGN 8: the process died in the middle of it. K-7: it cannot be made again at once."""
     source = "import os\n\n\n@tool(effect='once')\nasync def send() -> str:\n    os._exit(9)\n"
     folkmoot.write_with_tool("send", source)
     assert ended(folkmoot.started("run", "a.ai", "x")).code == 9
@@ -198,7 +198,11 @@ def test_a_call_that_was_cut_off_is_settled_from_the_inbox(folkmoot):
 
     assert parked.code == 6
     assert f"folkmoot inbox settle {item['id']} retry\n" in parked.err
+    assert f"can be made again from {item['retryFrom']} on" in parked.err
     assert (item["kind"], item["call"]) == ("in_doubt", '{"arguments":{},"tool":"t__send"}')
+    early = folkmoot("inbox", "settle", item["id"], "retry")
+    assert early.code == 2
+    assert f"{item['id']} can be made again from {item['retryFrom']} on" in early.err
     done = folkmoot("inbox", "settle", item["id"], "done", "--text", "receipt 4711", "--resume", "--json")
     assert done.code == 0
     assert done.json["conversation"][-2]["text"] == "receipt 4711"

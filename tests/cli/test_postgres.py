@@ -92,7 +92,7 @@ def test_the_doctor_looks_at_the_server(shared, postgres):
 
     assert healthy["journal"]["text"].startswith("1 run in postgresql://")
     assert healthy["server"]["text"].startswith("PostgreSQL 1")
-    assert healthy["schemas"]["text"] == "journal 1, no worker has been there yet"
+    assert healthy["schemas"]["text"] == "journal 2, no worker has been there yet"
     assert {found["status"] for found in healthy.values()} <= {"ok", "warning"}
     assert healthy["clocks"]["status"] == healthy["durability"]["status"] == "ok"
     assert (weak["status"], weak["text"]) == (

@@ -99,6 +99,12 @@ class Forged:
         """`event`, at the place and session of another."""
         self.drafts.insert(place, replace(self.drafts[place if like is None else like], event=event))
 
+    def under(self, epoch, place):
+        """Let everything from here on be written under a later claim than all before."""
+        self.drafts = [
+            replace(draft, epoch=epoch if at >= place else 0) for at, draft in enumerate(self.drafts)
+        ]
+
     async def faults(self, *contents):
         journal = MemoryJournal()
         for content in (encoded(self.graph), *contents):
@@ -106,6 +112,7 @@ class Forged:
         self.change(0, graph=journal.keep(encoded(self.graph)), tools="")
         await journal.append("run-1", NewRun("nobody", 0.0), self.drafts)
         verdict = await verify(journal)
+        self.notes = verdict.notes
         assert all(
             (fault.run_id, fault.seq, len(fault.id)) == ("run-1", fault.run_seq, 64)
             for fault in verdict.faults
@@ -245,6 +252,39 @@ async def test_a_once_call_started_twice_is_found_unless_a_person_said_so(forged
 
     forged.change(once + 2, decision="fail")
     assert [fault[:2] for fault in await forged.faults()] == [("C3", once + 3)]
+
+
+async def test_a_once_call_begun_under_one_claim_and_ended_under_another_is_found(forged):
+    """C3, K-7: unless a person said what became of it."""
+    once = forged.at(ToolStarted, effect="once")
+    start = forged.drafts[once].event
+    forged.under(2, once + 1)
+
+    assert await forged.faults() == [
+        (
+            "C3",
+            once + 1,
+            "send is a `once` call, begun under claim 1; its result came under claim 2, and no person said what became of it",
+        )
+    ]
+    forged.insert(once + 1, ToolInDoubt(start.turn, start.call, start.tool, "doubt_1"))
+    forged.insert(once + 2, ToolSettled(start.turn, start.call, "done"))
+    assert await forged.faults() == []
+
+
+async def test_a_once_call_that_was_made_again_under_another_claim_is_named_though_it_is_no_fault(forged):
+    """K-7: two claims around one call."""
+    once = forged.at(ToolStarted, effect="once")
+    start = forged.drafts[once].event
+    forged.under(2, once + 1)
+    forged.insert(once + 1, ToolInDoubt(start.turn, start.call, start.tool, "doubt_1"))
+    forged.insert(once + 2, ToolSettled(start.turn, start.call, "retry"))
+    forged.insert(once + 3, start)
+
+    assert await forged.faults() == []
+    (note,) = forged.notes
+    assert (note.guarantee, note.run_seq) == ("C3", once + 4)
+    assert "begun under claim 1 and, as a person said, under claim 2" in note.words
 
 
 async def test_a_keyed_call_repeated_under_another_key_is_found(forged):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
@@ -135,8 +135,8 @@ async def test_one_address_has_so_many_connections_and_gets_them_back(moot):
     async with serving(moot, door(connections_each=2)) as served:
         async with served.connected() as one, served.connected() as other:
             for client in (one, other):
-                await client.send(request("/api/health", served.known))
-                assert (await client.answer()).status == 200
+                await client.send(request("/events-for-ever", served.known))
+                await client.until(b"begun")
             async with served.connected() as third:
                 said = await third.answer()
                 assert (said.status, said.detail) == (503, "too many connections are open; come later")
@@ -149,10 +149,51 @@ async def test_one_address_has_so_many_connections_and_gets_them_back(moot):
 
 async def test_all_together_have_so_many_connections(moot):
     async with serving(moot, door(connections=1)) as served, served.connected() as one:
-        await one.send(request("/api/health", served.known))
-        await one.answer()
+        await one.send(request("/events-for-ever", served.known))
+        await one.until(b"begun")
         async with served.connected() as other:
             assert (await other.answer()).status == 503
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost:", "whole"])
+async def test_who_asks_nothing_gives_way_to_whoever_comes_and_the_oldest_first(moot, sent):
+    """K-12: idle connections, those of a slow head, and those that are kept for a next request."""
+    async with serving(moot, door(connections_each=3)) as served, AsyncExitStack() as stack:
+        idle = [await stack.enter_async_context(served.connected()) for _ in range(3)]
+        for client in idle:
+            await client.send(request("/api/health", served.known) if sent == "whole" else sent)
+            if sent == "whole":
+                assert (await client.answer()).status == 200
+        await until(lambda: len(served.house.crowd) == 3)
+
+        for _ in range(2):
+            await one_more(served)
+
+        assert await idle[0].rest() == b""
+        assert len(served.house.crowd) <= 3
+        assert not served.house.refusals.counts
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\nHost: {host}\n\n",
+        b"GET / HTTP/1.1\r\nHost: {host}\nX-A: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: {host}\r\nX-A: b\r\n c\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: {host}\r\nX-A: b\r\n\tc\r\n\r\n",
+        b"GET /api/health HTTP/1.1\r\nHost: {host}\r\n\r\nGET / HTTP/1.1\r\nHost: {host}\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("slowly", [False, True])
+async def test_a_bare_line_feed_and_a_folded_header_are_refused(moot, head, slowly):
+    """K-12: whoever stands before this server may read them otherwise."""
+    async with serving(moot, door()) as served, served.connected() as client:
+        sent = head.replace(b"{host}", f"127.0.0.1:{served.port}".encode())
+        for part in [bytes([byte]) for byte in sent] if slowly else [sent]:
+            await client.send(part)
+
+        assert b" 400 " in await client.rest()
+        assert served.house.refusals.counts["no HTTP"] == 1
 
 
 async def test_a_socket_takes_one_connection_and_gives_it_back(moot):

@@ -196,7 +196,7 @@ async def test_a_file_write_is_shown_as_what_it_changes(desk):
 
 
 async def test_a_call_in_doubt_is_settled_by_what_a_person_says(desk):
-    """D-26: a process died in the middle of a call that must not happen twice."""
+    """D-26: a process died in the middle of a call that must not happen twice. K-7: not again at once."""
     whole = clerk(desk, to="ann")
     async with whole.open() as moot:
         played = await whole.played(await moot.run("clerk", "pay", answer=_yes))
@@ -207,7 +207,11 @@ async def test_a_call_in_doubt_is_settled_by_what_a_person_says(desk):
         await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), played.drafts[:cut])
         await moot.resume("run-1")
         [item] = [item for item in await moot.inbox() if item.kind == "in_doubt"]
-        assert "Was pay ann of clerk done?" in (await page.get(f"/inbox/{item.id}")).words
+        shown = (await page.get(f"/inbox/{item.id}")).words
+        assert "Was pay ann of clerk done?" in shown
+        assert f"from {item.retry_from} on" in shown
+        early = await page.send(f"/inbox/{item.id}", word="retry", hash=item.hash)
+        assert f"can be made again from {item.retry_from} on" in early.words
 
         await page.send(f"/inbox/{item.id}", word="done", text="receipt 4711", hash=item.hash)
         await page.rest()

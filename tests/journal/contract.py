@@ -64,6 +64,12 @@ async def first(entries, count: int) -> list[Entry]:
         return [await anext(entries) for _ in range(count)]
 
 
+async def watched(journal, run, owner):
+    """Whoever wants a run has seen that another holds it."""
+    with pytest.raises(Held):
+        await journal.claim(run, owner, 30.0)
+
+
 class JournalContract:
     @pytest.fixture
     def time(self):
@@ -167,6 +173,7 @@ class JournalContract:
     async def test_a_stale_owner_is_refused_and_nothing_of_it_is_written(self, journal, time):
         """C2: a process that was taken over cannot write between the entries of its successor."""
         await journal.append("run-1", ME, [draft()])
+        await watched(journal, "run-1", "you")
         time.now += 31
         await journal.claim("run-1", "you", 30.0)
 
@@ -392,6 +399,7 @@ class JournalContract:
 
     async def test_a_run_whose_lease_ended_can_be_claimed_under_a_higher_epoch(self, journal, time):
         await journal.append("run-1", ME, [draft()])
+        await watched(journal, "run-1", "you")
         time.now += 31
 
         assert list(await journal.claims()) == [Claim("run-1", "me", 1, live=False)]
@@ -415,14 +423,15 @@ class JournalContract:
             await journal.append(run, ME, [draft()])
         one, two = await journal.claims()
         time.now += 20
-        await journal.renew([one, two], 30.0)
+        assert await journal.renew([one, two], 30.0) == {"run-1", "run-2"}
+        await watched(journal, "run-1", "you")
         time.now += 20
-        with pytest.raises(Held):
-            await journal.claim("run-1", "you", 30.0)
+        await watched(journal, "run-1", "you")
 
         time.now += 20
         await journal.claim("run-1", "you", 5.0)
-        await journal.renew([one], 99.0)
+        assert await journal.renew([one, two], 30.0) == {"run-2"}
+        await watched(journal, "run-1", "third")
         time.now += 6
 
         assert (await journal.claim("run-1", "third", 30.0)).epoch == 3
@@ -448,6 +457,7 @@ class JournalContract:
 
     async def test_of_many_who_claim_a_run_at_once_one_gets_it(self, journal, time):
         await journal.append("run-1", ME, [draft()])
+        await watched(journal, "run-1", "you")
         time.now += 31
 
         results = await asyncio.gather(

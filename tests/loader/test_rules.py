@@ -64,7 +64,7 @@ secrets: ["sk-123"]
         "a rule allows by arguments, never by a tool's name alone",
         "no agent fits 'dsk'; did you mean 'desk'?",
         "`a` needs exactly one of equals, glob, regex, under, host",
-        "`b` has a `regex` that is none",
+        "`b` has a `regex` that is no regular expression: missing )",
         "`c` needs a `host` alone",
         "`d` must not have an empty `under`",
         "must be one of 'allow', 'ask', 'deny', not 'maybe'",

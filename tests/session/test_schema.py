@@ -48,3 +48,34 @@ def test_the_short_way_lets_nothing_through_that_the_validator_would_not(
 
     spec = ToolSpec(name="t", description="d", parameters=schema)
     assert bool(misfit(arguments, spec)) == bool(violation(arguments, schema))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        ({"properties": {"n": {"pattern": "^(a+)+$"}}}, {"n": "a" * 60 + "!"}, "does not match '^(a+)+$'"),
+        ({"properties": {"n": {"pattern": "(?=a)a"}}}, {"n": "b"}, ""),
+        ({"patternProperties": {"^(a+)+$": {"type": "string"}}}, {"a" * 60 + "!": 1}, ""),
+        (
+            {"patternProperties": {"^(a+)+$": {"type": "string"}}},
+            {"aa": 1},
+            "$.aa: 1 is not of type 'string'",
+        ),
+        (
+            {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
+            {"aa": 1, "a" * 60 + "!": 1},
+            "Additional properties are not allowed ('" + "a" * 60 + "!' was unexpected)",
+        ),
+        (
+            {"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False},
+            {"a" * 60 + "!": 1},
+            "",
+        ),
+    ],
+)
+def test_no_pattern_of_a_schema_computes_for_ever(schema, value, said):
+    """K-13: the schema may be a tool server's, the text a model's. What cannot be decided fits: the tool checks it too."""
+    found = violation(value, schema)
+
+    assert said in found
+    assert bool(said) == bool(found)

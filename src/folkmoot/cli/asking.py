@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from folkmoot.cli.output import say
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.item import Item, Reply, check_time
+from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.views.inbox import described
 
@@ -57,6 +58,11 @@ class TerminalAnswerer:
                 say(f"left for later: {item.id}", "dim")
                 return None
             if reply := read_typed(item, typed.strip(), this_user()):
+                try:
+                    check_time(item, reply, SystemClock().now())
+                except WrongUse as error:
+                    say(str(error), "yellow")
+                    continue
                 if typed.strip().lower() == ALWAYS:
                     self._keep(item, reply.by)
                 return reply

@@ -60,6 +60,8 @@ def write_verdict(verdict: Verdict) -> None:
         write(f"{guarantee} {TITLES[guarantee]:11}{words}{count}", "bold red" if faults else "")
     for fault in verdict.faults:
         write(f"  {_told(fault)}", "red")
+    for note in verdict.notes:
+        write(f"  {_told(note)}", "yellow")
     untold = sum(verdict.by_guarantee.values()) - len(verdict.faults)
     if untold:
         write(f"  … and {untold:,} more", "red")

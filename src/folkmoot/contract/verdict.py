@@ -21,6 +21,8 @@ class Verdict:
     counts: Counter[str] = field(default_factory=Counter)
     """How much was looked at, by the words below."""
     faults: list[Fault] = field(default_factory=list)
+    notes: list[Fault] = field(default_factory=list)
+    """What holds, and is worth a look all the same."""
     by_guarantee: Counter[str] = field(default_factory=Counter)
     artifacts: bool = True
     """Whether the artifacts are there to be checked; an exported log has none."""
@@ -39,6 +41,11 @@ class Verdict:
         if len(self.faults) < KEPT:
             self.faults.append(fault)
 
+    def note(self, found: Fault) -> None:
+        self.counts["notes"] += 1
+        if len(self.notes) < KEPT:
+            self.notes.append(found)
+
     def checked(self) -> Iterator[tuple[Guarantee, str]]:
         """One line for each guarantee: what was looked at."""
         count = self.counts
@@ -48,7 +55,7 @@ class Verdict:
         yield (
             "C3",
             f"{_number(count, 'llm.request', 'model request')}, {calls}"
-            f" ({count['keyed']:,} keyed, {count['once']:,} once)",
+            f" ({count['keyed']:,} keyed, {count['once']:,} once{_twice(count['notes'])})",
         )
         yield "C4", self._replay()
         yield "C5", f"{_number(count, 'run.cancel_requested', 'stop')}; what came after is no new call"
@@ -70,6 +77,7 @@ class Verdict:
             "runs": self.counts["runs"],
             "stateHash": self.state_hash or None,
             "faults": msgspec.to_builtins(self.faults),
+            "notes": msgspec.to_builtins(self.notes),
         }
 
     def _durability(self) -> str:
@@ -91,6 +99,10 @@ class Verdict:
         return (
             f"{total}: {ended:,} ended once, {runs - ended - pruned:,} not yet, {pruned:,} pruned; {budgets}"
         )
+
+
+def _twice(count: int) -> str:
+    return f", {count:,} of them begun under two claims" if count else ""
 
 
 def _number(counts: Counter[str], name: str, word: str) -> str:

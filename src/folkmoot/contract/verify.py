@@ -151,6 +151,8 @@ class _Checking:
         for fold in run.folds_of(type(event)) if run else (stream.ends,):
             if words := fold.take(entry.draft):
                 self._fault(fold.guarantee, stored, words)
+            if isinstance(fold, Effects) and fold.note:
+                self.verdict.note(_found(fold.guarantee, stored, fold.note))
         if run and stream.ends.end:
             self._end(entry.stream, run)
 
@@ -216,4 +218,8 @@ class _Checking:
         return self._pinned[id]
 
     def _fault(self, guarantee: Guarantee, stored: Stored, words: str) -> None:
-        self.verdict.add(Fault(guarantee, stored.stream, stored.run_seq, stored.seq, stored.id, words))
+        self.verdict.add(_found(guarantee, stored, words))
+
+
+def _found(guarantee: Guarantee, stored: Stored, words: str) -> Fault:
+    return Fault(guarantee, stored.stream, stored.run_seq, stored.seq, stored.id, words)

@@ -17,6 +17,8 @@ class Draft(Value):
     agent_id: str = ""
     work_session_id: str = ""
     conversation_id: str = ""
+    epoch: int = 0
+    """Under which claim of its run it was written, from the second on."""
 
 
 class Entry(Value):

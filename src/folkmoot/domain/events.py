@@ -244,6 +244,8 @@ class ToolInDoubt(Event):
     tool: str
     id: str = ""
     """Its name in the inbox; empty in old journals, where the call's key stands for it."""
+    retry_after: float = 0.0
+    """Seconds for which nobody can have it made again: its former process may still do so. None in old journals."""
 
 
 class AdvisorStarted(Event):

@@ -17,6 +17,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.fence import retry_opens_at
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDeclined,
@@ -79,7 +80,8 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | Approva
 def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) -> Item:
     item = _item(run, draft, event)
     id = event.id or begun.key
-    return replace(item, id=id, kind="in_doubt", tool=event.tool, arguments=begun.arguments)
+    opens = retry_opens_at(draft.ts, event.retry_after)
+    return replace(item, id=id, kind="in_doubt", tool=event.tool, arguments=begun.arguments, retry_from=opens)
 
 
 def _item(

@@ -93,6 +93,8 @@ class Item(Value, omit_defaults=False):
     """From then on nobody can approve it, or the run is cancelled for want of its result; empty: without end."""
     ticket: str = ""
     """Of the request that decided it, see `Errand.ticket`."""
+    retry_from: str = ""
+    """From then on a call in doubt can be made again; empty: at once."""
 
     @property
     def is_open(self) -> bool:
@@ -138,7 +140,12 @@ def decided(item: Item | None, reply: Reply) -> Event:
 
 
 def check_time(item: Item | None, reply: Reply, now: str) -> None:
-    """Raises `WrongUse` for an approval that comes after its time."""
+    """Raises `WrongUse` for an approval that comes after its time, and for a repetition that comes before it."""
+    if item and reply.word == "retry" and now and now < item.retry_from:
+        raise WrongUse(
+            f"{item.id} can be made again from {item.retry_from} on: until then the process that began the call may"
+            " still carry it out; `done` and `fail` can be said at once"
+        )
     if item and item.until and now >= item.until and reply.word == "approve":
         raise WrongUse(f"{item.id} has expired: it could be approved until {item.until}")
 

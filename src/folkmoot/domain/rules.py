@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta
 
+from folkmoot.domain import regex
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.message import Access, ToolCall, ToolSpec
 from folkmoot.domain.naming import wire_glob, wire_name
@@ -30,7 +31,8 @@ class Match(Value, forbid_unknown_fields=True):
     glob: str | None = None
     """`*` stands for any text, `/` included."""
     regex: str | None = None
-    """The whole text must fit."""
+    """The whole text must fit. Without references to groups, looking ahead or behind: it is decided in bounded time. A
+    text too long for that is never allowed, and always denied."""
     under: str | None = None
     """A path inside this folder, written without tricks: `..` is followed before it is compared."""
     host: str | None = None
@@ -124,7 +126,10 @@ def _one(match: Match, value: Any, allows: bool) -> bool:
     if match.glob is not None:
         return fnmatchcase(value, match.glob)
     if match.regex is not None:
-        return re.fullmatch(match.regex, value) is not None
+        decided = regex.fullmatch(match.regex, value)
+        return (
+            not allows if decided is None else decided
+        )  # what cannot be told is never allowed, always denied
     if match.under is not None:
         return is_under(value, match.under)
     return _on_host(value, match.host or "", allows)

@@ -78,7 +78,7 @@ class Activation:
         """`paused` is asked as soon as others can see that the run has begun: they may have paused its work session
         before."""
         self.run = run
-        self._fresh = fresh
+        self.fresh = fresh
         self._started = started
         self._paused = paused
         self._place = Place(span=ROOT, session=run.id, agent=run.graph.agents[started.agent].id)
@@ -103,7 +103,7 @@ class Activation:
         self.run.log.when_lost = self._abandon
         self.run.inbox.when_overdue = self.stop
         try:
-            if self._fresh:
+            if self.fresh:
                 self._note(self._started)
             end = await self._end()
             self._task, self._decided = None, True

@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from folkmoot.engine.holding import LEASE
-from folkmoot.engine.owner import is_gone, this_process
-from folkmoot.errors import Held, OperationFailed
+from folkmoot.engine.owner import claim_run, this_process
+from folkmoot.errors import OperationFailed
 from folkmoot.ports import Claim, Clock, Journal
 
 
 @asynccontextmanager
 async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[None]:
     """Raises `Held` if another process is at it. It says nothing about appending: records are changed by version."""
-    claim = await _claimed(journal, record)
+    claim = await claim_run(journal, clock, record, this_process(), LEASE)
     renewing = asyncio.create_task(_renewed(journal, clock, claim))
     try:
         yield
@@ -23,16 +23,6 @@ async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[No
         renewing.cancel()
         with suppress(OperationFailed):  # then the lease runs out
             await journal.release(claim)
-
-
-async def _claimed(journal: Journal, record: str) -> Claim:
-    owner = this_process()
-    try:
-        return await journal.claim(record, owner, LEASE)
-    except Held as held:
-        if not is_gone(held.owner):
-            raise
-        return await journal.claim(record, owner, LEASE, after=held.owner)
 
 
 async def _renewed(journal: Journal, clock: Clock, claim: Claim) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import itertools
 import math
+import sys
 import time
 from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
@@ -34,6 +35,9 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
+    def readings(self) -> tuple[float, float]:
+        return _boot(), time.time()
+
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
@@ -58,6 +62,9 @@ class FakeClock:
 
     def monotonic(self) -> float:
         return self._elapsed
+
+    def readings(self) -> tuple[float, float]:
+        return self._elapsed, self._start.timestamp() + self._elapsed
 
     async def sleep(self, seconds: float) -> None:
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -94,6 +101,13 @@ class FakeClock:
     async def _settle() -> None:
         for _ in range(100):
             await asyncio.sleep(0)
+
+
+def _boot() -> float:
+    """Where a system has no such clock, the monotonic one stands for it."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
 
 
 def _written(moment: datetime) -> str:

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Literal
 
+from folkmoot.domain.fence import may_call
 from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.inbox import ATTEND_EVERY, take_in
-from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.owner import claim_run, this_process
 from folkmoot.engine.pausing import LOOK, is_paused
-from folkmoot.errors import HandedOver, Held, OperationFailed
+from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.orchestration.invocation import Run
+from folkmoot.orchestration.log import Ownership
 from folkmoot.ports import Claim, Clock, Journal, NewRun, Post
 
 LEASE = 30.0
 """Seconds for which a run stays with a process that says nothing any more."""
+
+
+class HeldRun:
+    """A run that this process owns."""
+
+    def __init__(
+        self, activation: Activation, claim: Claim, renewed: tuple[float, float] | None = None
+    ) -> None:
+        self.activation = activation
+        self.claim = claim
+        self.renewed = renewed
+        """The readings of the clock when the last confirmed renewal was sent; None before the first."""
 
 
 class Holding:
@@ -26,7 +41,7 @@ class Holding:
         self._clock = clock
         self.lease = lease
         self.owner = this_process()
-        self._live: dict[str, tuple[Activation, Claim]] = {}
+        self._live: dict[str, HeldRun] = {}
         self._coming: set[str] = set()
         """Runs that are being taken over and are not live yet."""
         self._attending: asyncio.Task[None] | None = None
@@ -39,7 +54,7 @@ class Holding:
 
     def activation(self, run_id: str) -> Activation | None:
         """If it is held here."""
-        return self._live[run_id][0] if run_id in self._live else None
+        return self._live[run_id].activation if run_id in self._live else None
 
     @asynccontextmanager
     async def taking_over(self, run_id: str) -> AsyncIterator[Claim]:
@@ -49,7 +64,9 @@ class Holding:
             raise Held(run_id, self.owner)
         self._coming.add(run_id)
         try:
-            claim = await self._claim(run_id)
+            claim = await claim_run(
+                self._journal, self._clock, run_id, self.owner, self.lease, lambda: bool(self._leaving)
+            )
             try:
                 yield claim
             except BaseException:
@@ -63,7 +80,9 @@ class Holding:
         """Hold a run to the end of this activation. Whether it parked, and was answered before it was let go."""
         run = activation.run
         claim = Claim(run=run.id, owner=self.owner, epoch=epoch, live=True)
-        self._live[run.id] = (activation, claim)
+        begins = self._clock.readings() if activation.fresh else None
+        held = self._live[run.id] = HeldRun(activation, claim, begins)
+        run.log.ownership = Ownership(partial(self._confirm, held), self.lease)
         if self._attending is None:
             self._attending = asyncio.get_running_loop().create_task(self._attend())
         if self._leaving:
@@ -88,14 +107,14 @@ class Holding:
     def hand_over(self, *, at_once: bool) -> None:
         """Leave every run to others, those too that are being taken over."""
         self._leaving = "at once" if at_once else "soon"
-        for activation, _ in self._live.values():
-            activation.hand_over(at_once=at_once)
+        for held in self._live.values():
+            held.activation.hand_over(at_once=at_once)
 
     async def close(self) -> None:
         """Cancel what still runs here and wait for it."""
-        for activation, _ in list(self._live.values()):
-            activation.stop("the process is closing")
-            await activation.ended()
+        for held in list(self._live.values()):
+            held.activation.stop("the process is closing")
+            await held.activation.ended()
         if self._attending:
             self._attending.cancel()
             with suppress(asyncio.CancelledError):
@@ -109,13 +128,33 @@ class Holding:
         else:
             await take_in(self._journal, run, post)
 
-    async def _claim(self, run_id: str) -> Claim:
-        try:
-            return await self._journal.claim(run_id, self.owner, self.lease)
-        except Held as held:
-            if not is_gone(held.owner):
-                raise
-            return await self._journal.claim(run_id, self.owner, self.lease, after=held.owner)
+    async def _confirm(self, held: HeldRun) -> None:
+        """Return when no other process can have taken the run over. Stands before every call that has effects.
+
+        A process that was stopped does not know for how long: if it may have been a lease, it renews its claim first.
+        """
+        while not self._may_call(held):
+            if not await self._renew([held]):
+                lost = StaleOwner(
+                    f"another process has claimed run {held.claim.run!r}: this one gave no sign of life for its lease"
+                )
+                held.activation.run.log.close(lost)
+                raise lost
+
+    def _may_call(self, held: HeldRun) -> bool:
+        if held.renewed is None:
+            return False
+        boot, wall = (now - then for now, then in zip(self._clock.readings(), held.renewed, strict=True))
+        return may_call(boot, wall, self.lease)
+
+    async def _renew(self, runs: Sequence[HeldRun]) -> bool:
+        """Whether all of them are still owned here."""
+        sent = self._clock.readings()
+        owned = await self._journal.renew([held.claim for held in runs], self.lease)
+        for held in runs:
+            if held.claim.run in owned:
+                held.renewed = max(held.renewed or sent, sent)
+        return len(owned) == len(runs)
 
     async def _attend(self) -> None:
         """Keep the leases of the runs held here, and take in what others leave in their inboxes."""
@@ -125,7 +164,7 @@ class Holding:
             looks += 1
             with suppress(OperationFailed):  # a journal that is locked or away may not be so at the next look
                 if looks % max(round(self.lease / 3 / ATTEND_EVERY), 1) == 0:
-                    await self._journal.renew([claim for _, claim in self._live.values()], self.lease)
+                    await self._renew(list(self._live.values()))
                 if self._live:
                     await self._take_in()
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import socket
 import uuid
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from folkmoot.ports import Journal
+from folkmoot.errors import Held
+from folkmoot.ports import Claim, Clock, Journal
 
 LABEL = 36
 """Characters of a label."""
+_LOOK = 0.5
+"""Seconds between looks at an owner that seems to be gone."""
 
 
 def this_process() -> str:
@@ -44,6 +49,32 @@ def is_gone(owner: str) -> bool:
     except PermissionError:
         return False
     return _started(int(pid)) != rest.partition("/")[0]
+
+
+async def claim_run(
+    journal: Journal,
+    clock: Clock,
+    run: str,
+    owner: str,
+    lease: float,
+    leaving: Callable[[], bool] = lambda: False,
+) -> Claim:
+    """Claim a run or another stream that nobody else has: its owner let it go, has surely ended, or was silent for its
+    whole lease. Raises `Held` if the owner seems alive, or when this process is `leaving`.
+
+    An owner that only seems to be gone is watched for as long as it takes to be certain.
+    """
+    until = math.inf
+    while True:
+        try:
+            return await journal.claim(run, owner, lease)
+        except Held as held:
+            if is_gone(held.owner):
+                return await journal.claim(run, owner, lease, after=held.owner)
+            until = min(until, clock.monotonic() + 2 * held.wait)
+            if not held.wait or leaving() or clock.monotonic() > until:
+                raise
+            await clock.sleep(min(held.wait, _LOOK))
 
 
 async def holder(journal: Journal, run_id: str) -> str:

@@ -17,9 +17,11 @@ from procrastinate.jobs import Status
 from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 from psycopg import sql
+from psycopg.errors import ForeignKeyViolation
 from psycopg.rows import dict_row
 
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
+from folkmoot.domain.fence import Sign
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.owner import is_gone
 from folkmoot.errors import OperationFailed
@@ -27,7 +29,9 @@ from folkmoot.journal.news import News
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.listener import Listener
 from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.postgres.statements import SEEMS_HELD
 from folkmoot.journal.postgres.waking import QUEUE, queue_at
+from folkmoot.journal.postgres.watch import Watch
 
 VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
 """Of the tables that the installed Procrastinate knows."""
@@ -36,8 +40,12 @@ VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).gl
 class Queue:
     """The jobs of one project, as one worker sees them."""
 
-    def __init__(self, storage: Storage, label: str, *, readonly: bool = False) -> None:
+    def __init__(
+        self, storage: Storage, label: str, watch: Watch | None = None, *, readonly: bool = False
+    ) -> None:
+        """Without a `watch`, the server's clock tells whether a run seems to have an owner: enough to show it."""
         self._server = Server(storage, readonly=readonly)
+        self._watch = watch
         self._line = Line(self._server)
         self._jobs = JobManager(_Connector(self._line))
         self._queues = [QUEUE, queue_at(label)]
@@ -63,8 +71,10 @@ class Queue:
             if job is None:
                 return ""
             await self._jobs.finish_job(job, Status.SUCCEEDED, delete_job=True)
-        except OperationFailed:
-            self._worker = None  # it may have been taken for dead, and its row be gone
+        except OperationFailed as error:
+            self._worker = None
+            if isinstance(error.__cause__, ForeignKeyViolation):
+                return ""  # it was away, taken for dead, and its row is gone: it registers anew
             raise
         return str(job.task_kwargs["run"])
 
@@ -85,8 +95,14 @@ class Queue:
         return [
             row["run"]
             for row in rows
-            if row["run"] and (not row["live"] or is_gone(row["owner"])) and not row["waits"]
+            if row["run"] and (not self._is_held(row) or is_gone(row["owner"])) and not row["waits"]
         ]
+
+    def _is_held(self, row: dict[str, Any]) -> bool:
+        if self._watch is None:
+            return bool(row["held"])
+        sign = Sign(row["owner"], row["epoch"], row["renewal"], row["lease"])
+        return not self._watch.silent(row["run"], sign)
 
     async def close(self) -> None:
         await self._listener.close()
@@ -155,19 +171,19 @@ _VERSION = f"""
 SELECT obj_description(oid, 'pg_namespace') AS version,
   (SELECT count(*) FROM pg_class WHERE relnamespace = space.oid AND relname IN {_TABLES}) AS tables
 FROM (SELECT %s AS wanted) AS given LEFT JOIN pg_namespace AS space ON nspname = wanted"""
-_UNFINISHED = """
+_UNFINISHED = f"""
 WITH unfinished AS (
-  SELECT begun.seq, stream.name, owner, until > moment() AS live, last.type = parked AS parked
+  SELECT begun.seq, stream.name, owner, epoch, renewal, lease, {SEEMS_HELD} AS held, last.type = parked AS parked
   FROM (SELECT %s::text AS started, %s::text[] AS ends, %s::text AS parked, %s::bigint AS floor) AS given
   JOIN entry AS begun ON begun.seq > floor AND begun.type = started AND begun.type LIKE 'run.%%'
   JOIN stream ON stream.name = begun.stream AND epoch > 0
   CROSS JOIN LATERAL (SELECT type FROM entry WHERE stream = stream.name ORDER BY run_seq DESC LIMIT 1) AS last
   WHERE last.type <> ALL(ends)
 )
-SELECT NULL AS run, NULL AS owner, NULL AS live, NULL AS waits,
+SELECT NULL AS run, NULL AS owner, NULL AS epoch, NULL AS renewal, NULL AS lease, NULL AS held, NULL AS waits,
   coalesce((SELECT min(seq) - 1 FROM unfinished), (SELECT seq FROM head)) AS floor
 UNION ALL
-SELECT run, owner, live,
+SELECT run, owner, epoch, renewal, lease, held,
   parked AND NOT EXISTS (SELECT FROM post WHERE post.run = name AND NOT taken) AS waits, 0
 FROM unfinished CROSS JOIN LATERAL convert_from(name, 'UTF8') AS run
 WHERE NOT EXISTS (SELECT FROM procrastinate_jobs WHERE queueing_lock = run AND status = 'todo')"""

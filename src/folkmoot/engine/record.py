@@ -26,6 +26,7 @@ from folkmoot.domain.events import (
     SessionCancelled,
     ToolFailed,
     ToolFinished,
+    ToolInDoubt,
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ClientCalled
@@ -150,6 +151,8 @@ def comparable(draft: Draft) -> tuple[str, str, Event]:
         event = replace(event, max_output=0, reserved_tokens=0, reserved_usd=0.0)
     elif isinstance(event, RunParked):
         event = RunParked(waiting=tuple(sorted(event.waiting)))
+    elif isinstance(event, ToolInDoubt):
+        event = replace(event, retry_after=0.0)  # depends on the lease of its process; old journals have none
     elif isinstance(event, ClientCalled):
         event = replace(event, expires=None)  # old journals have none
     return draft.session_id, draft.agent_id, event

@@ -40,6 +40,9 @@ class RecordedClock:
     def monotonic(self) -> float:
         return 0.0
 
+    def readings(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
     async def sleep(self, seconds: float) -> None:
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (seconds, next(self._order), woken))

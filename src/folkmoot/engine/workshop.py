@@ -223,9 +223,8 @@ class Workshop:
             from folkmoot.engine.worker import Worker
             from folkmoot.journal.postgres.journal import PostgresJournal
         assert isinstance(self._journal, PostgresJournal)
-        return Worker(
-            engine, pinned, self._journal, Queue(storage, shift.place.label), self._around.clock, shift
-        )
+        queue = Queue(storage, shift.place.label, self._journal.watch)
+        return Worker(engine, pinned, self._journal, queue, self._around.clock, shift)
 
     def sinking(self, graph: Graph) -> Sinking:
         """Raises `WrongUse` for a sink whose variable is not set."""

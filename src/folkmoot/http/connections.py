@@ -6,10 +6,12 @@ uvicorn has no limits of these kinds; its protocols are extended here, and nowhe
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import h11
 import uvicorn
+from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -23,19 +25,42 @@ class Config(uvicorn.Config):
     house: House
 
 
+class _StrictBuffer(ReceiveBuffer):
+    """h11 also takes lines that end with LF alone and headers that go on in the next line; a proxy before this server
+    may read them otherwise, and so let one request be taken for two."""
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        before = bytes(self)
+        lines = super().maybe_extract_lines()
+        if lines is not None and _LOOSE.search(before, 0, len(before) - len(self)):
+            raise h11.RemoteProtocolError("a line that does not end with CRLF, or a header that is folded")
+        return lines
+
+
+_LOOSE = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")
+
+
 class Connection(H11Protocol):
     config: Config
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         self._stage = ""
         self._timer: asyncio.TimerHandle | None = None
-        self._refused = not self.config.house.crowd.admit(transport, address_of(transport))
+        self._refused = not self.config.house.crowd.admit(transport, address_of(transport), self)
         if self._refused:
             self.transport = transport
             self._answer(503, "too many connections are open; come later")
             return
+        self.conn._receive_buffer = _StrictBuffer()
         super().connection_made(transport)
         self._keep_time()
+
+    @property
+    def is_idle(self) -> bool:
+        return self.conn.their_state is h11.IDLE
+
+    def give_way(self) -> None:
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.config.house.crowd.leave(self.transport)
@@ -51,7 +76,9 @@ class Connection(H11Protocol):
         """Of what is no HTTP, or has more headers than are read."""
         self.config.house.refusals.note("no HTTP", address_of(self.transport), msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self._answer(400, "this is no HTTP request, or its headers are too long")
+            self._answer(
+                400, "this is no HTTP request, or its headers are too long, folded, or do not end with CRLF"
+            )
         else:
             self.transport.close()
 

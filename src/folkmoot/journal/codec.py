@@ -3,7 +3,9 @@
 The text is a JSON object in UTF-8 without spaces, its keys in this order, empty strings as null:
 
     {"prev":…,"runSeq":…,"type":…,"version":…,"ts":…,"runId":…,"sessionId":…,"span":…,"agentId":…,
-     "workSessionId":…,"conversationId":…,"data":{…}}
+     "workSessionId":…,"conversationId":…,"epoch":…,"data":{…}}
+
+`epoch` is there only in what a run's second and later claims wrote.
 
 `id` is the SHA-256 of the text, `prev` the id of the entry before it in its stream, 64 zeros for the first.
 An exported line is the text with `seq`, `id` and `role` put in front (`seq` is only the place in one journal,
@@ -102,6 +104,7 @@ def encode(stream: str, draft: Draft) -> bytes:
         draft.agent_id or None,
         draft.work_session_id or None,
         draft.conversation_id or None,
+        draft.epoch or msgspec.UNSET,
         event,
     )
     try:
@@ -150,6 +153,7 @@ def decode(seq: int, stream: str, run_seq: int, id: str, text: bytes) -> Entry:
         read.agent_id or "",
         read.work_session_id or "",
         read.conversation_id or "",
+        read.epoch or 0,
     )
     return Entry(seq, run_seq, id, read.prev, stream, draft, text)
 
@@ -194,10 +198,11 @@ class _Body(msgspec.Struct, rename="camel", gc=False):
     agent_id: str | None
     work_session_id: str | None
     conversation_id: str | None
-    data: Any
+    epoch: int | msgspec.UnsetType = msgspec.UNSET
+    data: Any = None
 
 
-class _Text(_Body):
+class _Text(_Body, kw_only=True):
     data: msgspec.Raw
     prev: str
     run_seq: int

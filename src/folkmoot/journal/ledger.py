@@ -116,10 +116,12 @@ class Ledger:
         )
         return Claim(run, owner, stream.epoch, live=True)
 
-    def renew(self, claims: Sequence[Claim], until: float) -> None:
-        self._connection.executemany(
-            "UPDATE stream SET until = ? WHERE name = ? AND epoch = ?",
-            [(until, claim.run, claim.epoch) for claim in claims],
+    def renew(self, claims: Sequence[Claim], until: float) -> frozenset[str]:
+        update = "UPDATE stream SET until = ? WHERE name = ? AND epoch = ?"
+        return frozenset(
+            claim.run
+            for claim in claims
+            if self._connection.execute(update, (until, claim.run, claim.epoch)).rowcount
         )
 
     def post(self, run: str, kind: str, body: str) -> None:

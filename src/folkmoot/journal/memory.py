@@ -113,10 +113,9 @@ class MemoryJournal:
         stream.owner, stream.epoch, stream.until = owner, stream.epoch + 1, self._monotonic() + lease
         return Claim(run, owner, stream.epoch, live=True)
 
-    async def renew(self, claims: Sequence[Claim], lease: float) -> None:
+    async def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
         self._open()
-        for claim in claims:
-            self._hold(claim, self._monotonic() + lease)
+        return frozenset(claim.run for claim in claims if self._hold(claim, self._monotonic() + lease))
 
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         self._open()
@@ -196,10 +195,13 @@ class MemoryJournal:
             raise WrongUse(f"there is no run {run!r}")
         return self._streams[run]
 
-    def _hold(self, claim: Claim, until: float) -> None:
+    def _hold(self, claim: Claim, until: float) -> bool:
+        """Whether it is still owned under this claim."""
         stream = self._streams.get(claim.run)
-        if stream and stream.epoch == claim.epoch:
-            stream.until = until
+        if not stream or stream.epoch != claim.epoch:
+            return False
+        stream.until = until
+        return True
 
 
 class _Stream(msgspec.Struct):

@@ -146,9 +146,10 @@ class SqliteJournal:
         claim: Claim = await self._write(lambda ledger: ledger.claim(run, (owner, after), now, now + lease))
         return claim
 
-    async def renew(self, claims: Sequence[Claim], lease: float) -> None:
+    async def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
         until = self._monotonic() + lease
-        await self._write(lambda ledger: ledger.renew(claims, until))
+        held: frozenset[str] = await self._write(lambda ledger: ledger.renew(claims, until))
+        return held
 
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._write(lambda ledger: ledger.renew([claim], 0.0))

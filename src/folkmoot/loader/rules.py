@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import UNSET
 
+from folkmoot.domain import regex
 from folkmoot.domain.naming import ALIASES, wire_glob, wire_name
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.loader.findings import Findings
@@ -69,10 +70,8 @@ def _fault(match: Match) -> str:
         return "needs exactly one of equals, glob, regex, under, host"
     if given and not texts[given[0]]:
         return f"must not have an empty `{given[0]}`"
-    try:
-        re.compile(match.regex or "")
-    except re.error as error:
-        return f"has a `regex` that is none: {error}"
+    if fault := regex.fault(match.regex or ""):
+        return f"has a `regex` that {fault}; write two rules, or `glob`, `under` or `host`"
     if match.host is not None and re.search(r"[/@:\s]", match.host):
         return "needs a `host` alone, such as `*.example.com`, without scheme, port or path"
     return ""

@@ -191,8 +191,11 @@ class Inbox:
                 reply = await answer(item)
             if reply is None:
                 self._unwilling.add(item.id)
-            else:
-                self.take(reply)
+                return
+            clock = self._clock
+            if clock and reply.word == "retry" and item.retry_from > (now := clock.now()):
+                await clock.sleep(seconds_between(now, item.retry_from))  # nobody need say it again
+            self.take(reply)
 
     def happen(self, item: Item, event: Event) -> None:
         """Let what was decided about an item happen to whoever asked."""

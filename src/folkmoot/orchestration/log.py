@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar, Protocol, TypeVar, cast
 
+import msgspec
+
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunParked, SessionStarted
@@ -45,7 +47,22 @@ class Fold(Protocol):
     def fold(self, span: str, event: Event) -> None: ...
 
 
+async def _confirmed() -> None:
+    """Where nobody else can own it."""
+
+
+class Ownership(msgspec.Struct, frozen=True):
+    """How this process owns a run."""
+
+    confirm: Callable[[], Awaitable[None]] = _confirmed
+    """Return when the run is certainly still owned here; raises `StaleOwner` if it is not."""
+    lease: float = 0.0
+    """Seconds for which it is owned without a renewal."""
+
+
 class RunLog:
+    ownership = Ownership()
+
     def __init__(
         self,
         journal: Journal,
@@ -121,7 +138,14 @@ class RunLog:
         span = place.span
         conversation = place.conversation or self._conversations.get(span, "")
         draft = Draft(
-            self._clock.now(), event, place.session, span, place.agent, self.work_session, conversation
+            self._clock.now(),
+            event,
+            place.session,
+            span,
+            place.agent,
+            self.work_session,
+            conversation,
+            self._epoch,
         )
         if conversation:
             self._joined(draft)
@@ -130,6 +154,12 @@ class RunLog:
         self.drafts.append(draft)
         self.tell(span, event)
         return event
+
+    @property
+    def _epoch(self) -> int:
+        """0 for the first."""
+        expected = self._expected
+        return expected.number if isinstance(expected, Epoch) and expected.number > 1 else 0
 
     def _joined(self, draft: Draft) -> None:
         if draft.conversation_id and isinstance(draft.event, SessionStarted):

@@ -103,6 +103,8 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         clock=run.clock,
         note=partial(log.note, place),
         settle=log.settle,
+        confirm=log.ownership.confirm,
+        lease=log.ownership.lease,
         write_soon=log.write_soon,
         together=log.together,
         keep=run.keep,

@@ -17,6 +17,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.fence import retry_delay
 from folkmoot.domain.inbox_events import ApprovalRequested
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
 from folkmoot.domain.text import estimated_tokens, storable
@@ -116,8 +117,9 @@ def approval_requested(state: State, position: int, call: ToolCall, ask: gate.As
     )
 
 
-def in_doubt(state: State, position: int, call: ToolCall) -> ToolInDoubt:
-    return ToolInDoubt(turn=state.turn, call=position, tool=call.tool, id=doubt_id(state, position))
+def in_doubt(state: State, position: int, call: ToolCall, lease: float) -> ToolInDoubt:
+    wait = retry_delay(lease, state.brief.agent.tuning.tool_timeout)
+    return ToolInDoubt(state.turn, position, call.tool, doubt_id(state, position), wait)
 
 
 def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, reason: str) -> ToolStarted:

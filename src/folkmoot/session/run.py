@@ -51,6 +51,10 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     note: Callable[[Event], Event]
     """Put an event into the run's journal, durable after the next `settle`; gives it back as it is recorded."""
     settle: Callable[[], Awaitable[None]]
+    confirm: Callable[[], Awaitable[None]]
+    """Return when the run is certainly still owned here; the last thing before a call that is not pure."""
+    lease: float
+    """Seconds for which a process owns a run without a renewal."""
     write_soon: Callable[[], None]
     """Have what was noted written, without waiting: before any wait that no `settle` stands before."""
     together: Callable[[Iterable[Awaitable[None]]], Awaitable[object]]
@@ -203,6 +207,8 @@ class Session:
         began = world.clock.monotonic()
         try:
             with nullcontext() if spec.patient else world.working():
+                if spec.effect != "pure":
+                    await world.confirm()
                 result = await world.clock.within(limit, world.tools.call(call, site))
         except TimeoutError:
             result = ToolResult(text="timeout", failed=True)
@@ -239,7 +245,7 @@ class Session:
         for position, call, ask in step.approvals:
             self.happen(record.approval_requested(self._state, position, call, ask))
         for position, call in step.doubts:
-            self.happen(record.in_doubt(self._state, position, call))
+            self.happen(record.in_doubt(self._state, position, call, self._world.lease))
 
     def _site(self, position: int) -> Site:
         brief = self._state.brief

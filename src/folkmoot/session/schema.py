@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
 
+from folkmoot.domain import regex
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
 
@@ -89,10 +91,45 @@ def _sound_validator(schema: bytes) -> Any | None:
 @lru_cache(maxsize=1024)
 def _validator(schema: bytes) -> Any:
     """Made once for each schema: making one costs more than using it."""
-    import jsonschema
     import referencing
 
-    return jsonschema.Draft202012Validator(msgspec.json.decode(schema), registry=referencing.Registry())
+    return _bounded(b'"patternProperties"' in schema)(
+        msgspec.json.decode(schema), registry=referencing.Registry()
+    )
+
+
+@cache
+def _bounded(named: bool) -> Any:
+    """The validator, with patterns that are decided in bounded time: a model writes the text, a server the pattern.
+    What cannot be decided fits. `named`: some of them are for names."""
+    import jsonschema
+
+    usual = jsonschema.Draft202012Validator
+
+    def pattern(validator: Any, wanted: str, value: Any, schema: Any) -> Iterator[Any]:
+        if validator.is_type(value, "string") and regex.search(wanted, value) is False:
+            yield jsonschema.ValidationError(f"{value!r} does not match {wanted!r}")
+
+    def properties(validator: Any, wanted: dict[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+        for each, rule in wanted.items() if validator.is_type(value, "object") else ():
+            for name in value:
+                if regex.search(each, name):
+                    yield from validator.descend(value[name], rule, path=name, schema_path=each)
+
+    def additional(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+        """The usual one puts all patterns for names together, and looks for them in its own way."""
+        patterns = schema.get("patternProperties", {})
+        if patterns and validator.is_type(value, "object"):
+            fitting = {name for name in value for each in patterns if regex.search(each, name) is not False}
+            value = {name: each for name, each in value.items() if name not in fitting}
+            schema = {key: rule for key, rule in schema.items() if key != "patternProperties"}
+        yield from usual.VALIDATORS["additionalProperties"](validator, wanted, value, schema)
+
+    bounded = {"pattern": pattern, "patternProperties": properties}
+    if named:
+        bounded |= {"additionalProperties": additional, "unevaluatedProperties": lambda *_: iter(())}
+    extend: Any = jsonschema.validators.extend
+    return extend(usual, bounded)
 
 
 def _violation(value: Any, validator: Any) -> str:

@@ -26,6 +26,7 @@ def document(item: Item) -> dict[str, Any]:
         "why": visible(item.why) or None,
         "approvers": list(item.approvers) if item.kind == "approval" else None,
         "until": item.until or None,
+        "retryFrom": item.retry_from or None,
         "title": item.preview or None,
         "question": item.question or None,
         "tool": item.tool or None,
@@ -65,6 +66,8 @@ def what_it_needs(result: Result) -> Iterator[str]:
     for item in result.inbox if result.status == "waiting" else ():
         state = _STATES.get(item.kind, "waits")
         yield f"{item.agent} {state}: {item.id}: {what(item)}"
+        if item.retry_from:
+            yield f"  it can be made again from {item.retry_from} on"
         yield from (f"  {command}" for command in how_to_answer(item))
     for paused in (id for id in result.waiting if id.startswith("ws_")):
         yield f"its work session is paused: {paused}"
@@ -96,3 +99,5 @@ def described(item: Item) -> Iterator[str]:
         yield f"{'waits' if item.kind == 'client_call' else 'can be approved'} until {item.until}"
     if item.kind == "in_doubt":
         yield "the process ended while this call was under way; only you can say what became of it"
+        if item.retry_from:
+            yield f"can be made again from {item.retry_from} on"

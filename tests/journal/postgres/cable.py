@@ -9,6 +9,8 @@ from pathlib import Path
 from folkmoot.domain.settings import Storage
 
 _SOCKET = ".s.PGSQL.5432"
+COMMIT = b"COMMIT\0"
+"""The message that ends a transaction; one begins with `BEGIN … READ COMMITTED`."""
 
 
 class Cable:
@@ -21,9 +23,13 @@ class Cable:
         self.late: asyncio.Event | None = None
         """Then it arrives after this, for a client that is long gone."""
         self.arrived = asyncio.Event()
+        self.back: asyncio.Event | None = None
+        """Until then nobody gets through again."""
         self.cuts = 0
 
     async def connect(self, client_in: asyncio.StreamReader, client_out: asyncio.StreamWriter) -> None:
+        if self.back and self.cuts:
+            await self.back.wait()
         server_in, server_out = await asyncio.open_unix_connection(self._server)
         back = asyncio.ensure_future(self._carry(server_in, client_out))
         try:

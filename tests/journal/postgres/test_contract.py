@@ -1,43 +1,42 @@
 """The journal in PostgreSQL does what every journal does."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from folkmoot.journal.postgres import artifacts, ledger, reader
 from folkmoot.journal.postgres.journal import PostgresJournal
 from tests.journal.contract import JournalContract
+from tests.journal.postgres.server_time import ServerTime
 
 
-class ServerTime:
-    """The clock of the server, which moves when told: leases go by nothing else."""
+class BothTimes(ServerTime):
+    """The clock of the server and that of the process, which move together when told."""
 
-    def __init__(self, server, storage) -> None:
-        self._server = server
-        self._function = f'"folkmoot_{storage.project}".moment()'
-        self._now = 1_000.0
+    def __init__(self, server, storage, clock) -> None:
+        super().__init__(server, storage)
+        self._clock = clock
 
-    @property
-    def now(self) -> float:
-        return self._now
-
-    @now.setter
-    def now(self, now: float) -> None:
-        self._now = now
-        self._server.query(
-            f"CREATE OR REPLACE FUNCTION {self._function} RETURNS float8 LANGUAGE sql AS 'SELECT {now}::float8'"
-        )
+    def set(self, now: float) -> None:
+        super().set(now)
+        self._clock.now = now
 
 
 class TestPostgresJournal(JournalContract):
     @pytest.fixture
-    async def journal(self, storage):
-        journal = PostgresJournal(storage)
+    def clock(self):
+        return SimpleNamespace(now=1_000.0)
+
+    @pytest.fixture
+    async def journal(self, storage, clock):
+        journal = PostgresJournal(storage, monotonic=lambda: clock.now)
         await journal.claims()  # so that there is a clock to be set
         yield journal
         await journal.close()
 
     @pytest.fixture
-    def time(self, postgres, storage, journal):
-        time = ServerTime(postgres, storage)
+    def time(self, postgres, storage, journal, clock):
+        time = BothTimes(postgres, storage, clock)
         time.now += 0
         return time
 
@@ -45,6 +44,7 @@ class TestPostgresJournal(JournalContract):
 class TestPostgresJournalInSmallPages:
     """Nothing is read, written or removed in one go."""
 
+    clock = TestPostgresJournal.clock
     journal = TestPostgresJournal.journal
     time = TestPostgresJournal.time
     test_query = JournalContract.test_a_query_restricts_by_stream_type_position_and_number

@@ -19,7 +19,7 @@ from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
 from folkmoot.ports import Epoch, Query, Swept, Version
 from tests.journal.contract import ASKED, ENDED, ME, PRUNED, draft, first, read, said
-from tests.journal.postgres.cable import cable
+from tests.journal.postgres.cable import COMMIT, cable
 from tests.journal.postgres.locks import waits_for_a_lock
 
 
@@ -141,10 +141,10 @@ async def test_what_is_taken_in_or_pruned_as_the_connection_is_cut_is_so_once(st
         async with cable(storage, Path(folder)) as (line, through):
             cut = PostgresJournal(through)
             await cut.claims()
-            line.cut_at, line.delivered = b"COMMIT", delivered
+            line.cut_at, line.delivered = COMMIT, delivered
             await cut.restore("run-9", stored)
             restored = await read(journal)
-            line.cut_at, line.delivered = b"COMMIT", delivered
+            line.cut_at, line.delivered = COMMIT, delivered
             removed = await cut.prune("run-9", Version(3), draft(PRUNED))
             await cut.close()
 

@@ -16,9 +16,10 @@ from folkmoot.journal.postgres import server
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.watch import Watch
 from folkmoot.ports import Epoch, Version
 from tests.journal.contract import ASKED, ENDED, ME, draft, first, read, said
-from tests.journal.postgres.cable import cable
+from tests.journal.postgres.cable import COMMIT, cable
 from tests.journal.postgres.locks import waits_for_a_lock
 from tests.journal.postgres.storm import Storm
 from tests.journal.test_processes import child, promised
@@ -32,7 +33,7 @@ async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(
     follower = other.follow()
     seen = await first(follower, 1)
     slow = await Server(storage).connect()
-    ledger = Ledger(Server(storage))
+    ledger = Ledger(Server(storage), Watch(lambda: 0.0))
     await ledger.begin(slow)
     await ledger.look(slow, ["slow"])
     entries = ledger.append("slow", ME, [Body(draft(), encode("slow", draft()))])
@@ -136,7 +137,7 @@ async def test_what_comes_at_once_is_one_transaction_in_the_order_of_the_calls(j
 
 
 @pytest.mark.parametrize("delivered", [True, False])
-@pytest.mark.parametrize("at", [b"add(", b"COMMIT"])
+@pytest.mark.parametrize("at", [b"add(", COMMIT])
 async def test_an_append_whose_connection_is_cut_at_the_commit_is_written_once(
     storage, journal, at, delivered
 ):
@@ -148,7 +149,7 @@ async def test_an_append_whose_connection_is_cut_at_the_commit_is_written_once(
             line.cut_at, line.delivered = at, delivered
 
             kept = cut.keep(b"content")
-            if at == b"COMMIT":
+            if at == COMMIT:
                 written = await cut.append("run-2", ME, [draft(), said("once")])
             else:
                 written = await cut.append("run-1", Epoch(1), [draft(ASKED), said("once")])
@@ -161,6 +162,36 @@ async def test_an_append_whose_connection_is_cut_at_the_commit_is_written_once(
     assert [entry.seq for entry in entries] == [1, 2, 3, 4]
     assert list(check_chain(entries)) == []
     assert await journal.artifact(kept) == b"content"
+
+
+@pytest.mark.parametrize("at", [b"add(", COMMIT])
+async def test_whoever_lost_its_run_while_the_answer_to_its_commit_was_lost_is_told_so(storage, journal, at):
+    """K-7: its entries are there, but another owns the run by now, so it must not act on them."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with cable(storage, Path(folder)) as (line, through):
+            cut = PostgresJournal(through)
+            await asyncio.gather(  # in one transaction, so that both are remembered
+                cut.append("run-1", ME, [draft()]),
+                cut.append("task-1", Version(0), [said("owned by nobody")]),
+            )
+            line.cut_at, line.delivered, line.back = at, True, asyncio.Event()
+            if at == COMMIT:
+                works = [cut.append("run-2", ME, [draft(ASKED)])]
+            else:
+                works = [
+                    cut.append("run-1", Epoch(1), [draft(ASKED)]),
+                    cut.append("task-1", Version(1), [said("2")]),
+                ]
+            await line.arrived.wait()
+            lost = "run-2" if at == COMMIT else "run-1"
+            await journal.claim(lost, "you", 30.0, after="me")
+            line.back.set()
+
+            outcomes = await asyncio.gather(*works, return_exceptions=True)
+            await cut.close()
+
+    assert [type(outcome) for outcome in outcomes] == [StaleOwner, list][: len(works)]
+    assert (await read(journal, stream=lost))[-1].event == ASKED
 
 
 async def test_an_append_that_the_server_comes_to_after_its_client_has_given_it_up_is_void(storage, journal):
@@ -186,7 +217,7 @@ async def test_a_post_whose_connection_is_cut_at_the_commit_lies_there_once(stor
         async with cable(storage, Path(folder)) as (line, through):
             cut = PostgresJournal(through)
             await cut.append("run-1", ME, [draft()])
-            line.cut_at, line.delivered = b"COMMIT", delivered
+            line.cut_at, line.delivered = COMMIT, delivered
             await cut.post("run-1", "answer", "42")
             claim = await cut.claim("run-1", "me", 30.0)
             await cut.close()

@@ -17,7 +17,8 @@ async def test_many_processes_that_come_first_at_once_make_one_schema(postgres, 
 
     assert len(await read(journals[0])) == 8
     assert postgres.query(f'SELECT version, needs FROM "folkmoot_{storage.project}".release') == [
-        (1, "0.1.0")
+        (1, "0.1.0"),
+        (2, "0.2.0"),
     ]
     for journal in journals:
         await journal.close()

@@ -1,13 +1,14 @@
 """The journal of a project in PostgreSQL: any number of processes on any number of hosts.
 
 Nothing is connected before it is needed, and everything that is survives a server that restarts: what is written or
-read meanwhile waits for it, up to `PATIENCE`. Leases go by the server's clock; the epoch, checked under the same lock
-as everything else, decides who may write.
+read meanwhile waits for it, up to `PATIENCE`. Who takes a run over has watched its owner be silent for a whole lease,
+by its own clock (`watch`); the epoch, checked under the same lock as everything else, decides who may write.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from operator import methodcaller
 from typing import Any
@@ -22,6 +23,7 @@ from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.listener import Listener
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 
@@ -34,12 +36,19 @@ class PostgresJournal:
 
     shared = True
 
-    def __init__(self, storage: Storage, *, readonly: bool = False) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        readonly: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         server = Server(storage, readonly=readonly)
         self._readonly = readonly
+        self.watch = Watch(monotonic)
         self._news = News()
         self._reader = Reader(server)
-        self._writer = Writer(server, self._settle)
+        self._writer = Writer(server, self.watch, self._settle)
         self._listener = Listener(server, self._news.tell, [server.schema])
         self._contents = Contents()
         self._closed = False
@@ -53,8 +62,9 @@ class PostgresJournal:
         """As the port says. Who is cancelled while waiting does not know whether it was written."""
         try:
             bodies = [self._contents.body(stream, draft) for draft in drafts]
+            owned = not isinstance(expected, Version)
             return self._submit(
-                [stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True
+                [stream], lambda ledger: ledger.append(stream, expected, bodies), appends=True, owned=owned
             )
         except FolkmootError as error:
             refused: asyncio.Future[Sequence[Entry]] = asyncio.get_running_loop().create_future()
@@ -84,11 +94,16 @@ class PostgresJournal:
             await self._news.wait(told, _POLL)
 
     async def claim(self, run: str, owner: str, lease: float, after: str = "") -> Claim:
-        claim: Claim = await self._submit([run], lambda ledger: ledger.claim(run, (owner, after), lease))
+        claim: Claim = await self._submit(
+            [run], lambda ledger: ledger.claim(run, (owner, after), lease), owned=True
+        )
         return claim
 
-    async def renew(self, claims: Sequence[Claim], lease: float) -> None:
-        await self._submit([claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease))
+    async def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
+        held: frozenset[str] = await self._submit(
+            [claim.run for claim in claims], lambda ledger: ledger.renew(claims, lease), owned=True
+        )
+        return held
 
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._submit([claim.run], lambda ledger: ledger.release(claim, wake=wake))
@@ -148,11 +163,16 @@ class PostgresJournal:
             await self._reader.close()
 
     def _submit(
-        self, streams: Sequence[str], work: Callable[[Ledger], Any], *, appends: bool = False
+        self,
+        streams: Sequence[str],
+        work: Callable[[Ledger], Any],
+        *,
+        appends: bool = False,
+        owned: bool = False,
     ) -> asyncio.Future[Any]:
         self._check_writable()
         done = asyncio.get_running_loop().create_future()
-        self._writer.submit(Job(streams, work, self._contents.hand_over(), done, appends))
+        self._writer.submit(Job(streams, work, self._contents.hand_over(), done, appends, owned))
         return done
 
     def _check_writable(self) -> None:

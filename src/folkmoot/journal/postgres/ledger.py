@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.fence import Sign, settle_uncertain
 from folkmoot.errors import Conflict, Held, WrongUse
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body, StoredBody
@@ -25,6 +26,7 @@ from folkmoot.journal.postgres.migrations import LATEST
 from folkmoot.journal.postgres.server import Connection, Server
 from folkmoot.journal.postgres.statements import columns, select
 from folkmoot.journal.postgres.waking import wake
+from folkmoot.journal.postgres.watch import Watch
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
 _REMEMBERED = 10_000
@@ -33,9 +35,11 @@ _ROWS = 1_000
 
 
 class Ledger:
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, watch: Watch) -> None:
         self._server = server
+        self._watch = watch
         self._now = 0.0
+        """By the server's clock: for people to see, and to save a useless wake."""
         self._streams: dict[str, _Stream] = {}
         """As they were left."""
         self._clear()
@@ -69,11 +73,10 @@ class Ledger:
         """Learn how these streams stand."""
         self.forget()
         await self._server.check_version(connection)
-        for name, owner, epoch, until, run_seq, id in await select(
-            connection, statements.FIND, [*map(str.encode, streams)]
-        ):
-            end = (run_seq, id.hex()) if id else (0, ORIGIN)
-            self._streams[name.decode()] = _Stream(name.decode(), owner, epoch, until, *end)
+        found = await select(connection, statements.FIND, [*map(str.encode, streams)])
+        for name, owner, epoch, lease, renewal, renewed, run_seq, id in found:
+            held, end = (lease, renewal, renewed), (run_seq, id.hex()) if id else (0, ORIGIN)
+            self._streams[name.decode()] = _Stream(name.decode(), owner, epoch, *held, *end)
 
     def append(self, name: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
         """The entries get their positions when all is written."""
@@ -82,7 +85,7 @@ class Ledger:
             check(name, expected, 0, None)
             stream = self._streams[name] = self._moved[name] = _Stream(name)
             if isinstance(expected, NewRun):
-                stream.owner, stream.epoch, stream.until = expected.owner, 1, self._now + expected.lease
+                self._hold(stream, expected.owner, 1, expected.lease)
                 if not expected.owner:
                     self.wake([name])
         else:
@@ -125,25 +128,25 @@ class Ledger:
     def claim(self, run: str, owners: tuple[str, str], lease: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
         stream = self._existing(run)
-        if stream.owner not in owners and stream.until > self._now:
-            raise Held(run, stream.owner)
-        stream.owner, stream.epoch, stream.until = owners[0], stream.epoch + 1, self._now + lease
-        self._moved[run] = stream
+        if not self._watch.silent(run, stream.sign) and stream.owner not in owners:
+            raise Held(run, stream.owner, wait=0.0 if stream.seems_held(self._now) else self._watch.left(run))
+        self._hold(stream, owners[0], stream.epoch + 1, lease)
         return Claim(run, owners[0], stream.epoch, live=True)
 
-    def renew(self, claims: Sequence[Claim], lease: float) -> None:
+    def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
+        held = set[str]()
         for claim in claims:
             stream = self._streams.get(claim.run)
             if stream and stream.epoch == claim.epoch:
-                stream.until = self._now + lease
-                self._moved[claim.run] = stream
+                self._hold(stream, stream.owner, stream.epoch, lease)
+                held.add(claim.run)
+        return frozenset(held)
 
     def release(self, claim: Claim, *, wake: bool) -> None:
         """What is left to a worker is nobody's until one comes."""
         stream = self._streams.get(claim.run)
         if stream and stream.epoch == claim.epoch:
-            stream.until = 0.0
-            self._moved[claim.run] = stream
+            self._hold(stream, stream.owner, stream.epoch, 0.0)
             if wake:
                 stream.owner = ""
                 self.wake([claim.run])
@@ -152,7 +155,7 @@ class Ledger:
         self._woken.update(dict.fromkeys(runs, later))
 
     def post(self, run: str, kind: str, body: str, *, wake: bool) -> None:
-        if self._existing(run).until <= self._now and wake:
+        if wake and not self._existing(run).seems_held(self._now):
             self.wake([run])
         self._posts.append((run.encode(), kind, body.encode(), os.urandom(16)))
 
@@ -167,7 +170,7 @@ class Ledger:
     async def write(self, connection: Connection) -> int:
         """Everything that was decided since `look`. Gives the position of the last entry before the new ones."""
         if self._moved:
-            await connection.execute(statements.MOVE, columns(map(_stored, self._moved.values()), 4))
+            await connection.execute(statements.MOVE, columns(map(_stored, self._moved.values()), 6))
         if self._posts:
             await connection.execute(statements.POST, columns(self._posts, 4))
         if self._taken:
@@ -182,6 +185,19 @@ class Ledger:
         if self._woken:
             await wake(connection, self._woken)
         return (places and places[0]) or 0
+
+    async def lost(self, connection: Connection, streams: Iterable[str]) -> set[str]:
+        """Those of these streams that somebody else has claimed since a commit that `find` found.
+
+        Whoever wrote to one of them has lost it, though its entries are there: it must not act on them.
+        """
+        known = {name.encode(): stream.epoch for name in streams if (stream := self._streams.get(name))}
+        now = await select(connection, "SELECT name, epoch FROM stream WHERE name = ANY(%s)", [*known])
+        return {
+            name.decode()
+            for name, epoch in now
+            if settle_uncertain(found=True, epoch=known[name], now=epoch) == "lost"
+        }
 
     async def find(self, connection: Connection) -> int | None:
         """Whether a commit of which nothing was heard has happened: the position before its first entry if so.
@@ -220,6 +236,12 @@ class Ledger:
         found = await select(connection, statements.ADD, LATEST, ids, *columns(known, 3), *columns(rows, 6))
         return found[0][0] if found else None
 
+    def _hold(self, stream: _Stream, owner: str, epoch: int, lease: float) -> None:
+        stream.owner, stream.epoch, stream.lease = owner, epoch, lease
+        stream.renewal += 1
+        stream.renewed = self._now
+        self._moved[stream.name] = stream
+
     def _existing(self, run: str) -> _Stream:
         if run not in self._streams:
             raise WrongUse(f"there is no run {run!r}")
@@ -230,16 +252,27 @@ class _Stream(msgspec.Struct):
     name: str
     owner: str = ""
     epoch: int = 0
-    until: float = 0.0
+    lease: float = 0.0
+    renewal: int = 0
+    renewed: float = 0.0
     run_seq: int = 0
     id: str = ORIGIN
+
+    @property
+    def sign(self) -> Sign:
+        return Sign(self.owner, self.epoch, self.renewal, self.lease)
+
+    def seems_held(self, now: float) -> bool:
+        """By the server's clock, which may have been set: nothing but a wait is saved by it."""
+        return abs(now - self.renewed) < self.lease
 
 
 _Row = tuple[bytes, int, str, bytes, bytes, bytes | None]
 
 
 def _stored(stream: _Stream) -> tuple[object, ...]:
-    return stream.name.encode(), stream.owner, stream.epoch, stream.until
+    held = stream.lease, stream.renewal, stream.renewed
+    return stream.name.encode(), stream.owner, stream.epoch, *held
 
 
 async def _remove_before(kept: Entry, removed: list[int], connection: Connection) -> None:

@@ -70,7 +70,7 @@ class Line:
                 await self._drop()
                 if not is_passing(error) or not self._server.reached:
                     raise self._server.explain(error) from error
-                self._trouble = " ".join(str(error).split())
+                self._trouble = servers.words_of(error)
             await asyncio.sleep(pause)
         raise AssertionError("there is always another attempt")
 

@@ -16,6 +16,7 @@ from folkmoot.journal.chain import linked
 from folkmoot.journal.postgres.artifacts import Unnamed, unnamed
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.postgres.statements import SEEMS_HELD
 from folkmoot.ports import Claim, Post, Query, Stored
 
 _PAGE = 100
@@ -61,7 +62,7 @@ class Reader:
 
     async def claims(self) -> list[Claim]:
         rows = await self._select(
-            "SELECT name, owner, epoch, until > moment() FROM stream WHERE epoch > 0 ORDER BY name"
+            f"SELECT name, owner, epoch, {SEEMS_HELD} FROM stream WHERE epoch > 0 ORDER BY name"
         )
         return [Claim(name.decode(), owner, epoch, live=live) for name, owner, epoch, live in rows]
 

@@ -92,12 +92,18 @@ class Server:
         """What an error means for the journal."""
         if isinstance(error, FolkmootError):
             return error
-        text = str(error).strip().replace("\n", " ")
+        text = words_of(error)
         if isinstance(error, psycopg.errors.LockNotAvailable):
             text = f"another session kept the journal locked for {PATIENCE:.0f} s; try again"
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             text += "; the user needs the right to create a schema in this database, or to use the project's"
         return OperationFailed(f"{self.name}: {text}")
+
+
+def words_of(error: Exception) -> str:
+    """On one line, without the statements that the server tells of."""
+    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return said or " ".join(str(error).split())
 
 
 def is_passing(error: Exception) -> bool:

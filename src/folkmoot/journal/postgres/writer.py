@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.errors import FolkmootError, OperationFailed, StaleOwner
 from folkmoot.journal.contents import Content
 from folkmoot.journal.postgres.artifacts import keep, portions
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.postgres.watch import Watch
 
 _MOST = 500
 """Jobs of one transaction."""
@@ -36,6 +37,8 @@ class Job:
     done: asyncio.Future[Any]
     appends: bool = False
     """And does nothing else."""
+    owned: bool = False
+    """It holds only as long as its streams have the owner that it was done for."""
     outcome: Any = None
     written: bool = False
     """Whether its transaction was committed, even if the work itself was refused."""
@@ -57,10 +60,10 @@ class _Batch:
 
 
 class Writer:
-    def __init__(self, server: Server, settled: Callable[[Sequence[Job]], None]) -> None:
+    def __init__(self, server: Server, watch: Watch, settled: Callable[[Sequence[Job]], None]) -> None:
         self._line = Line(server)
         self._settled = settled
-        self._ledger = Ledger(server)
+        self._ledger = Ledger(server, watch)
         self._waiting: list[Job] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -110,8 +113,8 @@ class Writer:
         last = await self._add(batch, connection) if quick and not batch.uncertain else None
         if last is None:
             await self._ledger.begin(connection)
-            if batch.uncertain:
-                last = await self._ledger.find(connection)
+            if batch.uncertain and (last := await self._ledger.find(connection)) is not None:
+                self._lose(batch, await self._ledger.lost(connection, batch.streams))
             if last is None:
                 batch.uncertain = False
                 for contents in portions(batch.contents):  # somebody may have swept since they were sent
@@ -123,6 +126,16 @@ class Writer:
             await connection.execute("COMMIT")
             batch.uncertain = False
         self._ledger.settle(last)
+
+    def _lose(self, batch: _Batch, streams: set[str]) -> None:
+        """Refuse what was written, for whoever wrote it: the epochs of these streams are others by now."""
+        for job in batch.jobs:
+            if job.owned and (lost := streams.intersection(job.streams)):
+                named = ", ".join(map(repr, sorted(lost)))
+                job.outcome = StaleOwner(
+                    f"another process has claimed run {named} while the answer to a commit was lost;"
+                    " what was begun is void"
+                )
 
     async def _add(self, batch: _Batch, connection: Connection) -> int | None:
         """In one round trip; None if that cannot be. A refusal is final only if it is read under the lock."""
