@@ -56,6 +56,11 @@ class Desk:
         self._known = known
         assert call(folder, "trust", "--yes").code == 0
 
+    def adopted(self):
+        """As its user does after the upgrade."""
+        self("journal adopt")
+        return self
+
     def __call__(self, command, *more):
         for name, id in self._known.items():
             command = command.replace(f"{{{name}}}", id)
@@ -77,7 +82,7 @@ class Desk:
 @pytest.fixture(params=["sqlite", "postgres"])
 def desk(request, tmp_path):
     if request.param == "sqlite":
-        return Desk(restore(tmp_path / "desk"), names())
+        return Desk(restore(tmp_path / "desk"), names()).adopted()
     server = request.getfixturevalue("postgres")
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS folkmoot_record CASCADE")
@@ -86,7 +91,7 @@ def desk(request, tmp_path):
     (folder / ".folkmoot" / "folkmoot.db").unlink()
     with (folder / "folkmoot.yaml").open("a") as settings:
         settings.write(f"storage: {{url: '{server.url}', project: record}}\n")
-    return Desk(folder, json.loads((RECORD / "postgres.names.json").read_text()))
+    return Desk(folder, json.loads((RECORD / "postgres.names.json").read_text())).adopted()
 
 
 def test_everything_that_0_1_0_wrote_is_read(desk):
@@ -135,6 +140,7 @@ def test_a_bundle_of_0_1_0_is_verified_imported_and_gone_on_with(bundle, tmp_pat
 
     assert desk.json("verify", file)["holds"]
     assert desk.json("journal import", file)["runs"]
+    desk.adopted()
     held = {run["runId"] for run in desk.json("runs list")}
     for name, command in GOES_ON:
         if names()[f"run.{name}"] in held:

@@ -83,7 +83,7 @@ class SqliteJournal:
                 migrate(connection, path, migrations)
             elif check_version(connection, path, latest) < latest:
                 raise OperationFailed(
-                    f"{path} is of an older release; a command that may write brings it up to date"
+                    f"{path} is of an older release; bring it up to date with: folkmoot journal adopt"
                 )
         except (sqlite3.Error, FolkmootError) as error:
             explained = explain(error, path, connection)

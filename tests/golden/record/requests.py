@@ -64,6 +64,7 @@ def serving(folder: Path) -> Iterator[Server]:
     desk = restore(folder / "desk")
     known = names()
     assert call(desk, *TRUST).code == 0
+    call(desk, "journal", "adopt")  # as after an upgrade; 0.1.0 knows no such command
     made(call(desk, "runs", "resume", known["run.interrupted"], "--json"))
     _prepare(desk, known)
     assert call(desk, "sinks", "run", "--once").code == 0

@@ -21,7 +21,9 @@ async def prepare(connection: AsyncConnection[Any], schema: str, name: str, *, r
     if version == LATEST or (readonly and not version):
         return
     if readonly:
-        raise OperationFailed(f"{name} is of an older release; a command that may write brings it up to date")
+        raise OperationFailed(
+            f"{name} is of an older release; bring it up to date with: folkmoot journal adopt"
+        )
     async with connection.transaction():
         # Freed with the end of the transaction, however that comes.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
