@@ -48,7 +48,7 @@ def what(item: Item) -> str:
 
 
 def how_to_answer(item: Item) -> tuple[str, ...]:
-    """The commands that decide it, each as it is typed."""
+    """The commands that decide it, each as it can be typed now."""
     match item.kind:
         case "question" | "client_call":
             return (f'folkmoot inbox answer {item.id} "…"',)
@@ -56,7 +56,8 @@ def how_to_answer(item: Item) -> tuple[str, ...]:
             deny = f'folkmoot approvals deny {item.id} --reason "…"'
             return (f"folkmoot approvals approve {item.id}", deny)
         case "in_doubt":
-            return tuple(f"folkmoot inbox settle {item.id} {word}" for word in ("done", "retry", "fail"))
+            words = ("done", "fail") if item.retry_from else ("done", "retry", "fail")
+            return tuple(f"folkmoot inbox settle {item.id} {word}" for word in words)
 
 
 def what_it_needs(result: Result) -> Iterator[str]:
@@ -67,7 +68,7 @@ def what_it_needs(result: Result) -> Iterator[str]:
         state = _STATES.get(item.kind, "waits")
         yield f"{item.agent} {state}: {item.id}: {what(item)}"
         if item.retry_from:
-            yield f"  it can be made again from {item.retry_from} on"
+            yield f"  it can be made again, with `retry`, from {item.retry_from} on"
         yield from (f"  {command}" for command in how_to_answer(item))
     for paused in (id for id in result.waiting if id.startswith("ws_")):
         yield f"its work session is paused: {paused}"
