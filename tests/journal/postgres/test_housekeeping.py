@@ -17,6 +17,7 @@ from folkmoot.journal.postgres.artifacts import Unnamed, remove
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.watch import Watch
 from folkmoot.ports import Epoch, Query, Swept, Version
 from tests.journal.contract import ASKED, ENDED, ME, PRUNED, draft, first, read, said
 from tests.journal.postgres.cable import COMMIT, cable
@@ -42,7 +43,7 @@ async def test_content_that_is_swept_between_being_kept_and_being_named_is_kept_
     await other.append("known", ME, [draft()])
     id = other.keep(b"content")
     sweeping = await Server(storage).connect()
-    await Ledger(Server(storage)).begin(sweeping)
+    await Ledger(Server(storage), Watch(lambda: 0.0)).begin(sweeping)
 
     naming_it = other.append(run, Epoch(1) if run == "known" else ME, [naming(id)])
     await waits_for_a_lock(postgres)
