@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
+import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +19,7 @@ from folkmoot.domain.message import Answer
 from folkmoot.engine.identity import Identity
 from folkmoot.ports import Hear, Request
 from folkmoot.session import record
+from folkmoot.tools.consent import ConsentStore, FolderConsent
 from folkmoot.tools.functions import FunctionTool
 
 ROOTS = ("front", "caller", "review", "boss", "desk", "sender", "maker", "stepper", "elder")
@@ -138,6 +142,15 @@ def write_project(folder: Path, agents: Mapping[str, str] = AGENTS) -> Path:
     for name, keys in agents.items():
         text = f"---\ndescription: A part of the chaos.\n{keys}\n---\nYou are {name}.\n"
         (folder / f"{name}.ai").write_text(text)
+    return allow(folder)
+
+
+def allow(folder: Path) -> Path:
+    """Let the project in this folder do all it wants; that is kept as long as this process, and not for its user."""
+    if "FOLKMOOT_STATE" not in os.environ:
+        os.environ["FOLKMOOT_STATE"] = tempfile.mkdtemp(prefix="folkmoot-chaos-state-")
+        atexit.register(shutil.rmtree, os.environ["FOLKMOOT_STATE"], ignore_errors=True)
+    ConsentStore().write(folder, FolderConsent(str(folder.resolve()), mine=True))
     return folder
 
 

@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from folkmoot.cli.main import main
+from tests.desk import made_mine
 
 SETTINGS = "providers: {s: {kind: scripted, script: script.yaml, price: {input: 1, output: 2}, contextWindow: 32000}}\nmodels: {default: s/demo}\n"
 PROGRAM = [sys.executable, "-c", "import sys; from folkmoot.cli.main import main; sys.exit(main())"]
@@ -45,8 +46,17 @@ class Program:
         self._capsys = capsys
         self._patch = patch
 
-    def write(self, agents: dict[str, str], script: dict[str, object], settings: str = SETTINGS) -> None:
-        """`agents` holds frontmatter by id."""
+    def write(
+        self,
+        agents: dict[str, str],
+        script: dict[str, object],
+        settings: str = SETTINGS,
+        *,
+        mine: bool = True,
+    ) -> None:
+        """`agents` holds frontmatter by id. Nothing is asked in a folder that is `mine`."""
+        if mine:
+            made_mine(self.folder)
         (self.folder / "folkmoot.yaml").write_text(settings)
         (self.folder / "script.yaml").write_text(yaml.safe_dump({"agents": script}))
         for name, frontmatter in agents.items():
@@ -55,10 +65,9 @@ class Program:
     def write_with_tool(self, name: str, source: str, *, trusted: bool = True) -> None:
         """An agent `a` that calls the Python function `name` once, then reports."""
         script = {"a": [{"calls": [{"tool": f"t.{name}"}]}, {"report": "fine"}]}
-        self.write({"a": "tools: [t]"}, script, SETTINGS + "tools: {t: {kind: python, module: t.py}}\n")
+        tools = "tools: {t: {kind: python, module: t.py}}\n"
+        self.write({"a": "tools: [t]"}, script, SETTINGS + tools, mine=trusted)
         (self.folder / "t.py").write_text(f"from folkmoot import tool\n\n{source}")
-        if trusted:
-            self("trust", "--yes")
 
     def __call__(self, *arguments: str, stdin: bytes | None = None) -> Done:
         """In this process: quick, and without a terminal."""

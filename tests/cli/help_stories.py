@@ -293,7 +293,7 @@ STORIES = {
         $ bash -c 'true' && folkmoot run clerk.ai "Pay it back."  #9
         $ folkmoot runs resume last  #6
         $ sed -i 's/__import__("os")._exit(9)/return "paid"/' till.py && folkmoot trust --yes
-        folkmoot inbox settle doubt_1f0a2b3c4d5e retry --resume
+        folkmoot inbox settle doubt_1f0a2b3c4d5e fail --resume
         """,
     ),
     "a team": Story(

@@ -114,7 +114,10 @@ def foreign(folkmoot, listener, monkeypatch):
         own = "" if "providers:" in settings else SETTINGS
         script = {"a": [TOUCH, {"report": "done"}] if "shell" in frontmatter else [{"report": "done"}]}
         folkmoot.write(
-            {"a": frontmatter or "description: a"}, script, own + settings.replace(PORT, str(listener.port))
+            {"a": frontmatter or "description: a"},
+            script,
+            own + settings.replace(PORT, str(listener.port)),
+            mine=False,
         )
         for name, text in files.items():
             (folkmoot.folder / name).write_text(text)
@@ -205,7 +208,7 @@ BEHIND = {
 def test_a_pulled_change_of_any_file_behind_a_tool_asks_again(folkmoot, kind):
     """K-5: what a trusted module imports, and what a trusted command names, counts by its content."""
     settings, file, text = BEHIND[kind]
-    folkmoot.write({"a": "tools: [t]"}, {"a": [{"report": "done"}]}, SETTINGS + settings)
+    folkmoot.write({"a": "tools: [t]"}, {"a": [{"report": "done"}]}, SETTINGS + settings, mine=False)
     (folkmoot.folder / file).write_text(text)
     (folkmoot.folder / "parts").mkdir()
     far = folkmoot.folder / "parts" / "far.py"

@@ -92,7 +92,7 @@ def test_the_doctor_looks_at_the_server(shared, postgres):
 
     assert healthy["journal"]["text"].startswith("1 run in postgresql://")
     assert healthy["server"]["text"].startswith("PostgreSQL 1")
-    assert healthy["schemas"]["text"] == "journal 2, no worker has been there yet"
+    assert healthy["schemas"]["text"] == "journal 3, no worker has been there yet"
     assert {found["status"] for found in healthy.values()} <= {"ok", "warning"}
     assert healthy["clocks"]["status"] == healthy["durability"]["status"] == "ok"
     assert (weak["status"], weak["text"]) == (
@@ -167,6 +167,7 @@ def test_a_journal_moves_from_sqlite_to_the_server(shared):
     verified = shared("verify", "--json")
     assert (verified.code, verified.json["holds"]) == (0, True)
     (item,) = [item["id"] for item in shared("inbox", "list", "--json").json]
+    assert shared("journal", "adopt").code == 0
     assert shared("approvals", "approve", item, "--resume", "--json").json["status"] == "completed"
     assert paid(shared) == ["ann", "ann"]
     assert shared("verify").code == 0

@@ -19,7 +19,9 @@ def write(folkmoot, *faults: str, arguments=None, entry: str = "") -> None:
     settings = (
         f"{SETTINGS}tools: {{rogue: {{kind: mcp, command: {command}, effect: pure, access: read{entry}}}}}\n"
     )
-    folkmoot.write({"a": "tools: [rogue]"}, {"a": [{"calls": [call]}, {"report": "fine"}]}, settings)
+    folkmoot.write(
+        {"a": "tools: [rogue]"}, {"a": [{"calls": [call]}, {"report": "fine"}]}, settings, mine=False
+    )
 
 
 def servers(pid: int) -> list[int]:

@@ -76,7 +76,7 @@ def write(
     (folder / "bank.py").write_text(BANK)
     for name, frontmatter in agents.items():
         (folder / f"{name}.ai").write_text(f"---\n{frontmatter}\n---\nYou are {name}.\n")
-    called(folder, "trust", "--yes")
+    called(folder, "trust", "--mine")
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def settle(
     \b
     Examples:
       folkmoot inbox settle doubt_1f0a2b3c4d5e done --text "refund 4711"
-      folkmoot inbox settle doubt_1f0a2b3c4d5e retry --resume
+      folkmoot inbox settle doubt_1f0a2b3c4d5e fail --resume
     """
     from folkmoot.domain.inbox_events import Settlement
 
