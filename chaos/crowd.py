@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from chaos.life import Life
 from chaos.load import CLERK, SETTINGS, TURNS, Slow, look
+from chaos.project import allow
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.making import Placement, Shift
@@ -55,7 +56,7 @@ class _Duty:
 
 def crowd(runs: int) -> Figures:
     with running_server() as server, tempfile.TemporaryDirectory(prefix="folkmoot-chaos-") as name:
-        folder, storage = Path(name), server.storage("crowd")
+        folder, storage = allow(Path(name)), server.storage("crowd")
         written = f"storage: {{url: '{storage.url}', project: {storage.project}}}\n"
         (folder / "folkmoot.yaml").write_text(SETTINGS + written)
         (folder / "script.yaml").write_text("{}")

@@ -1,7 +1,10 @@
 """What all tests share."""
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
 import pytest
 from hypothesis import settings
@@ -12,16 +15,14 @@ from tests.postgres_server import running_server
 settings.register_profile("folkmoot", deadline=None)  # no test judges by the clock of a busy machine
 settings.load_profile("folkmoot")
 
+# No test sees or changes what the user who runs it has allowed.
+os.environ["FOLKMOOT_STATE"] = tempfile.mkdtemp(prefix="folkmoot-tests-state-")
+atexit.register(shutil.rmtree, os.environ["FOLKMOOT_STATE"], ignore_errors=True)
+
 # A script that starts the tests with `&` has SIGINT ignored, and so would every program that a test interrupts.
 for number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-
-
-@pytest.fixture(autouse=True)
-def state_of_this_user(tmp_path_factory, monkeypatch):
-    """No test sees or changes what the user who runs it has allowed."""
-    monkeypatch.setenv("FOLKMOOT_STATE", str(tmp_path_factory.mktemp("state")))
 
 
 @pytest.fixture

@@ -209,6 +209,7 @@ def test_where_runs_are_sent_must_have_been_trusted_with_every_variable_that_goe
         {"a": ""},
         {"a": [REPORT]},
         SETTINGS + "sinks: {t: {kind: otel, content: true, headersEnv: {x-key: KEY}}}\n",
+        mine=False,
     )
 
     refused = folkmoot("sinks", "run", "--once")

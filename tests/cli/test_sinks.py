@@ -88,6 +88,7 @@ def test_an_address_that_nobody_trusted_gets_nothing(folkmoot, monkeypatch):
     """E-59: as for every other address outside."""
     monkeypatch.setenv("CHAT", "https://chat.example/hook")
     write(folkmoot, "  chat: {kind: discord, urlEnv: CHAT}\n")
+    folkmoot("trust", "--not-mine")
 
     refused = folkmoot("sinks", "run", "--once")
 

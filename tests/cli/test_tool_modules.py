@@ -75,6 +75,8 @@ def test_two_projects_in_one_process_have_their_own_modules_of_one_name(folkmoot
         folkmoot.folder.mkdir()
         monkeypatch.chdir(folkmoot.folder)
         write(folkmoot, {"tools/t.py": lazy, "tools/helper.py": f"WHO = {name!r}\n"})
+        folkmoot("trust", "--not-mine")
+        folkmoot("trust", "--yes")
         assert results(folkmoot) == [name]
     (folkmoot.folder / "tools/helper.py").write_text("WHO = 'new'\n")
     assert folkmoot("run", "a", "hi").code == 4
@@ -125,6 +127,8 @@ def test_a_module_that_cannot_be_imported_is_found_before_anything_runs(folkmoot
 def test_what_is_not_trusted_is_not_imported_by_check_and_it_says_so(folkmoot):
     """K-40, K-5: a file that a trusted module imports asks again when it changes; a wrong syntax is seen anyway."""
     write(folkmoot, {"t.py": looking("import u", "u.X"), "u.py": "X = 'x'\n"}, module="t.py")
+    folkmoot("trust", "--not-mine")
+    folkmoot("trust", "--yes")
     assert folkmoot("check").err == "1 agent, no problems, no warnings\n"
     (folkmoot.folder / "u.py").write_text("open('was here', 'w')\nX = 'x'\n")
 

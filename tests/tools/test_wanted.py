@@ -11,7 +11,8 @@ from folkmoot.tools.wanted import wanted_items
 
 
 @pytest.fixture
-def store():
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOLKMOOT_STATE", str(tmp_path / "state"))
     return ConsentStore()
 
 

@@ -19,6 +19,7 @@ async def test_many_processes_that_come_first_at_once_make_one_schema(postgres, 
     assert postgres.query(f'SELECT version, needs FROM "folkmoot_{storage.project}".release') == [
         (1, "0.1.0"),
         (2, "0.2.0"),
+        (3, "0.2.0"),
     ]
     for journal in journals:
         await journal.close()
