@@ -23,6 +23,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.collaboration import Collaboration
 from folkmoot.engine.gathering import gathered
+from tests.desk import made_mine
 
 Word = Callable[[str, str], str]
 SPOKEN = ("report", "reason", "text", "title", "description", "acceptance", "rationale", "content", "message")
@@ -69,6 +70,7 @@ async def lived_in(folder: Path, word: Word = plain) -> AsyncIterator[Folkmoot]:
 
     _write(folder, word)
     around = Surroundings(env={})
+    made_mine(folder)
     async with Folkmoot.open(folder, tools=[till, ledger], around=around) as moot:
         await _collaborate(moot, word)
         await moot.run(

@@ -104,8 +104,8 @@ async def test_a_run_that_asks_says_so_where_its_answer_will_be_and_goes_on(hous
 
     await visitor.page.locator("#actions").get_by_role("link", name="Answer").click()
     await visitor.page.get_by_role("textbox", name="Answer").fill("The blue one")
-    await visitor.page.keyboard.press("Control+Enter")
-    await visitor.page.wait_for_url("**/inbox/*")
+    async with visitor.page.expect_navigation():
+        await visitor.page.keyboard.press("Control+Enter")
     await visitor.page.goto(run)
 
     await expect(top.locator("[data-answer=completed]")).to_contain_text("Paid back.", timeout=PATIENCE)

@@ -102,7 +102,7 @@ class Served:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
-        client = Client(*await asyncio.open_connection(self.house.door.host, self.port))
+        client = Client(*await asyncio.open_connection(urlsplit(self.address).hostname, self.port))
         try:
             yield client
         finally:

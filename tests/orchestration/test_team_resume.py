@@ -73,6 +73,9 @@ async def test_a_run_of_0_1_0_is_resumed_with_the_turns_and_texts_it_was_started
 
     for cut in range(1, len(recorded)):
         again = desk(SLIP_FILES, SLIP_SAID)
-        played = await cut_and_continued(again, recorded, cut, MemoryJournal(again.clock.monotonic))
+        target = MemoryJournal(again.clock.monotonic)
+        for pinned in (recorded[0].event.graph, recorded[0].event.tools):
+            target.keep(await journal.artifact(pinned))
+        played = await cut_and_continued(again, recorded, cut, target)
 
         assert played.result.error == "the model gave no final report within 1 turn", f"cut after {cut}"
