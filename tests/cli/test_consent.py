@@ -233,6 +233,7 @@ def test_single_items_are_allowed_revoked_exported_and_imported(foreign, monkeyp
     assert folkmoot("run", "a.ai", "x").code == 4
     assert folkmoot("trust", "--allow", "nothing").code == 2
     folkmoot("trust", "--allow", second["id"])
+    assert folkmoot("trust", "--allow", "nothing").code == 2
     assert folkmoot("trust", "--export", "grants.json").code == 0
 
     monkeypatch.setenv("FOLKMOOT_STATE", str(folkmoot.folder / "another machine"))

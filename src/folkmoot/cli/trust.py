@@ -73,6 +73,9 @@ def trust(  # noqa: PLR0913  # because each is an option of the command
         _change_store(target.folder, mine=mine, export=export, import_=import_, revoke=revoke or [])
     if mine is False or export or import_ or revoke:
         return _show(call, target, as_json=as_json)
+    if unknown := set(allow or ()) - {item.id for item in wanted_by(call, target)}:
+        names = ", ".join(sorted(unknown))
+        raise WrongUse(f"this project wants nothing of the id {names} (see: folkmoot trust --json)")
     granted, left = settle(call, target, _chooser(target.folder, yes=yes or bool(mine), ids=allow or []))
     from folkmoot.cli.amounts import counted
     from folkmoot.cli.output import say
@@ -237,11 +240,6 @@ def _show(call: Call, target: Target, *, as_json: bool) -> int:
 def _chooser(folder: Path, *, yes: bool, ids: Sequence[str]) -> Choose:
     def choose(heading: str, items: list[ConsentItem]) -> list[ConsentItem]:
         if ids:
-            known = {item.id for item in items}
-            if unknown := [id for id in ids if id not in known]:
-                raise WrongUse(
-                    f"nothing of the id {', '.join(unknown)} is to be allowed (see: folkmoot trust --json)"
-                )
             return [item for item in items if item.id in ids]
         if yes:
             return items
