@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from playwright.async_api import Browser, Dialog, Page, Request, Response, async_playwright, expect
@@ -33,17 +32,12 @@ LISTEN = (
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
-    playwright = await async_playwright().start()
-    browser = await playwright.chromium.launch(
-        executable_path=CHROMIUM or "chromium", args=QUIET, timeout=PATIENCE
-    )
-    yield browser
-    await browser.close()
-    # It ends when its stdin is closed, which never happens if a test has left a copy of that open in this process.
-    playwright._impl_obj._connection._transport._proc.kill()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(20):
-            await playwright.stop()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM or "chromium", args=QUIET, timeout=PATIENCE
+        )
+        yield browser
+        await browser.close()
 
 
 class Visitor:

@@ -14,9 +14,10 @@ from tests.http.doors import request, serving
 def sends_at_once(client):
     """Whether the socket of this process that was accepted from this address has TCP_NODELAY."""
     for opened in Path("/proc/self/fd").iterdir():
-        with suppress(OSError), socket.socket(fileno=os.dup(int(opened.name))) as one:
-            if one.getpeername() == client:
-                return bool(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        if opened.is_socket():  # a copy of anything else stays open, and a program may wait for its end
+            with socket.socket(fileno=os.dup(int(opened.name))) as one, suppress(OSError):
+                if one.getpeername() == client:
+                    return bool(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
     raise AssertionError(f"nobody in this process speaks with {client}")
 
 
