@@ -13,9 +13,13 @@ FOLKMOOT = Path(sys.executable).with_name("folkmoot")
 
 def main() -> int:
     BOOK.unlink(missing_ok=True)
-    folkmoot("trust", ".", "--yes", quiet=True).wait()
+    folkmoot("trust", ".", "--yes", stderr=subprocess.DEVNULL).wait()
     show('$ folkmoot run cashier.ai "Pay invoice 77."')
-    run = folkmoot("run", "cashier.ai", "Pay invoice 77.", BANK_SECONDS="60")
+    run = folkmoot("run", "cashier.ai", "Pay invoice 77.", stderr=subprocess.PIPE, BANK_SECONDS="60")
+    for line in run.stderr or ():
+        show(line.decode().rstrip())
+        if b"bank__pay" in line:
+            break
     while not requests() and run.poll() is None:
         time.sleep(0.01)
     run.kill()
@@ -28,10 +32,9 @@ def main() -> int:
     return code or int(booked != 1)
 
 
-def folkmoot(*arguments: str, quiet: bool = False, **variables: str) -> subprocess.Popen[bytes]:
+def folkmoot(*arguments: str, stderr: int | None = None, **variables: str) -> subprocess.Popen[bytes]:
     """The program of this environment, in this project; what is allowed here is kept here."""
     env = os.environ | variables | {"FOLKMOOT_STATE": str(PROJECT / ".folkmoot")}
-    stderr = subprocess.DEVNULL if quiet else None
     return subprocess.Popen(
         [FOLKMOOT, *arguments], cwd=PROJECT, env=env, stdin=subprocess.DEVNULL, stderr=stderr
     )
