@@ -6,6 +6,7 @@ from folkmoot.domain.escalation import Escalation
 from folkmoot.domain.gate import Allow, Policy, Standing
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.rules import Caller, Match, Rule
+from folkmoot.domain.sources import Source
 from folkmoot.session.gate import judge
 
 CALLS = 5_000
@@ -35,9 +36,9 @@ POLICY = Policy(
     caller=Caller(("clerk", "desk/clerk.ai")),
     rules=RULES,
     escalate=Escalation(),
-    outside=frozenset({"web__fetch"}),
+    untrusted=frozenset({"web__fetch"}),
 )
-STANDING = Standing(taint="what web__fetch gave in turn 1")
+STANDING = Standing(taint=(Source("what web__fetch gave clerk in turn 1"),))
 
 
 def milliseconds() -> float:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 
 T = TypeVar("T")
@@ -72,6 +73,8 @@ class Site(Value):
     """The id of the agent that made it."""
     work_session: str = ""
     """What its run belongs to."""
+    sources: Sources = ()
+    """What its session had read."""
     trace: dict[str, str] = {}
     """Headers that say which span of which trace it belongs to."""
 

@@ -34,6 +34,7 @@ AGENTS = {
     "clerk": "description: Knows the till.\nusage: Ask how much is in it.\ncapabilities: [counting]\nhandoff: editor.ai",
     "editor": "description: Writes letters.\noutput: {format: markdown}",
     "scribe": "description: Writes down.\ntools: [files.write]",
+    "fetcher": "description: Gets pages.\ntools: [web.fetch]",
     "asker": "description: Asks back.\ntools: [ask_user]",
     "doubler": "input: {format: json, schema: {type: object, properties: {n: {type: integer}}, required: [n]}}\n"
     "output: {format: json, schema: {type: object, properties: {twice: {type: integer}}, required: [twice]}}",
@@ -47,6 +48,10 @@ SCRIPT: dict[str, Any] = {
     "scribe": [
         {"calls": [{"tool": "files.write", "arguments": {"path": "a.txt", "content": "ann"}}]},
         {"report": "So be it."},
+    ],
+    "fetcher": [
+        {"calls": [{"tool": "web.fetch", "arguments": {"url": "http://127.0.0.1:1/"}}]},
+        {"report": "It is empty."},
     ],
     "asker": [
         {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]},

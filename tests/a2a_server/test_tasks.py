@@ -25,7 +25,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 
-from tests.a2a_server.conftest import client_of, events, message, report, sent, state, words
+from tests.a2a_server.conftest import AGENTS, client_of, events, message, report, sent, state, words
 from tests.files import PNG
 
 WORKING = TaskState.TASK_STATE_WORKING
@@ -50,7 +50,7 @@ def test_there_is_a_list_of_agents_and_a_card_for_each(server):
     listed = {row["name"]: row for row in read(f"{server.address}/a2a")["agents"]}
     card = read(listed["clerk"]["card"])
 
-    assert set(listed) == {"clerk", "editor", "scribe", "asker", "doubler", "slow", "pair", "broken"}
+    assert set(listed) == {*AGENTS}
     assert (card["name"], card["description"]) == ("clerk", "Knows the till.\n\nAsk how much is in it.")
     assert card["supportedInterfaces"][0] == {
         "url": at(server, "clerk"),
@@ -154,6 +154,16 @@ async def test_what_an_agent_may_do_its_client_does_not_decide(server):
         server.post(f"approvals/{waiting['id']}/approve")
         *_, last = [event async for event in following]
         assert state(last.status_update) == "completed"
+
+
+async def test_what_a_client_asks_is_untrusted(server):
+    """K-6: the message of an agent that somebody may have deceived is no order of the people here."""
+    async with client_of(at(server, "fetcher")) as client:
+        task = await sent(client, message("Get http://127.0.0.1:1/."))
+
+    assert state(task) == "auth_required"
+    (waiting,) = [item for item in server.read("approvals") if item["agentId"] == "fetcher"]
+    assert waiting["why"] == "the session has read the message of an A2A client"
 
 
 async def test_a_cancel_is_recorded_and_ends_the_run(server):

@@ -35,6 +35,14 @@ WAYS = {
     "an agent with `shell`": ("", "tools: [shell]", {}),
     "an agent with `python`": ("", "tools: [python]", {}),
     "a gate without taint": ("gate: {taint: off}\n", "", {}),
+    "files of the project that are trusted": ("gate: {trusted: ['**']}\n", "", {}),
+    "clients that are trusted": ("gate: {untrustedClients: false}\n", "", {}),
+    "a tool server that is trusted": (
+        "tools: {t: {kind: mcp, command: [python3, s.py], untrusted: false}}\n",
+        "",
+        {"s.py": SERVER},
+    ),
+    "a remote agent that is trusted": ("", "remote: {url: 'http://127.0.0.1:1/', untrusted: false}", {}),
     "a gate that escalates less": ("gate: {escalate: {lines: 100000}}\n", "", {}),
     "agents that call agents unasked": (
         "orchestration: {enable_agent_tool: true, auto_approve: true}\n",

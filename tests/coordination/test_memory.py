@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot import Folkmoot, Surroundings, tool
+from folkmoot import Folkmoot, Surroundings
 from folkmoot.engine.identity import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.ports import Query, Version
@@ -94,24 +94,6 @@ async def test_a_note_whose_process_died_is_not_noted_twice(desk):
 
     assert [entry.draft async for entry in journal.read(Query(stream="memory_ann"))] == kept
     assert (await replay(journal, "run-1")).equal
-
-
-async def test_what_was_noted_before_taints_whoever_reads_it(desk):
-    """U-13: an earlier run may have noted what somebody made it note."""
-
-    @tool(effect="pure", access="write")
-    async def keep() -> str:
-        """Keep it."""
-        return "kept"
-
-    at = desk(
-        {"ann": "tools: [memory, keep]"}, {"ann": [read(), {"calls": [{"tool": "keep"}]}]}, tools=[keep]
-    )
-    played = await at.run("ann")
-
-    assert (
-        played.events("approval.requested")[0].why == "the session has read what memory_read gave in turn 1"
-    )
 
 
 async def test_a_secret_stays_a_name_in_what_outlives_the_run(desk):

@@ -2,8 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from folkmoot import ScriptedModel
 from tests.http.page import browsing
+from tests.orchestration.test_gate import FETCH, Disk, save
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
 
@@ -27,6 +30,31 @@ async def test_a_chat_goes_on_in_one_work_session_and_the_agent_knows_what_was_s
         assert words.index("I am Eve") < words.index("Hello Eve.") < words.index("Who am I?")
         assert "<em>Hello</em>" in shown.html
         assert "every 1s" not in shown.html
+
+
+@pytest.mark.parametrize("read", [False, True])
+async def test_what_was_read_for_an_earlier_answer_counts_for_the_next(desk, read):
+    """K-6: the answer of a run that has read the web goes into the next turn."""
+    disk = Disk()
+    rules = [
+        {"when": "saved a.txt", "report": "saved"},
+        {"when": "Now save it", "calls": [save()]},
+        {"when": "Look it up", "calls": [FETCH]} if read else {"when": "Look it up", "report": "So it is."},
+    ]
+    script = {"clerk": {"rules": rules, "default": "So it is."}}
+    at = desk({"clerk": "tools: [fetch, save]"}, script, tools=disk.tools)
+    async with browsing(at) as page:
+        sent = await page.send("/chat", agent="clerk", text="Look it up")
+        await page.rest()
+        await page.send(sent.location, text="Now save it")
+        await page.rest()
+        waiting = await page.house.moot.inbox()
+        shown = [(await page.get(f"/inbox/{item.id}")).words for item in waiting]
+
+    assert disk.saved == ([] if read else ["a.txt"])
+    assert ["the session has read what fetch gave clerk in turn 1" in words for words in shown] == [
+        True
+    ] * read
 
 
 class Hesitant(ScriptedModel):

@@ -11,9 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot.domain.message import ToolCall
+from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, ServerFailed, Untrusted
 from folkmoot.tools.mcp.listing import Offer, changes
 from folkmoot.tools.mcp.processes import MARK, end_processes
+from folkmoot.tools.mcp.server import ServerTool
 from folkmoot.tools.registry import Registry
 from tests.cli.conftest import soon
 from tests.mcp.conftest import ECHO, SITE, Shop, marked, rogue, use
@@ -44,14 +46,31 @@ async def test_an_error_that_a_server_tells_is_a_failed_result(shop):
     assert result.text == "the printer burns"
 
 
-async def test_what_a_server_says_of_its_effects_is_not_believed(shop):
-    """The server claims `readOnlyHint`; only the settings say what a tool does."""
+async def test_a_tool_asks_unless_its_server_or_the_settings_say_that_it_only_reads(shop):
+    """O-45: the server claims `readOnlyHint` for `echo`; what it gives is untrusted unless the settings trust it."""
     offers = await shop.servers.offers("rogue", rogue())
-    claimed = shop.tools(rogue(), *offers)["echo"].spec("rogue.echo")
-    settled = shop.tools(rogue(effect="pure", access="read"))["echo"].spec("rogue.echo")
+    (echo,) = [offer for offer in offers if offer.name == "echo"]
 
-    assert (claimed.effect, claimed.access) == ("once", "exec")
-    assert (settled.effect, settled.access) == ("pure", "read")
+    def spec(source, offer=echo):
+        return shop.tools(source, offer)["echo"].spec("rogue.echo")
+
+    assert (spec(rogue()).effect, spec(rogue()).access, spec(rogue()).asks) == ("once", "read", "")
+    silent = spec(rogue(), replace(echo, read_only=False))
+    assert (silent.access, silent.asks, silent.untrusted) == ("exec", "medium", True)
+    settled = spec(rogue(effect="pure", access="write", untrusted=False))
+    assert (settled.effect, settled.access, settled.asks, settled.untrusted) == (
+        "pure",
+        "write",
+        "medium",
+        False,
+    )
+
+
+def test_what_a_server_over_the_network_is_asked_goes_out():
+    """K-6: a reader that gets its arguments over the network can carry something out."""
+    tool = ServerTool(None, replace(ECHO, read_only=True)).under(ToolSource("mcp", url="https://a.example"))
+
+    assert (tool.spec("a.echo").access, tool.spec("a.echo").asks) == ("egress", "")
 
 
 async def test_only_the_named_variables_reach_a_server(shop):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from folkmoot import tool
 from folkmoot.domain.role import role
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
@@ -304,22 +303,3 @@ async def test_the_origin_of_a_matter_is_kept_over_all_hops(desk):
     ]
     assert "\nOrigin: ann\n" in played.prompt("cid")
     assert "Origin" not in played.prompt("bob")
-
-
-async def test_what_another_agent_wrote_taints_the_receiver_and_the_reply_the_sender(desk):
-    """U-13: what is inside a block carries no authority."""
-
-    @tool(effect="pure", access="write")
-    async def keep(what: str) -> str:
-        """Keep it."""
-        return "kept"
-
-    files = {"ann": "tools: [messages, keep]", "bob": "tools: [keep]"}
-    act = {"tool": "keep", "arguments": {"what": "x"}}
-    script = {"ann": [calls(write("bob")), calls(act), "done"], "bob": ["yes"]}
-    played = await desk(files, script, tools=[keep]).run("ann.ai")
-
-    assert "the session has read what a2a_send gave in turn 1" in played.events("approval.requested")[0].why
-    script = {"ann": [calls(write("bob")), "done"], "bob": [calls(act), "done"]}
-    played = await desk(files, script, tools=[keep]).run("ann.ai")
-    assert "the session has read what ann wrote" in played.events("approval.requested")[0].why

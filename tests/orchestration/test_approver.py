@@ -67,26 +67,32 @@ async def test_whatever_is_no_clear_yes_goes_on_to_a_person(desk, answer):
     assert item.approvers == ("human",)
 
 
-@pytest.mark.parametrize(
-    ("files", "first", "asks", "why"),
-    [
-        (FILES | {"desk": "agents: [clerk.ai]"}, [], "medium", "it does not have this tool itself"),
-        (
-            FILES | {"desk": "tools: [pay, fetch]\nagents: [clerk.ai]"},
-            [{"calls": [{"tool": "fetch"}]}],
-            "medium",
-            "it has read what fetch gave in turn 1",
-        ),
-    ],
-)
-async def test_a_parent_can_approve_only_what_it_may_do_itself(desk, files, first, asks, why):
+async def test_a_parent_can_approve_only_what_it_may_do_itself(desk):
     """Pains 19: nobody gets more through a child."""
-    till = Till(asks)
-    said = {"desk": [*first, {"calls": [ASK_CLERK]}, "approve", "done"], "clerk": [{"calls": [PAY]}, "ok"]}
+    till = Till()
+    said = {"desk": [{"calls": [ASK_CLERK]}, "approve", "done"], "clerk": [{"calls": [PAY]}, "ok"]}
+    files = FILES | {"desk": "agents: [clerk.ai]"}
     played = await desk(files, said, tools=till.tools, settings=APPROVERS).run("desk")
 
     assert played.result.status == "waiting"
-    assert [each.reason for each in played.events("approval.declined")] == [why]
+    assert [each.reason for each in played.events("approval.declined")] == [
+        "it does not have this tool itself"
+    ]
+    assert till.paid == []
+
+
+async def test_what_untrusted_text_may_have_asked_for_is_decided_by_a_person(desk):
+    """K-6: no agent says yes to a call that a page may have put into the mind of another."""
+    till = Till()
+    files = FILES | {"desk": "tools: [pay, fetch]\nagents: [clerk.ai]"}
+    said = {
+        "desk": [{"calls": [{"tool": "fetch"}]}, {"calls": [ASK_CLERK]}, "approve", "done"],
+        "clerk": [{"calls": [PAY]}, "ok"],
+    }
+    played = await desk(files, said, tools=till.tools, settings=APPROVERS).run("desk")
+
+    (asked,) = played.events("approval.requested")
+    assert (asked.approvers, played.result.status) == (("human",), "waiting")
     assert till.paid == []
 
 
@@ -136,31 +142,31 @@ def pure():
 
 
 TEAM = {
-    "team": "team: {members: [coder.ai], supervisor: boss.ai}",
+    "team": "team: {members: [coder.ai, tester.ai], supervisor: boss.ai}",
     "coder": "tools: [pay]",
+    "tester": "tools: [fetch]",
     "boss": "tools: [pay]",
 }
 
 
 @pytest.mark.parametrize(
-    ("settings", "paid", "declined"),
-    [
-        ("approvals: {approvers: [lead, human]}\ngate: {taint: off}", ["ann", "ann"], []),
-        ("approvals: {approvers: [lead, human]}", ["ann"], ["it has read what coder said"]),
-    ],
+    ("looks", "paid", "declined"),
+    [([], ["ann", "ann"], []), ([{"calls": [{"tool": "fetch"}]}], ["ann"], [])],
 )
-async def test_a_member_of_a_team_asks_its_lead_who_can_approve_as_long_as_it_read_nobody(
-    desk, settings, paid, declined
+async def test_a_member_of_a_team_asks_its_lead_as_long_as_nobody_has_read_untrusted_text(
+    desk, looks, paid, declined
 ):
-    """X-6, D-26: `lead`; in the second cycle the lead has read the member."""
+    """X-6, D-26: `lead`; in the second cycle the member has read what the other one looked up."""
     till = Till()
     said = {
         "coder": [{"calls": [PAY]}, {"broadcast": "one"}, {"calls": [PAY]}, {"broadcast": "two"}],
+        "tester": [*looks, {"broadcast": "so it is"}, {"broadcast": "still so"}],
         "boss": {
             "rules": [{"when": "I need your word", "report": "approve"}, {"when": "two", "report": "done"}],
             "default": {"broadcast": "go on"},
         },
     }
+    settings = "approvals: {approvers: [lead, human]}"
     at = desk(TEAM, said, tools=till.tools, settings=SETTINGS + settings)
     async with at.open() as moot:
         played = await at.played(await moot.run("team", "hello"))

@@ -86,14 +86,3 @@ async def test_a_run_that_is_about_a_task_needs_no_other(desk, disk):
         await moot.run("coder.ai", "go on", errand=Errand(task="task_1"))
 
     assert disk.saved == ["x"]
-
-
-async def test_whoever_has_read_what_others_wrote_into_tasks_needs_a_word_to_act(desk, disk):
-    """DESIGN 8: a task that another agent asked for is text of that agent."""
-    script = {"coder": [{"calls": [{"tool": "task_list", "arguments": {"scope": "all"}}]}, SAVE, "done"]}
-
-    played = await desk(FILES, script, tools=disk.tools).run("coder.ai")
-
-    assert played.result.status == "waiting"
-    (asked,) = played.events("approval.requested")
-    assert "task_list" in asked.why

@@ -8,6 +8,7 @@ from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.gate import Allow, Ask, Policy, Refuse, Standing
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.rules import Caller, Match, Rule
+from folkmoot.domain.sources import Source
 from folkmoot.domain.step_policy import Spent, StepBudget, StepPolicy
 from folkmoot.session.gate import judge
 
@@ -18,7 +19,7 @@ ASKS = ToolSpec("pay", "", {}, access="write", asks="medium")
 CALL = ToolCall("", "write", {"path": "a.txt"})
 PAY = ToolCall("", "pay", {"euros": 5})
 POLICY = Policy(caller=Caller(("desk", "desk.ai")))
-WEB = "what web__fetch gave in turn 1"
+WEB = (Source("what web__fetch gave desk in turn 1"),)
 TAINTED = Standing(taint=WEB)
 CLEAN = Standing()
 
@@ -130,9 +131,10 @@ def test_before_its_plan_is_approved_a_worker_cannot_write_and_afterwards_only_w
     assert judge(after, CLEAN, PAY, ASKS).code == "policy"
 
 
-def test_after_text_of_others_came_in_what_does_more_than_read_asks():
-    """DESIGN 4: taint; the reason names its source."""
-    assert judge(POLICY, TAINTED, CALL, WRITE) == Ask("medium", f"the session has read {WEB}")
+def test_after_untrusted_text_came_in_what_does_more_than_read_asks():
+    """K-6, DESIGN 4: the reason names its source."""
+    why = "the session has read what web__fetch gave desk in turn 1"
+    assert judge(POLICY, TAINTED, CALL, WRITE) == Ask("medium", why, sources=WEB)
     assert isinstance(judge(POLICY, TAINTED, replace(CALL, tool="read"), READ), Allow)
     for access in ("egress", "exec"):
         assert isinstance(judge(POLICY, TAINTED, CALL, replace(WRITE, access=access)), Ask)
@@ -149,13 +151,32 @@ def test_taint_does_not_matter_where_a_rule_or_the_plan_allows_the_arguments():
 
 
 def test_a_plan_that_was_made_under_the_influence_of_others_allows_nothing():
-    plan = replace(POLICY, planned=frozenset({fingerprint(CALL)}), taint="what law said")
+    plan = replace(POLICY, planned=frozenset({fingerprint(CALL)}), taint=WEB)
 
-    assert judge(plan, CLEAN, CALL, WRITE) == Ask("medium", "the session has read what law said")
+    assert isinstance(judge(plan, CLEAN, CALL, WRITE), Ask)
 
 
 def test_a_project_can_switch_taint_off():
-    assert isinstance(judge(replace(POLICY, outside=None), TAINTED, CALL, WRITE), Allow)
+    assert isinstance(judge(replace(POLICY, contains=False), TAINTED, CALL, WRITE), Allow)
+
+
+def test_after_a_secret_was_read_only_calls_that_go_out_ask():
+    """Issue 14: what a session has read of `.env` must not get out; it may be relied on."""
+    read = (Source("'.env', which fits `.env*`", secret=True),)
+    standing = Standing(taint=read)
+
+    assert isinstance(judge(POLICY, standing, CALL, WRITE), Allow)
+    for access in ("egress", "exec"):
+        asked = judge(POLICY, standing, CALL, replace(WRITE, access=access))
+        assert asked == Ask("medium", "the session has read '.env', which fits `.env*`", sources=read)
+
+
+def test_a_project_can_have_everything_asked_that_does_more_than_read():
+    """O-45: `gate: {ask: all}`."""
+    careful = replace(POLICY, ask_all=True)
+
+    assert isinstance(judge(careful, CLEAN, CALL, WRITE), Ask)
+    assert isinstance(judge(careful, CLEAN, replace(CALL, tool="read"), READ), Allow)
 
 
 def test_what_escalates_goes_to_a_person_even_where_a_rule_allows_it():

@@ -36,10 +36,12 @@ from folkmoot.a2a_server.updates import updates
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
 
 BY = "a2a"
+_CLIENT = Source("the message of an A2A client")
 """Who is recorded to have answered: all that is known is the door."""
 
 
@@ -129,6 +131,7 @@ class Tasks(WithoutNotifications, RequestHandler):
             run=run,
             message=message.message_id,
             hops=self._hops(message),
+            sources=(_CLIENT,) if self._moot.graph.settings.gate.untrusted_clients else (),
             **told(context.state.get("headers", {})),
         )
         errand = self._moot.enclose(errand, files_of(message))

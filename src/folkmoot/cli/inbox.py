@@ -53,8 +53,9 @@ def show(context: typer.Context, id: ItemId, as_json: AsJson = False) -> None:
         write_json(shown)
         return
     for key, value in shown.items():
-        if value not in (None, ""):
-            write(f"{key:10} {value}".replace("\n", "\n" + " " * 11))
+        if value not in (None, "", []):
+            said = ", ".join(value) if isinstance(value, list) else value
+            write(f"{key:10} {said}".replace("\n", "\n" + " " * 11))
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 from folkmoot.ports import Site
 
@@ -18,6 +19,8 @@ class Author(Value):
     span: str = ""
     """The call; empty for people. After a crash it is made again, and must not count twice."""
     work_session: str = ""
+    sources: Sources = ()
+    """What the author had read."""
 
     @property
     def is_agent(self) -> bool:
@@ -34,4 +37,4 @@ class Author(Value):
 
 def calling(site: Site) -> Author:
     """The agent that made a call."""
-    return Author(site.agent, site.session, site.below, site.work_session)
+    return Author(site.agent, site.session, site.below, site.work_session, site.sources)

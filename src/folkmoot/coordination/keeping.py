@@ -6,13 +6,15 @@ again. So no update is lost, there are no locks, and whoever is killed blocks no
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
+from folkmoot.domain.gate_events import RecordSources
+from folkmoot.domain.sources import Sources, joined
 from folkmoot.errors import Conflict, JournalDamaged, WrongUse
 from folkmoot.ports import Clock, Journal, Query, Version
 
@@ -69,7 +71,8 @@ class Keeper(Generic[R]):
         async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self.seen)):
             if entry.seq <= self.seen:  # another call that reads at the same time came first
                 continue
-            self._records[entry.stream] = self._evolved(self._records.get(entry.stream), entry)
+            if not isinstance(entry.event, RecordSources):
+                self._records[entry.stream] = self._evolved(self._records.get(entry.stream), entry)
             self._made[entry.draft.session_id, entry.draft.span] = entry.stream
             self.seen = entry.seq
         return dict(self._records)
@@ -94,6 +97,13 @@ class Keeper(Generic[R]):
                 damaged[name] = str(error)
         return records, damaged
 
+    async def sources(self, ids: Collection[str]) -> Sources:
+        """What those have read who wrote these records."""
+        wanted = Query(prefix=self._kind.prefix, types=(RecordSources.type,))
+        if len(ids) == 1:
+            wanted = Query(stream=next(iter(ids)), types=(RecordSources.type,))
+        return _sources([entry async for entry in self._journal.read(wanted) if entry.stream in ids])
+
     async def change(
         self, id: str, author: Author, decide: Decide[R], work_session: str = "", look: Look | None = None
     ) -> R:
@@ -110,6 +120,8 @@ class Keeper(Generic[R]):
             if look:
                 await look()
             events = decide(record)
+            if events and not {*author.sources} <= {*_sources(entries)}:
+                events = (*events, RecordSources(author.sources))
             drafts = [self._draft(author, event, work_session) for event in events]
             if drafts:
                 try:
@@ -117,7 +129,8 @@ class Keeper(Generic[R]):
                 except Conflict:
                     continue
             for draft in drafts:
-                record = self._kind.evolve(record, draft)
+                if not isinstance(draft.event, RecordSources):
+                    record = self._kind.evolve(record, draft)
             if record is None:
                 raise self._kind.missing(id)
             return record
@@ -131,7 +144,8 @@ class Keeper(Generic[R]):
     def _folded(self, entries: Sequence[Entry]) -> tuple[R | None, int]:
         record: R | None = None
         for entry in entries:
-            record = self._evolved(record, entry)
+            if not isinstance(entry.event, RecordSources):
+                record = self._evolved(record, entry)
         return record, entries[-1].run_seq if entries else 0
 
     def _evolved(self, record: R | None, entry: Entry) -> R:
@@ -151,6 +165,10 @@ class Keeper(Generic[R]):
             agent_id=author.name,
             work_session_id=work_session or author.work_session,
         )
+
+
+def _sources(entries: Iterable[Entry]) -> Sources:
+    return joined(*(entry.event.sources for entry in entries if isinstance(entry.event, RecordSources)))
 
 
 def _has_done(author: Author, entries: Sequence[Entry]) -> bool:

@@ -9,6 +9,7 @@ from folkmoot.coordination.keeping import Keeper, Kind
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.memory_events import MemoryNoted
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
@@ -71,6 +72,10 @@ class Memories:
                 raise WrongUse(
                     f"{reader!r} may not read the memory of {agent!r}: `memory.readers` in {owner.file} must name it"
                 )
+
+    async def read_for(self, agent: str) -> Sources:
+        """What the agent had read when it noted something."""
+        return await self._keeper.sources([self._stream(agent)])
 
     def _stream(self, agent: str) -> str:
         return f"{MEMORY.prefix}{agent}"

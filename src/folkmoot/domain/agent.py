@@ -72,6 +72,8 @@ class Remote(Value, forbid_unknown_fields=True):
     """Its address; its card lies at `/.well-known/agent-card.json` below that."""
     api_key_env: str | None = None
     """The environment variable that holds the token for it; the token itself never stands in a file."""
+    untrusted: bool = True
+    """Whether strangers may have a say in what it answers."""
 
 
 class Frontmatter(Options, forbid_unknown_fields=True):

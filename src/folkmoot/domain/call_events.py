@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.domain.event import Event
+from folkmoot.domain.sources import Sources
 
 
 class SubAgentSpawned(Event):
@@ -40,6 +41,8 @@ class SubAgentCompleted(Event):
     """What the result answers, if it may be reused: a hash over agent, mission, tools and model."""
     artifact: str = ""
     """The result as its caller read it, if it may be reused."""
+    sources: Sources = ()
+    """What it has read, if the result may be reused."""
 
 
 class SubAgentFailed(Event):
@@ -64,6 +67,8 @@ class CacheHit(Event):
     steps_taken: int = 0
     tool_calls: int = 0
     not_returned: tuple[str, ...] = ()
+    sources: Sources = ()
+    """What that session had read."""
 
 
 class ResultSummarized(Event):

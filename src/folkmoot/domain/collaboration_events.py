@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.domain.event import Event
+from folkmoot.domain.sources import Sources
 
 
 class WorkSessionEntrusted(Event):
@@ -30,3 +31,5 @@ class WorkSessionAnswered(Event):
     success: bool
     text: str
     """Its report, or why it failed."""
+    sources: Sources = ()
+    """What its sessions have read."""

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.part import Part
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
@@ -19,6 +20,8 @@ class Block(Value):
     """Who said it."""
     runtime: str = ""
     """What the runtime says about it: outside the text, where nobody but the runtime can write."""
+    sources: Sources = ()
+    """What whoever said it had read."""
 
 
 class Errand(Value):
@@ -59,6 +62,8 @@ class Errand(Value):
     """The span of whoever asked for it, as W3C's Trace Context writes it: the run belongs into that trace."""
     tracestate: str = ""
     """What their tracing systems keep beside it."""
+    sources: Sources = ()
+    """Where its request came from, if nobody vouches for that."""
 
 
 def own_work_session(run: str) -> str:

@@ -49,13 +49,13 @@ def escalated(arguments: dict[str, Any], limits: Escalation) -> str:
     lines = 0
     for key, text in _texts("", arguments):
         for path in _paths(key, text):
-            if pattern := _delicate(path, limits.paths):
+            if pattern := fitting(path, limits.paths):
                 return f"{path!r} fits `{pattern}`"
         lines += _lines(text)
     return f"{lines} changed lines are more than {limits.lines}" if lines > limits.lines else ""
 
 
-def written_paths(arguments: dict[str, Any]) -> frozenset[str]:
+def named_paths(arguments: dict[str, Any]) -> frozenset[str]:
     """The files that a call names, each in one spelling."""
     return frozenset(path for key, text in _texts("", arguments) for path in _paths(key, text))
 
@@ -88,7 +88,7 @@ def _lines(text: str) -> int:
     return len(_CHANGED.findall(text)) if "\n@@ " in f"\n{text}" else len(text.splitlines())
 
 
-def _delicate(path: str, patterns: tuple[str, ...]) -> str:
+def fitting(path: str, patterns: tuple[str, ...]) -> str:
     """The first pattern that a path fits, at any depth."""
     parts = path.lower().split("/")
     tails = ["/".join(parts[at:]) for at in range(len(parts))]

@@ -15,6 +15,7 @@ from folkmoot.domain.gate import Code
 from folkmoot.domain.message import Access, Effect, Message, Usage
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome, StopReason
+from folkmoot.domain.sources import Sources
 
 BEHAVIOR = 2
 """The version of prompts, turns and error texts in this release. A run keeps the version it was started with, so that
@@ -45,6 +46,8 @@ class RunCompleted(Event):
 
     type = "run.completed"
     outcome: Outcome
+    sources: Sources = ()
+    """What its sessions have read, as in `tool.finished`: the answer may be based on it."""
 
 
 class RunFailed(Event):
@@ -54,6 +57,8 @@ class RunFailed(Event):
     error: str
     stop_reason: StopReason
     outcome: Outcome | None = None
+    sources: Sources = ()
+    """As in `run.completed`."""
 
 
 class CancelRequested(Event):
@@ -114,6 +119,8 @@ class SessionStarted(Event):
     agent_role: AgentRole = ""
     parts: tuple[Part, ...] = ()
     """The images and documents that go with the request."""
+    sources: Sources = ()
+    """Where its request came from, as in `tool.finished`."""
 
 
 class SessionCompleted(Event):
@@ -216,6 +223,8 @@ class ToolFinished(Event):
     latency_ms: int = 0
     parts: tuple[Part, ...] = ()
     """Images that the model sees beside the text, if it can."""
+    sources: Sources = ()
+    """Where its text came from, if nobody vouches for it or it must not get out."""
 
 
 class ToolFailed(Event):
@@ -233,6 +242,8 @@ class ToolFailed(Event):
     latency_ms: int = 0
     code: Code = ""
     """Which stage of the gate refused the call; empty if it was made, or in old journals."""
+    sources: Sources = ()
+    """As in `tool.finished`."""
 
 
 class ToolInDoubt(Event):
@@ -246,6 +257,10 @@ class ToolInDoubt(Event):
     """Its name in the inbox; empty in old journals, where the call's key stands for it."""
     retry_after: float = 0.0
     """Seconds for which nobody can have it made again: its former process may still do so. None in old journals."""
+
+
+READING = (SessionStarted, ToolFinished, ToolFailed)
+"""Events that say what a session has read."""
 
 
 class AdvisorStarted(Event):

@@ -9,6 +9,7 @@ from folkmoot.domain.budget import Room
 from folkmoot.domain.escalation import Escalation
 from folkmoot.domain.message import Risk
 from folkmoot.domain.rules import Caller, Rule
+from folkmoot.domain.sources import SECRET_PATHS, Sources
 from folkmoot.domain.step_policy import Spent, StepPolicy
 from folkmoot.domain.value import Value
 
@@ -34,9 +35,18 @@ HUMAN: tuple[Approver, ...] = ("human",)
 
 class GateSettings(Value, forbid_unknown_fields=True):
     taint: Literal["on", "off"] = "on"
-    """After text from outside or of other agents came into a session, calls that do more than read need a word."""
+    """After a session has read untrusted text, calls that do more than read require approval."""
     escalate: Escalation = Escalation()
     """Large changes and delicate paths that need a word."""
+    trusted: tuple[str, ...] = ()
+    """Files of the project whose text is as good as the project's own, as globs; all others are untrusted."""
+    secret: tuple[str, ...] = ()
+    """Files, as globs, after whose reading every call that goes out requires approval; beside `.env*`, keys and the
+    like."""
+    untrusted_clients: bool = True
+    """Whether strangers may have a say in what agents ask that come in over A2A."""
+    ask: Literal["needed", "all"] = "needed"
+    """`all`: every call that does more than read requires approval."""
 
 
 class Allow(Value):
@@ -52,6 +62,8 @@ class Ask(Value):
     """Beside that the tool itself wants it."""
     approvers: tuple[Approver, ...] = HUMAN
     """Asked in this order."""
+    sources: Sources = ()
+    """What was read before, if it is asked for that."""
 
 
 class Refuse(Value):
@@ -74,10 +86,20 @@ class Policy(Value):
     """Seconds that a call waits for a word; None: without end."""
     own: frozenset[str] = frozenset()
     """The runtime's own tools, which check their arguments themselves."""
-    outside: frozenset[str] | None = frozenset()
-    """Tools whose results are text of others; None: nothing taints."""
-    taint: str = ""
-    """Whose text the session began with."""
+    untrusted: frozenset[str] = frozenset()
+    """Tools whose results are text that nobody vouches for."""
+    trusted: tuple[str, ...] = ()
+    """Files whose text is vouched for although a tool reads it that is untrusted."""
+    secret: tuple[str, ...] = SECRET_PATHS
+    """Files whose text must not get out."""
+    contains: bool = True
+    """Whether what a session has read decides what it may do."""
+    taint: Sources = ()
+    """What the session began with."""
+    recorded_first: bool = False
+    """Of a run of 0.1.0, which knew a session's first source alone and recorded none."""
+    ask_all: bool = False
+    """Every call that does more than read requires approval."""
     planned: frozenset[str] = frozenset()
     """The calls that its plan names, by hash."""
     step: StepPolicy = StepPolicy()
@@ -89,8 +111,8 @@ class Standing(Value):
     """How things stand for a session when it wants to call; everything is folded from events."""
 
     gated: frozenset[str] = frozenset()
-    taint: str = ""
-    """Whose text its model had read when it asked for the call."""
+    taint: Sources = ()
+    """What its model had read when it asked for the call."""
     granted: Mapping[str, str] = {}
     """Calls that somebody allowed for the whole run: by hash, who did and under which id."""
     pace: Room = Room()

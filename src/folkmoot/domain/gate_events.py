@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.domain.event import Event
+from folkmoot.domain.sources import Sources
 
 
 class GateChanged(Event):
@@ -16,3 +17,10 @@ class GateChanged(Event):
     """Tools that are no longer refused."""
     by: str = ""
     reason: str = ""
+
+
+class RecordSources(Event):
+    """Whoever changed the record before this had read something: what the record says may be based on it."""
+
+    type = "record.sources"
+    sources: Sources

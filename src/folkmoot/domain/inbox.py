@@ -73,6 +73,7 @@ def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | Approva
         risk=event.risk,
         preview=event.preview,
         why=event.why,
+        foreign=event.foreign,
         approvers=event.approvers,
     )
 

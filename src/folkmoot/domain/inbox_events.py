@@ -8,6 +8,7 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.gate import HUMAN, Approver
 from folkmoot.domain.message import Risk
 from folkmoot.domain.part import Part
+from folkmoot.domain.sources import Sources
 
 Scope = Literal["once", "run"]
 """How far an approval goes; never further than equal calls."""
@@ -94,6 +95,10 @@ class ApprovalRequested(Event):
     """Who is asked, in this order."""
     expires: float | None = None
     """Seconds after which nobody can approve it any more."""
+    sources: Sources = ()
+    """What the session has read, if it is asked for that."""
+    foreign: tuple[str, ...] = ()
+    """Arguments whose values stand in what tools gave, and not in what the session was asked."""
 
 
 class ApprovalApproved(Event):

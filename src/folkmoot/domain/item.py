@@ -87,6 +87,8 @@ class Item(Value, omit_defaults=False):
     """Whether the call was let through."""
     why: str = ""
     """Why the gate asks; empty: because the tool itself wants it."""
+    foreign: tuple[str, ...] = ()
+    """Arguments whose values came from what tools gave, if the session has read untrusted text or secrets."""
     approvers: tuple[Approver, ...] = HUMAN
     """Who is asked now, and who would be next."""
     until: str = ""

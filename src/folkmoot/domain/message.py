@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from folkmoot.domain.part import Part
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 
 Effect = Literal["pure", "keyed", "once"]
@@ -79,6 +80,8 @@ class ToolSpec(Value):
     strict: bool = False
     """Its arguments must fit their schema: providers that can hold a model to it are asked to."""
     origin: Origin | None = None
+    untrusted: bool = False
+    """Its results are text that nobody vouches for."""
 
 
 class Attachment(Value):
@@ -101,6 +104,8 @@ class ToolResult(Value):
     attachments: tuple[Attachment, ...] = ()
     parts: tuple[Part, ...] = ()
     """Those of them, kept, that a model may see."""
+    sources: Sources = ()
+    """What whoever wrote the text had read."""
 
 
 class Usage(Value):

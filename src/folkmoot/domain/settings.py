@@ -79,6 +79,9 @@ class ToolSource(Value, forbid_unknown_fields=True):
     """What a repetition of its calls would do, instead of what the tools say."""
     access: Access | None = None
     """The most that its tools do, instead of what they say."""
+    untrusted: bool | None = None
+    """Whether strangers can write what its tools return, instead of what they say; with `kind: mcp`: true, unless this
+    says otherwise."""
 
 
 class TaskContinuation(Value, forbid_unknown_fields=True):

@@ -8,6 +8,9 @@ CALLED = ("call:", "mission:", "to:")
 """What a call started: one agent, one of several, or the receiver of a message."""
 _PARTS = ("planner", "try:", "executor", "step:", "round:", "sense", "reflect")
 
+ROOT = "0"
+"""Of a run's first agent."""
+
 
 def without_cycle(span: str) -> str:
     """The place of the whole conversation: `0/member:coder` for `0/member:coder/cycle:2`."""

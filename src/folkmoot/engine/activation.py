@@ -21,13 +21,14 @@ from folkmoot.domain.events import (
     SystemError,
 )
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
+from folkmoot.domain.spans import ROOT
 from folkmoot.domain.value import Value
 from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place
-from folkmoot.orchestration.run import ROOT, run_root
+from folkmoot.orchestration.run import run_root
 from folkmoot.ports import Models, Tools
 from folkmoot.session.parked import Parked
 
@@ -190,8 +191,8 @@ class Activation:
             until = "" if resting else self.run.inbox.until
             return RunParked(waiting=(*resting, *self.run.inbox.open_ids), until=until)
         if outcome.failed:
-            return RunFailed(error=outcome.error, stop_reason=outcome.stop_reason, outcome=outcome)
-        return RunCompleted(outcome=outcome)
+            return RunFailed(outcome.error, outcome.stop_reason, outcome, self.run.readings.within(ROOT))
+        return RunCompleted(outcome, self.run.readings.within(ROOT))
 
     def _cancelled(self) -> RunCancelled:
         """By `stop`, which is no affair of the caller's task; or with the caller, which then goes on unwinding."""

@@ -12,9 +12,9 @@ from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.orchestration.brought import facing
 from folkmoot.orchestration.kit import Kits
-from folkmoot.orchestration.outside import ASKING_AGENTS
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 from folkmoot.orchestration.reach import is_strict
+from folkmoot.orchestration.readings import ASKING_AGENTS
 from folkmoot.orchestration.references import ARTIFACT_READ
 from folkmoot.session.schema import unfit_input
 

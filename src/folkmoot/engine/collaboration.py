@@ -26,6 +26,7 @@ from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessio
 from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
+from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
 from folkmoot.engine.alone import alone
 from folkmoot.engine.owner import host_of
@@ -113,7 +114,10 @@ class Collaboration:
         if pause := paused_by(ask.agent, ask.purpose, result.status):
             return pause
         report = result.final_report.content if result.final_report else ""
-        return await self._answer(ask.purpose, run, success=result.success, text=report or result.error or "")
+        said = WorkSessionAnswered(
+            ask.purpose, run, result.success, report or result.error or "", result.sources
+        )
+        return await self._answer(said)
 
     async def _named(self, ask: Ask, before: str) -> str:
         """Its run has a name that is durable before it begins; `before` is one that was given up."""
@@ -123,18 +127,26 @@ class Collaboration:
         return run
 
     async def _started(self, scene: Scene, ask: Ask, run: str) -> Result:
-        errand = replace(ask.errand, work_session=self._id, blocks=ask.blocks, run=run)
+        errand = replace(
+            ask.errand, work_session=self._id, blocks=ask.blocks, run=run, sources=await self._read(scene)
+        )
         return await self._start(ask.agent, scene.work.goal, errand)
+
+    async def _read(self, scene: Scene) -> Sources:
+        """What was read by those who wrote what a member is told."""
+        answers = (asking.answer for asking in scene.askings.values() if asking.answer)
+        plan = await self._moot.plans.sources([scene.plan.id]) if scene.plan else ()
+        made = await self._moot.decisions.sources([each.id for each in scene.decisions])
+        return joined(*(answer.sources for answer in answers), plan, made)
 
     async def _refused(self, purpose: str, run: str, why: str) -> str:
         """By an agent that cannot run at all, which is its answer; or because somebody paused or ended the work."""
         work = await self._moot.work_sessions.get(self._id)
         if work.paused or work.ended:
             return why
-        return await self._answer(purpose, run, success=False, text=why)
+        return await self._answer(WorkSessionAnswered(purpose, run, False, why))
 
-    async def _answer(self, purpose: str, run: str, *, success: bool, text: str) -> str:
-        answered = WorkSessionAnswered(purpose, run, success, text)
+    async def _answer(self, answered: WorkSessionAnswered) -> str:
         await self._moot.work_sessions.change(self._id, lambda _: [answered], _RUNTIME)
         return ""
 

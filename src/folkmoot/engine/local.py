@@ -19,6 +19,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Reply
+from folkmoot.domain.spans import ROOT
 from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation, Asked, Project
 from folkmoot.engine.fork import asking
@@ -34,7 +35,6 @@ from folkmoot.engine.pins import bound_to, check_fit, pin_of, repin
 from folkmoot.engine.takeover import bury
 from folkmoot.errors import Conflict, Elsewhere, Held, WrongUse
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.run import ROOT
 from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun
 from folkmoot.views.result import Result

@@ -18,6 +18,7 @@ from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import Ear, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
+from folkmoot.orchestration.readings import Readings
 from folkmoot.orchestration.subscribers import TeamSubscriber, told
 from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Journal
@@ -66,8 +67,8 @@ class Maker:
         if secrets.any:
             log.redact = secrets.event
         ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
-        chats = Chats()
-        for fold in (ledger, evidence, chats):
+        chats, readings = Chats(), Readings()
+        for fold in (ledger, evidence, chats, readings):
             log.watch(fold)
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
         deny = settings.approvals.unattended == "deny"
@@ -97,6 +98,7 @@ class Maker:
             ear=audience.ear,
             label=self._label,
             chats=chats,
+            readings=readings,
             evidence=evidence,
             secrets=secrets,
         )

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, LlmRequest, RunParked, ToolStarted
+from folkmoot.domain.spans import ROOT
 from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place
-from folkmoot.orchestration.run import ROOT
 from folkmoot.ports import Claim, Journal, Query
 from folkmoot.views.result import Result
 

@@ -24,6 +24,7 @@ from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import RunLog
+from folkmoot.orchestration.readings import Readings
 from folkmoot.ports import NewRun, Request, Tools
 from folkmoot.tools.recorded import RecordedTools
 
@@ -73,12 +74,12 @@ class Stage:
     def run(self, log: RunLog) -> Run:
         graph, tools = self._pinned()
         ledger = RecordedLedger(graph.settings.limits, self.clock, self._record)
-        chats, evidence = Chats(), EvidenceLedger()
+        chats, evidence, readings = Chats(), EvidenceLedger(), Readings()
         inbox = self._inbox(log)
-        for fold in (ledger, chats, evidence):
+        for fold in (ledger, chats, evidence, readings):
             log.watch(fold)
         for draft in log.drafts:
-            for watching in (ledger, chats, evidence, inbox.grants):
+            for watching in (ledger, chats, evidence, readings, inbox.grants):
                 watching.fold(draft.span, draft.event)
         return Run(
             id=self._id,
@@ -97,6 +98,7 @@ class Stage:
             turnstile=asyncio.Semaphore(len(self._record.drafts)),
             inbox=inbox,
             chats=chats,
+            readings=readings,
             evidence=evidence,
             label=bound_to(self._record.drafts),
         )

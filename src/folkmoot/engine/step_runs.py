@@ -47,7 +47,7 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
         raise WrongUse(
             f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
         )
-    errand = replace(errand_for(plan, step), completes_step=True)
+    errand = replace(errand_for(plan, step), completes_step=True, sources=await moot.plans.sources([id]))
     said = (
         f"It is accepted when: {wanted.acceptance}",
         *details(wanted),
@@ -66,14 +66,14 @@ async def settle_its_step(moot: Callable[[], Moot], result: Result) -> None:
 async def settle(moot: Moot, run: str) -> Plan | None:
     """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile."""
     past = [entry.draft async for entry in moot.journal.read(Query(stream=run))]
-    if (report := _report(past)) is None:
+    if (end := _end(past)) is None:
         return None
-    started = past[0].event
+    started, by = past[0].event, Author(RUNTIME, sources=end.sources)
     assert isinstance(started, RunStarted)
     id, step = started.errand.plan, started.errand.step
     if run in await _runs_for(moot, id, step):
         with suppress(WrongUse):
-            return await moot.plans.change(id, Author(RUNTIME), steps.complete, step, report)
+            return await moot.plans.change(id, by, steps.complete, step, end.outcome.report.content)
     return None
 
 
@@ -110,8 +110,8 @@ async def _has_ended(moot: Moot, run: str) -> bool:
     return any([isinstance(entry.event, RUN_ENDS) async for entry in moot.journal.read(newest)])
 
 
-def _report(past: list[Draft]) -> str | None:
+def _end(past: list[Draft]) -> RunCompleted | None:
     """Of a run that is completed and no fork: that only tries what might have been."""
     if not past or not isinstance(end := past[-1].event, RunCompleted):
         return None
-    return None if any(isinstance(draft.event, RunForked) for draft in past) else end.outcome.report.content
+    return None if any(isinstance(draft.event, RunForked) for draft in past) else end

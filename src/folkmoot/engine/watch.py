@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.watch.moments import Moments
@@ -151,7 +153,10 @@ class Watch:
     async def _start(self, move: Move) -> None:
         try:
             heard = await self._heard(move)
-            await self._starter.start(move.tells, request(move), errand(move, heard))
+            written = await self._moot.tasks.keeper.sources([move.task.id])
+            await self._starter.start(
+                move.tells, request(move), replace(errand(move, heard), sources=written)
+            )
         except Exception as error:
             await self._recorded(partial(not_told, move=move, why=str(error)), move.task)
             raise
@@ -167,7 +172,8 @@ class Watch:
             ends = Query(stream=last.run if last else "-", types=(RunCompleted.type,))
             async for entry in self._journal.read(ends):
                 assert isinstance(entry.event, RunCompleted)
-                heard.append(Block("response", entry.event.outcome.report.content[:ANSWER], agent))
+                text = entry.event.outcome.report.content[:ANSWER]
+                heard.append(Block("response", text, agent, sources=entry.event.sources))
         return tuple(heard)
 
     async def _see_to(self, duty: Duty) -> None:

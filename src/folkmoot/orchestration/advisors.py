@@ -29,8 +29,10 @@ async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
     if outcome.failed:
         error = staged(run, outcome, advisor)
         run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
-        return Block("advisory", f"Advisor consultation failed for {name}: {error}", name)
+        text = f"Advisor consultation failed for {name}: {error}"
+        return Block("advisory", text, name, sources=run.readings.within(advisor.span))
     run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
     said = unstamped(outcome.report.content) + footer(run.chats, advisor.session)
     runtime = str(stamp_of(run.log, advisor.span))
-    return Block("advisory", said + claimed(outcome.report.claims), name, runtime)
+    read = run.readings.within(advisor.span)
+    return Block("advisory", said + claimed(outcome.report.claims), name, runtime, read)

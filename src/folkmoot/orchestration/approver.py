@@ -12,6 +12,7 @@ from folkmoot.domain.gate import Refuse, Standing
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDeclined
 from folkmoot.domain.item import Item
 from folkmoot.domain.message import ToolCall
+from folkmoot.domain.sources import named, untrusted
 from folkmoot.orchestration.ask_parent import taken_up
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.ports import Site
@@ -58,8 +59,8 @@ def _bar(asked: State, item: Item) -> str:
     spec = next((spec for spec in brief.tools if spec.name == item.tool), None)
     if spec is None:
         return "it does not have this tool itself"
-    if taint := brief.policy.outside is not None and (brief.policy.taint or asked.taint):
-        return f"it has read {taint}"
+    if brief.policy.contains and (read := untrusted(asked.sources)):
+        return f"it has read {named(read)}"
     plan = asked.submitted.policy(asked.calls)
     standing = Standing(gated=asked.gated, has_task=bool(asked.task), plan=plan)
     judged = judge(brief.policy, standing, ToolCall("", item.tool, item.arguments), spec)

@@ -18,6 +18,7 @@ from folkmoot.domain.events import ToolFinished, ToolStarted
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.naming import ASK_PARENT
 from folkmoot.domain.report import Outcome
+from folkmoot.domain.sources import joined
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.clarify import Refused
@@ -53,7 +54,8 @@ async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site, star
     run.log.once(answering.place, ParentAnswered(answering.session, inv.parent, success))
     if outcome.failed:
         return ToolResult(text=_unanswered(outcome), failed=True, child=answering.session)
-    return ToolResult(text=outcome.report.content, child=answering.session)
+    read = run.readings.within(answering.span)
+    return ToolResult(text=outcome.report.content, child=answering.session, sources=read)
 
 
 def exchanged(run: Run, child: Invocation) -> tuple[Exchange, ...]:
@@ -90,7 +92,7 @@ def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site
         parts=(),
         before=interrupted(parent),
         turns_before=parent.turn + _asked_before(run, inv, site),
-        reach=Reach(only=()),
+        reach=Reach(only=(), taint=joined(answering.reach.taint, parent.sources) if run.behavior > 1 else ()),
     )
 
 

@@ -46,6 +46,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         hops=inv.thread.hops,
         aloud=run.errand.aloud and inv.last and not inv.agent.handoff,
         trace=run.trace,
+        work_dir=inv.work_dir,
     )
 
 
@@ -57,14 +58,22 @@ def _offered(kit: Kit, step: StepPolicy) -> tuple[ToolSpec, ...]:
 
 def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
     """Made once for all sessions with the same kit; only what a session begins with is its own."""
-    own, taint, above = run.kit(inv), inv.taint, _above(run, inv)
+    own, taint, above = run.kit(inv), inv.taint(run), _above(run, inv)
     if kit is not own:
         # a part of an agent's work has a kit without them
         known = replace(kit, agents=own.agents, brought=own.brought)
-        return policy_for(run.graph, inv.agent, known, taint=taint, above=above, step=run.step.policy)
-    key, policies = (id(own), above), run.kits.policies
+        return policy_for(
+            run.graph,
+            inv.agent,
+            known,
+            taint=taint,
+            above=above,
+            step=run.step.policy,
+            behavior=run.behavior,
+        )
+    key, policies = (id(own), above, run.behavior), run.kits.policies
     if key not in policies:
-        policies[key] = policy_for(run.graph, inv.agent, own, above=above)
+        policies[key] = policy_for(run.graph, inv.agent, own, above=above, behavior=run.behavior)
     if not taint and run.step.policy == _ANY_STEP:
         return policies[key]
     return replace(policies[key], taint=taint, step=run.step.policy)
@@ -86,4 +95,5 @@ def opening(run: Run, inv: Invocation) -> SessionStarted:
         title=inv.title,
         agent_role=_ROLES.get(inv.cause, ""),
         parts=inv.parts,
+        sources=() if run.behavior == 1 else inv.taint(run),
     )

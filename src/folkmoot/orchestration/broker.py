@@ -12,17 +12,20 @@ from msgspec.structs import replace
 
 from folkmoot.domain.errand import Block
 from folkmoot.domain.event import Event
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.readings import Readings
 from folkmoot.orchestration.stamp import stamp_of
 
 LEAD = "lead"
 
 
 class Broker:
-    def __init__(self, log: RunLog, team: str, members: Sequence[str]) -> None:
+    def __init__(self, log: RunLog, readings: Readings, team: str, members: Sequence[str]) -> None:
         """`team` is the team's span; `members` are the names of their seats, such as `member:coder`."""
         self._log = log
+        self._readings = readings
         self._team = team
         self._members = members
         self._seats = (*members, LEAD)
@@ -48,7 +51,11 @@ class Broker:
         return [
             _diagnostic(said, place.agent)
             if said.order in called.dropped
-            else replace(_section(said), runtime=self._stamp(sender, said))
+            else replace(
+                _section(said),
+                runtime=self._stamp(sender, said),
+                sources=self.read_by(sender, self._cycle(said)),
+            )
             for sender, said in self.transcript()
             if said.order in called.reads
         ]
@@ -95,11 +102,21 @@ class Broker:
     def _calls(self, seat: str, up_to: int) -> Iterator[TeamCalled]:
         return (called for cycle in range(1, up_to + 1) if (called := self.called(seat, cycle)))
 
+    def read_by(self, seat: str, cycle: int) -> Sources:
+        """What somebody has read up to this cycle."""
+        parts = [self.span(seat, each) for each in range(1, cycle + 1)]
+        return self._readings.within(
+            *parts, *(span for part in parts for span in self.elsewhere.get(part, ()))
+        )
+
+    def _cycle(self, said: TeamBroadcast) -> int:
+        return (said.order - 1) // len(self._seats) + 1
+
     def _stamp(self, seat: str, said: TeamBroadcast) -> str:
         """Of a member's part that ended with this; what the lead says is no account of work."""
         if seat == LEAD or said.kind == "failure":
             return ""
-        part = self.span(seat, (said.order - 1) // len(self._seats) + 1)
+        part = self.span(seat, self._cycle(said))
         return str(stamp_of(self._log, part, *self.elsewhere.get(part, ())))
 
     def _past(self, seat: str, cycle: int) -> Sequence[Event]:

@@ -108,6 +108,8 @@ class AgentCalls:
         completed = SubAgentCompleted(
             child.session, True, steps, stamp.tool_calls, stamp.not_returned, key, kept
         )
+        if key:
+            completed = replace(completed, sources=run.readings.within(child.span))
         run.log.once(child.place, completed)
         return Returned(
             success=True,
@@ -146,7 +148,7 @@ class AgentCalls:
             if found is None:
                 return None
             counted = (found.steps_taken, found.tool_calls, found.not_returned)
-            hit = CacheHit(child.span, key, found.session, found.artifact, *counted)
+            hit = CacheHit(child.span, key, found.session, found.artifact, *counted, found.sources)
             run.log.once(self._inv.place, hit)
         text = await run.cache.text(hit.artifact)
         return Returned(

@@ -15,6 +15,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.chat_events import ClarificationAnswered, ClarificationAsked, ClarificationRefused
 from folkmoot.domain.events import SESSION_ENDS, SessionStarted
 from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.sources import joined
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chat
 from folkmoot.orchestration.freeze import release, turns_taken
@@ -83,7 +84,10 @@ async def _answer(run: Run, chat: Chat, again: Invocation, question: str, start:
     )
     footer = f"\n\n---\n*Clarification `{again.session}` by {agent.id}; turns left: {left}.*"
     footer += stamped(stamp_of(log, again.span), outcome.report.claims)
-    return ToolResult(text=_json(said), failed=outcome.failed, child=again.session, footer=footer)
+    read = run.readings.within(again.span)
+    return ToolResult(
+        text=_json(said), failed=outcome.failed, child=again.session, footer=footer, sources=read
+    )
 
 
 def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) -> Invocation:
@@ -91,8 +95,12 @@ def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) 
     span = f"{chat.spans[0]}/clarify:{site.turn}.{site.call}"
     earlier = _earlier(chat, span)
     agent = _agent(run, chat)
+    child = inv.child(run, agent, "clarify", span)
+    if run.behavior > 1:
+        read = run.readings.within(chat.spans[0], outside=span)
+        child = replace(child, reach=replace(child.reach, taint=joined(child.reach.taint, read)))
     return replace(
-        inv.child(run, agent, "clarify", span),
+        child,
         original=f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}",
         blocks=(),
         parts=(),

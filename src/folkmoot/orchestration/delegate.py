@@ -13,6 +13,8 @@ from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, ASK_PARENT, ASK_USER, COORDINATION
 from folkmoot.domain.part import File, objection, recorded
+from folkmoot.domain.sources import joined
+from folkmoot.domain.spans import ROOT
 from folkmoot.domain.trace import call_name
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a import Messages
@@ -52,6 +54,12 @@ class SessionTools:
         return self._run.tools.specs(names)
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        """What an agent says is based on all that was read for it."""
+        result = await self._call(call, site)
+        read = self._run.readings.within(site.below)
+        return replace(result, sources=joined(result.sources, read)) if read else result
+
+    async def _call(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool in self._brought:
             return await self._run.inbox.ask_caller(self._inv.place, call, site, self._run.seed)
         if call.tool in self._agents:
@@ -72,6 +80,7 @@ class SessionTools:
             work_dir=self._inv.work_dir,
             agent=self._inv.agent.id,
             work_session=self._run.log.work_session,
+            sources=self._run.under_way[self._inv.session].state.sources,
             trace=trace.within(call_name(site.session, site.turn, site.call)) if trace else {},
         )
         result = await self._run.tools.call(replace(call, arguments=arguments), at)
@@ -100,7 +109,9 @@ class SessionTools:
         return await Messages(self._run, self._inv, self._start).tools[call.tool](call, site)
 
     async def _read(self, call: ToolCall, _: Site) -> ToolResult:
-        return await read_artifact(self._run, call)
+        """An artifact may hold what any tool of the run gave."""
+        result = await read_artifact(self._run, call)
+        return replace(result, sources=self._run.readings.within(ROOT))
 
     async def _update_plan(self, call: ToolCall, _: Site) -> ToolResult:
         return update_plan(self._run, self._inv, call)

@@ -28,6 +28,7 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.loop_guard import LoopGuard, Sent
 from folkmoot.domain.message import ToolResult
+from folkmoot.domain.sources import Source, joined
 from folkmoot.domain.spans import in_order, precedes
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
@@ -167,10 +168,11 @@ def _exchange(run: Run, inv: Invocation, letter: Letter, session: str, turn: int
 def _reading(
     run: Run, inv: Invocation, letter: Letter, exchange: Exchange, held: list[str], child: Invocation
 ) -> Invocation:
-    """The agent with the message at the end of what was said before. It takes orders from its own file alone, so what
-    another main agent writes taints it."""
+    """The agent with the message at the end of what was said before: it has read what its sender has read."""
     reach = reach_of_called(run, child) if letter.spawns else child.reach
-    taint = reach.taint if letter.spawns else reach.taint or f"what {exchange.from_agent} wrote"
+    taint = joined(reach.taint, run.readings.within(*held))
+    if run.behavior == 1 and not letter.spawns:
+        taint = reach.taint or (Source(f"what {exchange.from_agent} wrote"),)
     on = bool(held) and not letter.to.in_parts
     return replace(
         child,

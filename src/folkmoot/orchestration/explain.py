@@ -138,8 +138,12 @@ def _beyond(graph: Graph, policy: Policy, spec: ToolSpec) -> str:
     if spec.access == "write":
         lines = policy.escalate.lines
         asks.append(f"a change of more than {lines} lines or of a delicate path asks, risk high")
-    if spec.access != "read" and policy.outside is not None:
+    if spec.untrusted:
+        asks.append("its results are untrusted")
+    if spec.access != "read" and policy.ask_all:
+        asks.append("`gate: {ask: all}` asks before each call")
+    if spec.access != "read" and policy.contains:
         asks.append(
-            "asks once the session has read text of others, unless a rule or its plan allows the call"
+            "asks once the session has read untrusted text, unless a rule or its plan allows the call"
         )
     return "; ".join(asks)

@@ -13,11 +13,12 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
-from folkmoot.domain.events import BEHAVIOR, RunBound, RunStarted
+from folkmoot.domain.events import BEHAVIOR, RunBound, RunStarted, SessionStarted
 from folkmoot.domain.message import Message
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
+from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
@@ -31,8 +32,8 @@ from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.outside import heard_before, outside
 from folkmoot.orchestration.reach import Reach
+from folkmoot.orchestration.readings import Readings, heard_before, outside
 from folkmoot.orchestration.step_account import StepAccount
 from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Hear, Models, Tools
@@ -74,6 +75,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Of the place where it runs; empty where there is only one."""
     chats: Chats = msgspec.field(default_factory=Chats)
     evidence: EvidenceLedger = msgspec.field(default_factory=EvidenceLedger)
+    readings: Readings = msgspec.field(default_factory=Readings)
     secrets: Secrets = NO_SECRETS
     step: StepAccount = msgspec.field(default_factory=StepAccount)
     """Of a plan, if the run carries one out."""
@@ -173,15 +175,25 @@ class Invocation(Value):
         """What its file says lies within what those above it say."""
         return "/".join(filter(None, (self.reach.work_dir, self.agent.work_dir)))
 
-    @property
-    def taint(self) -> str:
-        """Whose text it begins with, beside its user's and its caller's own."""
+    def taint(self, run: Run) -> Sources:
+        """What it begins with, beside what its user and its caller said themselves; once it began, as recorded."""
+        if run.behavior == 1:
+            return self._first_source()
+        for event in run.log.of(self.span):
+            if isinstance(event, SessionStarted):
+                return event.sources
+        remote = self.agent.remote
+        says = (Source(f"what the remote agent {self.agent.id} says"),) if remote and remote.untrusted else ()
+        return joined(self.reach.taint, *(block.sources for block in self.blocks), says)
+
+    def _first_source(self) -> Sources:
+        """In a run of 0.1.0."""
         if self.reach.taint:
             return self.reach.taint
         for block in self.blocks:
             if block.agent and block.tag != "result":
-                return f"what {block.agent} said"
-        return "what was said to it before" if self.before else ""
+                return (Source(f"what {block.agent} said"),)
+        return (Source("what was said to it before"),) if self.before else ()
 
     def prompt(self, run: Run) -> str:
         fence = self.routed and run.behavior > 1
@@ -201,22 +213,29 @@ class Invocation(Value):
             parent=self.session,
             cause=cause,
             title=f"{cause} from {self.agent.id}",
-            reach=replace(self.reach.below(self.agent), taint=self._passed_on(run)),
+            reach=replace(self.reach.below(self.agent), taint=self._passed_on(run, cause, span)),
             thread=replace(self.thread, main=self.thread.main and cause == "lead"),
             facing=self.facing and cause in FACING,
             last=self.last and (cause == "handoff" or (cause == "route" and not self.agent.handoff)),
             routed=cause == "route" or (self.routed and cause in ("member", "lead")),
         )
 
-    def _heard_before(self, run: Run, span: str) -> str:
+    def _heard_before(self, run: Run, span: str) -> Sources:
         """What earlier parts of its work have read, before one at this span began."""
+        if run.behavior > 1:
+            return run.readings.within(self.span, outside=span)
         return heard_before(run.log.drafts, self.span, span, outside(run.graph, run.kit(self)))
 
-    def _passed_on(self, run: Run) -> str:
-        """What its model had read when it asked for a child."""
+    def _passed_on(self, run: Run, cause: Cause, span: str) -> Sources:
+        """What its model had read when it asked for a child; whoever comes after it is told of all that it did."""
         session = run.under_way.get(self.session)
-        heard = session.state.taint if session else ""
-        return self.taint or (f"{heard}, through {self.agent.id}" if heard else "")
+        if run.behavior > 1:
+            own = session.state.sources if session else ()
+            done = self._heard_before(run, span) if cause in ("route", "handoff") else ()
+            return joined(self.taint(run), own, done)
+        heard = session.state.taint if session else ()
+        through = (Source(f"{heard[0].text}, through {self.agent.id}"),) if heard else ()
+        return self._first_source() or through
 
     def part(self, run: Run, cause: Cause, path: str) -> Invocation:
         """A session of the same agent, for a part of its own work."""
@@ -230,8 +249,12 @@ class Invocation(Value):
             cause=cause,
             title=f"{cause} of {self.agent.id}",
             last=False,
-            reach=replace(self.reach, taint=self.taint or self._heard_before(run, span)),
+            reach=replace(self.reach, taint=self._before_part(run, span)),
         )
+
+    def _before_part(self, run: Run, span: str) -> Sources:
+        heard = self._heard_before(run, span)
+        return joined(self.taint(run), heard) if run.behavior > 1 else self._first_source() or heard
 
 
 Start = Callable[[Invocation], Awaitable[Outcome]]

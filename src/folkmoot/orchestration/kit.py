@@ -57,8 +57,8 @@ class Kits:
         self._calling = graph.settings.orchestration.enable_agent_tool
         self._approved = graph.settings.orchestration.auto_approve
         self._kits: dict[tuple[str | Reach, ...], Kit] = {}
-        self.policies: dict[tuple[int, Approver], Policy] = {}
-        """What the gate goes by, by kit and who is above; a kit lives as long as this."""
+        self.policies: dict[tuple[int, Approver, int], Policy] = {}
+        """What the gate goes by, by kit, who is above and the behavior of the run; a kit lives as long as this."""
 
     def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
         """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
@@ -71,10 +71,10 @@ class Kits:
     def _told(self, reach: Reach) -> Reach:
         """Only what makes a difference to a kit."""
         if self._calling:
-            return replace(reach, taint="", work_dir="") if reach.taint or reach.work_dir else reach
+            return replace(reach, taint=(), work_dir="") if reach.taint or reach.work_dir else reach
         if reach.allowlist is None and reach.only is None:
             return _STRICT if reach.strict else _OPEN
-        return replace(reach, taint="", above=(), work_dir="")
+        return replace(reach, taint=(), above=(), work_dir="")
 
     def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
         """The agent in this team: it broadcasts, or routes, and never reports."""

@@ -7,6 +7,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 
 CUSTOM = "custom"
@@ -22,8 +23,8 @@ class Reach(Value):
     """Of everything its caller has only these, by their names on the wire: for an agent made at run time."""
     strict: bool = False
     """Nothing passes between agents but plans under contract: no agent is offered, and no route."""
-    taint: str = ""
-    """Whose text those above had read when they asked for it."""
+    taint: Sources = ()
+    """What those above had read when they asked for it."""
     work_dir: str = ""
     """Where the tools of a called agent, and of everything below it, work; empty: in the project."""
 

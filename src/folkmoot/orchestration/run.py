@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.spans import ROOT
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.thread import Thread
 from folkmoot.orchestration.advisors import consult
@@ -32,7 +33,6 @@ from folkmoot.session.calls import Around
 from folkmoot.session.run import Session, World
 from folkmoot.session.state import Brief
 
-ROOT = "0"
 _ANY_PACE = Room()
 
 
@@ -43,7 +43,7 @@ async def run_root(run: Run, started: RunStarted) -> Outcome:
     if started.errand.policy != StepPolicy():
         run.step.open(started.errand.policy, run.log, run.clock)
         run.open_budget(ROOT, run.step.budget, f"step {started.errand.step}")
-    reach = Reach(strict=is_strict(run.graph, agent))
+    reach = Reach(strict=is_strict(run.graph, agent), taint=started.errand.sources)
     inv = Invocation(
         agent=agent,
         span=ROOT,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.event import Cause
+from folkmoot.domain.sources import Source
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.broker import LEAD
@@ -62,5 +63,7 @@ def brief_of(run: Run, seat: Seat, asked: Invocation, so_far: State | None) -> B
     brief = replace(brief_with(run, asked, run.offering(asked, seat.kit)), max_turns=seat.max_turns)
     if so_far is None:
         return brief
-    policy = replace(brief.policy, taint=brief.policy.taint or "what was said in its team")
-    return replace(brief, before=answer_open_calls(so_far), turns_before=so_far.turn, policy=policy)
+    if run.behavior == 1:
+        said = brief.policy.taint or (Source("what was said in its team"),)
+        brief = replace(brief, policy=replace(brief.policy, taint=said))
+    return replace(brief, before=answer_open_calls(so_far), turns_before=so_far.turn)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.escalation import written_paths
+from folkmoot.domain.escalation import named_paths
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import LlmResponse, ToolStarted
 from folkmoot.domain.step_policy import Spent, StepBudget, StepPolicy
@@ -47,7 +47,7 @@ class StepAccount:
             case LlmResponse(usage=usage):
                 self._tokens += usage.tokens_in + usage.tokens_out
             case ToolStarted(access="write", arguments=arguments):
-                self._files |= written_paths(arguments)
+                self._files |= named_paths(arguments)
 
     def spent(self) -> Spent:
         """By the times in the journal, so that a replay knows them."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import BROADCAST, ROUTE, Broadcast, Outcome
+from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.team_events import (
     TeamBroadcast,
     TeamCancelled,
@@ -54,7 +55,7 @@ class _Team:
         lead = lead_of(run, inv.agent, inv.reach)
         self._lead = replace(lead, max_turns=min(lead.max_turns, most)) if most else lead
         self._members = {seat.name: seat for seat in members_of(run, inv.agent, inv.reach)}
-        self._broker = Broker(run.log, span, list(self._members))
+        self._broker = Broker(run.log, run.readings, span, list(self._members))
         self._openings: dict[str, tuple[Block, ...]] = {}
         """What each seat reads beside the request in its first part."""
         self._states: dict[str, State] = {}
@@ -178,7 +179,8 @@ class _Team:
 
     def _adopt_report(self, seat: Seat, outcome: Outcome) -> Broadcast:
         """A report stands for the member's broadcast; a team that is over leaves with it."""
-        self._answers[seat.name] = Block("response", outcome.report.content, outcome.agent)
+        read = self._run.readings.within(self._broker.span(seat.name, self._at))
+        self._answers[seat.name] = Block("response", outcome.report.content, outcome.agent, sources=read)
         team = self._teams.get(seat.name)
         final = team is not None and team.is_over
         return Broadcast(outcome.report.content, final=final, outcome="success" if final else "")
@@ -220,6 +222,7 @@ class _Team:
             blocks=self._openings.get(seat.name, ()) if opens else answered,
             parts=inv.parts if opens else (),
             title=f"cycle {cycle} of {inv.agent.id}",
+            reach=replace(asked.reach, taint=self._read_before(seat, cycle, asked.reach.taint)),
         )
         brief = brief_of(run, seat, asked, self._states.get(seat.name))
         opened = folded(brief, [SessionStarted(seat.agent.file, asked.prompt(run), parts=asked.parts)])
@@ -227,8 +230,14 @@ class _Team:
             asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
         )
         asked = replace(asked, blocks=(*asked.blocks, *unread))
-        policy = replace(brief.policy, taint=asked.taint or brief.policy.taint)
+        policy = replace(brief.policy, taint=asked.taint(run) or brief.policy.taint)
         return asked, replace(brief, policy=policy)
+
+    def _read_before(self, seat: Seat, cycle: int, taint: Sources) -> Sources:
+        """What a seat's conversation has read in earlier cycles."""
+        if self._run.behavior == 1:
+            return taint
+        return joined(taint, self._broker.read_by(seat.name, cycle - 1))
 
     async def _speak(self, seat: Seat, asked: Invocation, brief: Brief) -> Outcome:
         outcome = await self._converse(asked, brief)

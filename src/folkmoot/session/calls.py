@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from folkmoot.domain.budget import Room
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.draw import draw
-from folkmoot.domain.escalation import written_paths
+from folkmoot.domain.escalation import named_paths
 from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
@@ -162,7 +162,7 @@ def _sort(state: State, found: Sorted, around: Around, wanted: tuple[int, ToolCa
                 found.calls.append(wanted)
                 found.reasons[position] = reason
     if spec.access == "write" and state.brief.policy.step.budget.files_changed is not None:
-        found.files |= written_paths(call.arguments)
+        found.files |= named_paths(call.arguments)
 
 
 def _standing(state: State, found: Sorted, around: Around) -> Standing:

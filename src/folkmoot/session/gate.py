@@ -1,4 +1,4 @@
-"""The gate that every tool call passes: schema, session gate, task, plan, step, loop guard, budget, approval. Pure.
+"""The gate that every tool call passes: a list of stages, each of which decides or leaves it to the next. Pure.
 
 What is not offered never gets here: an agent's file, the allowlist of the run and the envelope of those above it
 narrow what a session has at all (`orchestration/kit.py`).
@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.escalation import escalated, written_paths
-from folkmoot.domain.gate import Allow, Ask, Decision, Policy, Refuse, Standing
+from folkmoot.domain.escalation import escalated, named_paths
+from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing
 from folkmoot.domain.message import Risk, ToolCall, ToolSpec
 from folkmoot.domain.rules import Rule, first_match
+from folkmoot.domain.sources import Sources, joined, named, secret, untrusted
 from folkmoot.domain.step_policy import exceeded
 from folkmoot.session.schema import misfit
 
-_Stage = Callable[[Policy, Standing, ToolCall, ToolSpec], Refuse | None]
+_Stage = Callable[[Policy, Standing, ToolCall, ToolSpec], Decision | None]
 
 
 def judge(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Decision:
     for stage in _STAGES:
-        if refused := stage(policy, standing, call, spec):
-            return refused
-    return _word(policy, standing, call, spec)
+        if decision := stage(policy, standing, call, spec):
+            return decision
+    return Allow(f"allowed: {policy.caller.names[-1] if policy.caller.names else ''} names it")
 
 
 def _schema(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
@@ -84,53 +85,106 @@ def _budget(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) 
     if standing.pace.left < 1:
         return Refuse("rate_limited", standing.pace.limit)
     budget = policy.step.budget
-    files = written_paths(call.arguments) if budget.files_changed is not None and _writes(spec) else None
+    files = named_paths(call.arguments) if budget.files_changed is not None and _writes(spec) else None
     over = exceeded(budget, standing.spent, files or frozenset())
     return Refuse("budget", over) if over else None
 
 
-_STAGES: tuple[_Stage, ...] = (_schema, _session_gate, _task, _plan, _step, _loop, _budget)
+def _denying_rule(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Refuse | None:
+    rule, said = _rule(policy, call, spec)
+    return Refuse("denied", said) if rule and rule.decision == "deny" else None
 
 
-def _word(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Decision:
-    """Whether somebody must say a word first. What a fork may repeat, and what escalates, no rule lets through."""
-    number = first_match(policy.rules, policy.caller, call, spec)
-    rule = policy.rules[number - 1] if number else None
-    said = f"rule {number}" + (f": {rule.reason}" if rule and rule.reason else "")
-    if rule and rule.decision == "deny":
-        return Refuse("denied", said)
-    if spec.asks == "fork":
-        return Ask("fork")
-    if standing.granted and (by := standing.granted.get(fingerprint(call))):
-        return Allow(f"granted: {by}")
+def _fork(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Ask | None:
+    return Ask("fork") if spec.asks == "fork" else None
+
+
+def _granted(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Allow | None:
+    by = standing.granted.get(fingerprint(call)) if standing.granted else None
+    return Allow(f"granted: {by}") if by else None
+
+
+def _escalation(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Ask | None:
+    """No rule lets it through but one for the very call."""
     delicate = escalated(call.arguments, policy.escalate) if _writes(spec) else ""
-    if delicate and not (rule and rule.decision == "allow" and rule.hash):
-        return Ask("high", delicate)
-    return _ruled(policy, rule, said) if rule else _unruled(policy, standing, call, spec)
+    if not delicate:
+        return None
+    rule, _ = _rule(policy, call, spec)
+    return None if rule and rule.decision == "allow" and rule.hash else Ask("high", delicate)
 
 
-def _ruled(policy: Policy, rule: Rule, said: str) -> Allow | Ask:
+def _rules(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Allow | Ask | None:
+    rule, said = _rule(policy, call, spec)
+    if rule is None:
+        return None
     return Allow(f"allowed: {said}") if rule.decision == "allow" else _ask(policy, rule.risk, said)
 
 
-def _unruled(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Allow | Ask:
-    step, acts = policy.step.approval, spec.access != "read"
-    if acts and policy.outside is not None and (source := policy.taint or standing.taint):
-        if policy.taint or not policy.planned or fingerprint(call) not in policy.planned:
-            return _ask(policy, spec.asks or "medium", f"the session has read {source}")
+def _untrusted(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Allow | Ask | None:
+    """What a session has read must not decide what it does."""
+    if spec.access == "read" or not policy.contains:
+        return None
+    at_first, read = untrusted(policy.taint), untrusted(joined(policy.taint, standing.taint))
+    if not read:
+        return None
+    if policy.planned and not at_first and fingerprint(call) in policy.planned:
         return Allow("allowed: the plan names this very call")
+    return _ask(policy, spec.asks or "medium", f"the session has read {named(read)}", read)
+
+
+def _secret(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Ask | None:
+    """What a session has read must not get out."""
+    if spec.access not in ("egress", "exec") or not policy.contains:
+        return None
+    read = secret(joined(policy.taint, standing.taint))
+    return _ask(policy, spec.asks or "medium", f"the session has read {named(read)}", read) if read else None
+
+
+def _asking(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Allow | Ask | None:
+    """What the step of a plan, the settings or the tool itself want."""
+    step, acts = policy.step.approval, spec.access != "read"
     if acts and step == "ask":
         return _ask(policy, spec.asks or "medium", "this step of the plan asks before each call")
+    if acts and policy.ask_all:
+        return _ask(policy, spec.asks or "medium", "`gate: {ask: all}` asks before each call that acts")
     if spec.asks and step == "auto" and spec.asks != "high":
         return Allow("allowed: this step of the plan needs no word")
-    if spec.asks:
-        return _ask(policy, spec.asks, "")
-    return Allow(f"allowed: {policy.caller.names[-1] if policy.caller.names else ''} names it")
+    return _ask(policy, spec.asks, "") if spec.asks else None
 
 
-def _ask(policy: Policy, risk: Risk, why: str) -> Ask:
-    """What is at high risk is decided by a person alone."""
-    return Ask(risk, why) if risk == "high" else Ask(risk, why, policy.approvers)
+_STAGES: tuple[_Stage, ...] = (
+    _schema,
+    _session_gate,
+    _task,
+    _plan,
+    _step,
+    _loop,
+    _budget,
+    _denying_rule,
+    _fork,
+    _granted,
+    _escalation,
+    _rules,
+    _untrusted,
+    _secret,
+    _asking,
+)
+
+
+def _rule(policy: Policy, call: ToolCall, spec: ToolSpec) -> tuple[Rule | None, str]:
+    """The first that fits, and how it is called."""
+    number = first_match(policy.rules, policy.caller, call, spec) if policy.rules else 0
+    if not number:
+        return None, ""
+    rule = policy.rules[number - 1]
+    return rule, f"rule {number}" + (f": {rule.reason}" if rule.reason else "")
+
+
+def _ask(policy: Policy, risk: Risk, why: str, sources: Sources = ()) -> Ask:
+    """What is at high risk, and what untrusted text may have asked for, is decided by a person alone."""
+    if policy.recorded_first:
+        sources = ()
+    return Ask(risk, why, HUMAN if risk == "high" or sources else policy.approvers, sources)
 
 
 def _writes(spec: ToolSpec) -> bool:

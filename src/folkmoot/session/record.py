@@ -26,6 +26,7 @@ from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
 from folkmoot.session.calls import Released, approval_id, doubt_id, verdict
 from folkmoot.session.conversation import with_own_thoughts
+from folkmoot.session.reading import foreign_values
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask
 
@@ -112,6 +113,8 @@ def approval_requested(state: State, position: int, call: ToolCall, ask: gate.As
         risk=ask.risk,
         preview=title(call),
         why=ask.why,
+        sources=ask.sources,
+        foreign=foreign_values(state, call, ask.sources),
         approvers=ask.approvers,
         expires=state.brief.policy.expires,
     )

@@ -29,6 +29,7 @@ from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
+from folkmoot.domain.sources import joined
 from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.ports import Clock, Hear, Models, Site, Tools
@@ -38,6 +39,7 @@ from folkmoot.session.calls import Around, Released, item_id, needs_a_word, verd
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
 from folkmoot.session.parked import Parked, nobody_answers
+from folkmoot.session.reading import sources_of
 from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
 
@@ -218,7 +220,8 @@ class Session:
             result = ToolResult(text=str(error), failed=True)
         except Exception as error:
             result = ToolResult(text=f"{type(error).__name__}: {error}", failed=True)
-        self.happen(replace(self._outcome(site, call, result), latency_ms=self._since(began)))
+        read = joined(sources_of(self._state, site.turn, call), result.sources)
+        self.happen(replace(self._outcome(site, call, result), latency_ms=self._since(began), sources=read))
 
     def _outcome(self, site: Site, call: ToolCall, result: ToolResult) -> ToolFinished | ToolFailed:
         if result.failed:

@@ -37,6 +37,7 @@ from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.domain.naming import GROUPS
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
+from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.trace import Passing
 from folkmoot.domain.value import Value
@@ -83,6 +84,8 @@ class Brief(Value):
     """How often the matter was passed on from agent to agent before."""
     trace: Passing | None = None
     """What models are told of the trace that the run is."""
+    work_dir: str = ""
+    """Where its tools work, relative to the project."""
     policy: Policy = Policy()
     """What the gate goes by."""
     aloud: bool = False
@@ -149,15 +152,20 @@ class State(Value):
     """The limit that a call of it would have broken."""
     gated: frozenset[str] = frozenset()
     """Tools that somebody took from this session."""
-    heard: str = ""
-    """Whose text came into the session first, if it was not its own or its user's."""
-    taint: str = ""
+    heard: Sources = ()
+    """What came into the session that nobody vouches for, or that must not get out."""
+    taint: Sources = ()
     """The same as of the last answer: what its model had read when it asked for calls."""
     task: str = ""
     """What its agent works on, where it may not work without one."""
     submitted: Submitted = Submitted()
     """A plan that its agent wants approved."""
     outcome: Outcome | None = None
+
+    @property
+    def sources(self) -> Sources:
+        """What its model had read at its last answer, with what the session began with."""
+        return joined(self.brief.policy.taint, self.taint)
 
 
 def folded(brief: Brief, events: Iterable[Event]) -> State:
@@ -271,7 +279,9 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
         state = replace(state, shown={**state.shown, event.call: event.parts})
     overflow = state.overflow or (isinstance(event, ToolFailed) and event.overflow)
     broke = state.broke_schema or (isinstance(event, ToolFailed) and event.broke_schema)
-    heard = state.heard or _whose(state, event)
+    heard = joined(state.heard, event.sources) if event.sources else state.heard
+    if state.brief.policy.recorded_first:
+        heard = heard or _first_source(state, event)
     state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke, heard=heard)
     if isinstance(event, ToolFailed) and event.code == "budget":
         state = replace(state, overspent=event.text.removeprefix("(tool failed: ").removesuffix(")"))
@@ -282,12 +292,11 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
     return state if len(results) < len(state.calls) else _all_answered(state, results)
 
 
-def _whose(state: State, event: ToolFinished | ToolFailed) -> str:
-    """What taints: a call that was made, of a tool that brings text of others."""
-    outside = state.brief.policy.outside
-    if not outside or event.tool not in outside or event.call not in state.started:
-        return ""
-    return f"what {event.tool} gave in turn {event.turn}"
+def _first_source(state: State, event: ToolFinished | ToolFailed) -> Sources:
+    """Of a run of 0.1.0."""
+    if event.tool not in state.brief.policy.untrusted or event.call not in state.started:
+        return ()
+    return (Source(f"what {event.tool} gave in turn {event.turn}"),)
 
 
 def _ended(state: State, event: SessionCompleted | SessionFailed) -> State:

@@ -31,17 +31,27 @@ SITE = "site"
 class FunctionTool:
     """A function that agents may call. Sync functions run in a thread, so that they block nobody."""
 
-    def __init__(self, function: Callable[..., Any], effect: Effect, access: Access, asks: Risk = "") -> None:
+    def __init__(  # because each is declared on its own
+        self,
+        function: Callable[..., Any],
+        effect: Effect,
+        access: Access,
+        asks: Risk = "",
+        *,
+        untrusted: bool | None = None,
+    ) -> None:
         self.name = function.__name__
         self.function = function
         self.effect = effect
         self.access = access
         self.asks: Risk = asks
+        self.untrusted = untrusted
         self._is_async = inspect.iscoroutinefunction(function)
 
     def under(self, source: ToolSource) -> FunctionTool:
         under = copy(self)
         under.effect, under.access = source.effect or self.effect, source.access or self.access
+        under.untrusted = self.untrusted if source.untrusted is None else source.untrusted
         return under
 
     def prepare(self) -> None:
@@ -80,7 +90,13 @@ class FunctionTool:
             effect=self.effect,
             access=self.access,
             asks=self.asks,
+            untrusted=self._fetches if self.untrusted is None else self.untrusted,
         )
+
+    @property
+    def _fetches(self) -> bool:
+        """It goes to another address and changes nothing there, so that it can only bring something back."""
+        return (self.effect, self.access) == ("pure", "egress")
 
     async def call(self, call: ToolCall, site: Site, work_dir: Path = Path()) -> ToolResult:
         if call.malformed:
@@ -111,7 +127,7 @@ def tool(function: Callable[..., Any], /) -> FunctionTool: ...
 
 @overload
 def tool(
-    *, effect: Effect = "once", access: Access = "exec", asks: Risk = ""
+    *, effect: Effect = "once", access: Access = "exec", asks: Risk = "", untrusted: bool | None = None
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 
 
@@ -122,16 +138,20 @@ def tool(
     effect: Effect = "once",
     access: Access = "exec",
     asks: Risk = "",
+    untrusted: bool | None = None,
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
     """Make a function a tool.
 
     Say `effect="pure"` if repeating it does no harm, `"keyed"` if it honours `idempotency_key`; `"once"`, the
     default, is never repeated without a person's word. `access` is the most it does: read, egress, write, exec.
     With `asks`, the risk as `"low"`, `"medium"` or `"high"`, a person must approve each call before it is made.
+    `untrusted=True` says that strangers can write what it returns: mails, tickets, pages. After such a result every
+    call of the session that does more than read requires approval. Left out, it holds for a tool that is `"pure"` and
+    `"egress"`: it fetches something.
     """
 
     def make(function: Callable[..., Any]) -> FunctionTool:
-        made = FunctionTool(function, effect, access, asks)
+        made = FunctionTool(function, effect, access, asks, untrusted=untrusted)
         with suppress(NameError):  # a type may be declared further down; whoever offers the tool sees to it
             _ = made._parameters
         return made

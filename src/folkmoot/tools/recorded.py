@@ -47,10 +47,12 @@ class RecordedTools:
                 whole = self._whole.get(event.artifact)
                 # What the runtime put below the text then, it puts there again.
                 text = event.text.removesuffix(f"\n[evidence {event.evidence}]")
-                return ToolResult(text=text if whole is None else whole.decode(), parts=event.parts)
+                text = text if whole is None else whole.decode()
+                return ToolResult(text=text, parts=event.parts, sources=event.sources)
             case ToolFailed(overflow=True):
-                return ToolResult(text="x" * self._too_long)
+                return ToolResult(text="x" * self._too_long, sources=event.sources)
             case ToolFailed():
-                return ToolResult(text=event.text.removeprefix(_FAILED).removesuffix(")"), failed=True)
+                text = event.text.removeprefix(_FAILED).removesuffix(")")
+                return ToolResult(text=text, failed=True, sources=event.sources)
             case None:
                 return ToolResult(text=f"the record holds no result of {site.key}", failed=True)

@@ -36,6 +36,7 @@ def wanted_items(folder: Path, graph: Graph) -> list[ConsentItem]:
         *(_server(folder, name, tool) for name, tool in settings.tools.items() if tool.kind == "mcp"),
         *_programs(graph),
         *_gate(settings),
+        *_trusted_remotes(graph),
         *(
             _address(name, provider)
             for name, provider in settings.providers.items()
@@ -138,8 +139,15 @@ def _gate(settings: Settings) -> Iterator[ConsentItem]:
                 yield _loosened(f"tools.{name}.{key}", f"take the tools of {name!r} to be `{said}`", harmless)
 
 
+def _trusted_remotes(graph: Graph) -> Iterator[ConsentItem]:
+    for agent in graph.agents.values():
+        if agent.remote and not agent.remote.untrusted:
+            text = f"trust what the remote agent {agent.file} answers"
+            yield _loosened(f"{agent.file} remote.untrusted", text, False)
+
+
 _RULED = {"allow": "call without approval", "ask": "ask at low risk only about"}
-_TIGHTENING = frozenset({"ask"})
+_TIGHTENING = frozenset({"ask", "secret"})
 _HARMLESS: dict[str, object] = {"access": "read", "effect": "pure", "untrusted": False}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunStarted, ToolStarted
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 from folkmoot.views.result import Result
 
@@ -28,6 +29,8 @@ class Exchange(Value):
     """What was called for it, by name, each once."""
     waiting: tuple[str, ...] = ()
     """The ids of what it waits for someone to say."""
+    sources: Sources = ()
+    """What was read for the answer."""
 
     @property
     def under_way(self) -> bool:
@@ -52,6 +55,7 @@ def exchange(run_id: str, drafts: Sequence[Draft], unended: str) -> Exchange | N
         error=result.error or "",
         tools=tuple(tools),
         waiting=tuple(item.id for item in result.inbox if item.is_open),
+        sources=result.sources,
     )
 
 
@@ -61,5 +65,5 @@ def said_before(exchanges: Iterable[Exchange]) -> tuple[Block, ...]:
     for each in list(exchanges)[-REMEMBERED:]:
         blocks.append(Block("earlier_request", each.request))
         if each.answer:
-            blocks.append(Block("earlier_answer", each.answer, each.answered_by))
+            blocks.append(Block("earlier_answer", each.answer, each.answered_by, sources=each.sources))
     return tuple(blocks)

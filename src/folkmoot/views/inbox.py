@@ -24,6 +24,7 @@ def document(item: Item) -> dict[str, Any]:
         "since": item.at,
         "risk": item.risk or None,
         "why": visible(item.why) or None,
+        "foreign": list(map(visible, item.foreign)),
         "approvers": list(item.approvers) if item.kind == "approval" else None,
         "until": item.until or None,
         "retryFrom": item.retry_from or None,
@@ -96,6 +97,8 @@ def described(item: Item) -> Iterator[str]:
     yield whole_call(item)
     if item.why:
         yield visible(f"asked because {item.why}")
+    if item.foreign:
+        yield visible(f"these values stand in what was read, not in the request: {', '.join(item.foreign)}")
     if item.until:
         yield f"{'waits' if item.kind == 'client_call' else 'can be approved'} until {item.until}"
     if item.kind == "in_doubt":

@@ -11,6 +11,7 @@ import msgspec
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import (
+    READING,
     LlmResponse,
     RouterSelected,
     RunCancelled,
@@ -28,6 +29,7 @@ from folkmoot.domain.inbox import inbox
 from folkmoot.domain.item import Item
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome, Report, Selection
+from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.trace import trace_id
 from folkmoot.views.accounting import Spent, Totals, account, total
@@ -81,6 +83,12 @@ class Result:
     def errand(self) -> Errand:
         started = self._drafts[0].event if self._drafts else None
         return started.errand if isinstance(started, RunStarted) else Errand()
+
+    @property
+    def sources(self) -> Sources:
+        """What its sessions have read that nobody vouches for or that must not get out."""
+        read = (draft.event for draft in self._drafts if isinstance(draft.event, READING))
+        return joined(self.errand.sources, *(event.sources for event in read))
 
     @property
     def trace(self) -> str:

@@ -15,6 +15,7 @@ from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.gate_events import RecordSources
 from folkmoot.domain.role import Role, role
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession, WorkState
@@ -92,7 +93,7 @@ class WorkList:
             known.agents[draft.agent_id] = None
         if counts(draft):
             known.latest = draft
-        if entry.stream == id:
+        if entry.stream == id and not isinstance(draft.event, RecordSources):
             known.record = evolve(known.record, draft)
         if isinstance(draft.event, RunStarted):
             known.runs[entry.stream] = None

@@ -23,6 +23,7 @@ from folkmoot.ports import Clock, Journal
 class Decisions:
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
         self._keeper = Keeper(DECISION, journal, clock)
+        self.sources = self._keeper.sources
         self._clock = clock
         self._agents = {agent.id for agent in graph.agents.values()}
         self._leads = {agent.id for agent in graph.agents.values() if agent.role == "lead"}

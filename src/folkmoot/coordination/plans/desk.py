@@ -27,6 +27,7 @@ class Plans:
         self._graph = graph
         self.get = self._kept.get
         self.all = self._kept.all
+        self.sources = self._kept.sources
 
     async def meant(self, id: str, work_session: str) -> str:
         """The plan that is named; without a name, the one that waits for a decision in a work session."""

@@ -16,6 +16,7 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.sources import Sources
 from folkmoot.domain.trace import Told
 from folkmoot.engine.admission import check_request, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
@@ -23,7 +24,7 @@ from folkmoot.http.doors.client_tools import with_free_names
 from folkmoot.http.doors.conversation import Talk
 from folkmoot.http.doors.going_on import entries_of, gone_on, let_go, run_before
 from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
-from folkmoot.http.doors.threads import Threads
+from folkmoot.http.doors.threads import Answered, Threads
 from folkmoot.http.doors.tickets import Ticket, ticket_of
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
 from folkmoot.http.house import House, house_of
@@ -79,6 +80,7 @@ class Running:
         self._check(talk)
         errand = replace(
             errand,
+            sources=await self._read(before) if before else (),
             attachments=talk.parts,
             work_session=talk.work_session or (before.work_session if before else ""),
             blocks=tuple(map(self._concealed, talk.blocks)),
@@ -91,6 +93,11 @@ class Running:
         going = await self._started(talk, errand, surely=surely)
         await let_go(self.house, self.threads, talk)
         return going
+
+    async def _read(self, before: Answered) -> Sources:
+        """What was read for the answers that the conversation goes on from."""
+        drafts = [entry.draft for entry in await entries_of(self._moot, before.run)]
+        return Result(before.run, drafts).sources
 
     async def _started(self, talk: Talk, errand: Errand, *, surely: bool) -> Going:
         room = self.house.room

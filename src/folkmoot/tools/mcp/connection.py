@@ -167,7 +167,11 @@ async def _offers(client: Client) -> tuple[Offer, ...]:
         page = await client.list_tools(cursor=cursor)
         offers += (
             Offer(
-                tool.name, tool.description or tool.title or tool.name, tool.input_schema, tool.output_schema
+                tool.name,
+                tool.description or tool.title or tool.name,
+                tool.input_schema,
+                tool.output_schema,
+                read_only=bool(tool.annotations and tool.annotations.read_only_hint),
             )
             for tool in page.tools
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import ToolSource
@@ -16,13 +17,15 @@ from folkmoot.errors import Problem
 
 
 class Offer(Value):
-    """A tool as its server describes it; without what the server claims about its effects, which nobody believes."""
+    """A tool as its server describes it."""
 
     name: str
     description: str
     parameters: dict[str, Any]
     result: dict[str, Any] | None = None
     """JSON Schema of what it gives, if it says so."""
+    read_only: bool = False
+    """It says that it changes nothing; that counts once a user has trusted it with these words."""
 
 
 def mark_of(source: ToolSource) -> str:
@@ -40,7 +43,7 @@ def changes(trusted: Iterable[Offer], found: Iterable[Offer]) -> Iterator[tuple[
             yield name, "is gone"
         elif now[name].description != offer.description:
             yield name, "has another description"
-        elif now[name] != offer:
+        elif replace(now[name], read_only=offer.read_only) != offer:
             yield name, "has another schema"
     for name in now.keys() - before.keys():
         yield name, "is new"

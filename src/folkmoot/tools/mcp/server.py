@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from folkmoot.domain.message import Access, Effect, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import Access, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed
@@ -107,26 +107,33 @@ class Server:
 class ServerTool:
     """A tool of a server, as it was trusted."""
 
-    def __init__(
-        self, server: Server, offer: Offer, effect: Effect = "once", access: Access = "exec"
-    ) -> None:
+    def __init__(self, server: Server, offer: Offer, source: ToolSource | None = None) -> None:
         self.name = offer.name
         self._server = server
         self._offer = offer
-        self._effect: Effect = effect
-        self._access: Access = access
+        self._source = source or ToolSource("mcp")
 
     def under(self, source: ToolSource) -> ServerTool:
-        return ServerTool(self._server, self._offer, source.effect or "once", source.access or "exec")
+        return ServerTool(self._server, self._offer, source)
 
     def spec(self, name: str) -> ToolSpec:
+        access = self._source.access or self._claimed
         return ToolSpec(
             name=wire_name(name),
             description=self._offer.description,
             parameters=self._offer.parameters,
-            effect=self._effect,
-            access=self._access,
+            effect=self._source.effect or "once",
+            access=access,
+            asks="" if access == "read" or (self._offer.read_only and not self._source.access) else "medium",
+            untrusted=self._source.untrusted is not False,
         )
+
+    @property
+    def _claimed(self) -> Access:
+        """What the server says of itself. Whoever asks it over the network sends it the arguments."""
+        if not self._offer.read_only:
+            return "exec"
+        return "egress" if self._source.url else "read"
 
     async def call(self, call: ToolCall, site: Site, work_dir: Path = Path()) -> ToolResult:
         if call.malformed:

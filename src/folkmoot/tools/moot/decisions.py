@@ -10,6 +10,7 @@ from folkmoot.coordination.decisions.desk import Decisions
 from folkmoot.coordination.decisions.proposing import read_rule
 from folkmoot.coordination.moot import Moot
 from folkmoot.domain.decision import WINDOW, Decision, Option, Proposal, Voter
+from folkmoot.domain.message import ToolResult
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
 
@@ -22,8 +23,11 @@ class DecisionTools:
     def _decisions(self) -> Decisions:
         return self._moot().decisions
 
-    async def _told(self, change: Awaitable[Decision]) -> str:
-        return self._decisions.brief(await change)
+    async def _told(self, change: Awaitable[Decision]) -> ToolResult:
+        decision = await change
+        return ToolResult(
+            self._decisions.brief(decision), sources=await self._decisions.sources([decision.id])
+        )
 
     async def _meant(self, site: Site, decision: str) -> str:
         return await self._decisions.meant(decision, site.work_session)
@@ -37,7 +41,7 @@ class DecisionTools:
         evidence: tuple[str, ...] = (),
         rule: str = "majority",
         window: float = WINDOW,
-    ) -> str:
+    ) -> ToolResult:
         """Put a choice to the vote. Participants are agents by id, or people by name, each with a weight from 1.
         The rule is `majority`, `unanimous`, `quorum:2` or `quorum:50%`; the window is in seconds, 0 without end."""
         proposal = Proposal(topic, options, participants, read_rule(rule), window, evidence)
@@ -49,11 +53,13 @@ class DecisionTools:
         decision: str,
         text: str,
         references: tuple[str, ...] = (),
-    ) -> str:
+    ) -> ToolResult:
         """Say something about a decision before it is made; `references` are ids or addresses of what you mean."""
         return await self._told(self._decisions.comment(decision, calling(site), text, references))
 
-    async def decision_vote(self, site: Site, option: str, decision: str = "", reason: str = "") -> str:
+    async def decision_vote(
+        self, site: Site, option: str, decision: str = "", reason: str = ""
+    ) -> ToolResult:
         """Vote for an option by its id, or `abstain`; without `decision`, on the one that is open here.
 
         You may vote again until it is decided: the last vote counts.
@@ -64,7 +70,7 @@ class DecisionTools:
 
     async def decision_commit(
         self, site: Site, option: str = "", decision: str = "", rationale: str = ""
-    ) -> str:
+    ) -> ToolResult:
         """Make a decision that the votes have decided. Where they do not, the lead names the option."""
         choice = Choice(option, rationale)
         return await self._told(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from folkmoot.coordination.author import calling
 from folkmoot.coordination.moot import Moot
+from folkmoot.domain.message import ToolResult
 from folkmoot.domain.naming import MEMORY_NOTE, MEMORY_READ
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
@@ -17,11 +18,12 @@ def memory_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:
         notes = await moot().memories.note(calling(site), text)
         return f"noted; you have {len(notes.notes)} now"
 
-    async def memory_read(site: Site, agent: str = "") -> str:
+    async def memory_read(site: Site, agent: str = "") -> ToolResult:
         """Read what you noted in earlier runs, newest first; or what another agent noted, if its file lets you."""
         notes = await moot().memories.read(site.agent, agent or site.agent)
         lines = [f"- {note.at}: {note.text}" for note in reversed(notes.notes)]
-        return "\n".join(lines) or f"{notes.agent} has noted nothing yet"
+        text = "\n".join(lines) or f"{notes.agent} has noted nothing yet"
+        return ToolResult(text, sources=await moot().memories.read_for(notes.agent))
 
     return {
         MEMORY_NOTE: FunctionTool(memory_note, "keyed", "read"),

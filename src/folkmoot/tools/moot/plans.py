@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from folkmoot.coordination.author import calling
 from folkmoot.coordination.moot import Moot
@@ -10,6 +10,8 @@ from folkmoot.coordination.plans import life
 from folkmoot.coordination.plans.brief import brief
 from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.domain.message import ToolResult
+from folkmoot.domain.plan import Plan
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
 
@@ -22,6 +24,10 @@ class PlanTools:
     def _plans(self) -> Plans:
         return self._moot().plans
 
+    async def _told(self, change: Awaitable[Plan]) -> ToolResult:
+        plan = await change
+        return ToolResult(brief(plan), sources=await self._plans.sources([plan.id]))
+
     async def plan_submit(  # noqa: PLR0913  # because a model gives each as an argument
         self,
         site: Site,
@@ -31,7 +37,7 @@ class PlanTools:
         tools_requested: tuple[str, ...] = (),
         plan_id: str = "",
         task_id: str = "",
-    ) -> str:
+    ) -> ToolResult:
         """Submit a plan for approval, or, with `plan_id`, another version of one that was not approved.
 
         A step is a sentence, or an object with who owns it, when it is accepted and what it may do; before the plan
@@ -42,29 +48,32 @@ class PlanTools:
         author = calling(site)
         wish = PlanWish(title, steps, goal, tools_requested, task_id)
         if plan_id:
-            return brief(await self._plans.revise(plan_id, author, wish, submitted=True))
-        return brief(await self._plans.draft(author, wish, submitted=True))
+            return await self._told(self._plans.revise(plan_id, author, wish, submitted=True))
+        return await self._told(self._plans.draft(author, wish, submitted=True))
 
-    async def plan_approve(self, site: Site, plan_id: str = "", text: str = "", commit: bool = False) -> str:
+    async def plan_approve(
+        self, site: Site, plan_id: str = "", text: str = "", commit: bool = False
+    ) -> ToolResult:
         """Approve a submitted plan, if you are a lead; with `commit` it may be carried out at once.
 
         Without an id it is the one that waits here.
         """
         id = await self._plans.meant(plan_id, site.work_session)
         approved = self._plans.change(id, calling(site), life.approve, text, committed=commit)
-        return brief(await approved)
+        return await self._told(approved)
 
-    async def plan_reject(self, site: Site, reason: str, plan_id: str = "") -> str:
+    async def plan_reject(self, site: Site, reason: str, plan_id: str = "") -> ToolResult:
         """Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version."""
         id = await self._plans.meant(plan_id, site.work_session)
-        return brief(await self._plans.change(id, calling(site), life.reject, reason))
+        return await self._told(self._plans.change(id, calling(site), life.reject, reason))
 
-    async def plan_status(self, plan_id: str = "") -> str:
+    async def plan_status(self, plan_id: str = "") -> ToolResult:
         """Where a plan stands: its decision and the reason, its steps and their owners. Without an id: all plans."""
         if plan_id:
-            return brief(await self._plans.get(plan_id))
-        lines = [f"{plan.id} ({plan.status}): {plan.title}" for plan in (await self._plans.all()).values()]
-        return "\n".join(lines) or "there are no plans"
+            return await self._told(self._plans.get(plan_id))
+        plans = await self._plans.all()
+        lines = [f"{plan.id} ({plan.status}): {plan.title}" for plan in plans.values()]
+        return ToolResult("\n".join(lines) or "there are no plans", sources=await self._plans.sources(plans))
 
 
 def plan_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:

@@ -21,6 +21,7 @@ from folkmoot.domain.task import Blocking, Task
 from folkmoot.domain.task_events import StepAction
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.parameters import as_text
 
 TaskId = Annotated[str, Meta(description="Left out: your current task.")]
 Urgency = Annotated[str, Meta(description="low, medium, high or urgent.")]
@@ -99,25 +100,27 @@ class TaskTools:
             }
             return ToolResult(msgspec.json.encode(refusal).decode(), failed=True, plain=True)
 
-    async def task_status(self, site: Site, task_id: str = "") -> dict[str, Any]:
+    async def task_status(self, site: Site, task_id: str = "") -> ToolResult:
         """Show one task, or how many of yours are in which status and which one you are working on."""
         desk = self._moot().tasks
         tasks = await desk.all()
         if task_id:
             if (task := tasks.get(task_id)) is None:
-                return {"found": False, "task_id": task_id}
-            return {"found": True, "task": document(task), "step_counts": step_counts(task)}
+                return ToolResult(as_text({"found": False, "task_id": task_id}))
+            shown = {"found": True, "task": document(task), "step_counts": step_counts(task)}
+            return await self._shown(shown, task)
         own = self._tasks(site)
         counts = Counter(task.status for task in await own.list())
         focus = await own.current()
-        return {"total": counts.total(), "by_status": counts, "current": focus and document(focus)}
+        shown = {"total": counts.total(), "by_status": counts, "current": focus and document(focus)}
+        return await self._shown(shown, *([focus] if focus else ()))
 
     async def task_list(
         self, site: Site, status: str = "", scope: Literal["own", "all"] = "own"
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """List your tasks, the most urgent first; of one status only, or with scope `all` those of all agents."""
         found = await self._tasks(site).list(status, everybody=scope == "all")
-        return {"count": len(found), "tasks": [document(task) for task in found]}
+        return await self._shown({"count": len(found), "tasks": [document(task) for task in found]}, *found)
 
     async def task_cancel(self, task_id: str, site: Site, reason: str = "") -> dict[str, Any]:
         """Give a task up for good, and say why."""
@@ -167,10 +170,16 @@ class TaskTools:
 
     async def task_pick_backlog(
         self, site: Site, task_id: Annotated[str, Meta(description="Left out: the most urgent one.")] = ""
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """Take a task from your backlog and begin with it."""
         task = await self._tasks(site).pick(task_id)
-        return _said(task, description=task.description, steps=[whole(step) for step in task.steps])
+        said = _said(task, description=task.description, steps=[whole(step) for step in task.steps])
+        return await self._shown(said, task)
+
+    async def _shown(self, shown: dict[str, Any], *tasks: Task) -> ToolResult:
+        """With what those have read who wrote the tasks."""
+        read = await self._moot().tasks.keeper.sources([task.id for task in tasks]) if tasks else ()
+        return ToolResult(as_text(shown), sources=read)
 
     def _tasks(self, site: Site) -> AgentTasks:
         return self._moot().tasks.of(site.agent, calling(site))
