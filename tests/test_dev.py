@@ -76,7 +76,7 @@ RUNNING = [
 ]
 TOOLS = "install --no-deps --require-hashes -r requirements.lock"
 SET_UP = [*RUNNING, TOOLS]
-PYTEST = "pytest --numprocesses auto --dist loadfile"
+PYTEST = "pytest --numprocesses auto --dist loadfile --max-worker-restart 0"
 
 
 @pytest.fixture
@@ -98,6 +98,7 @@ def test_without_a_command_every_command_is_listed(clone):
         "bench",
         "chaos",
         "clients",
+        "dojo",
         "fuzz",
         "walk",
         "clean",
