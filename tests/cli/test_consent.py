@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -230,6 +231,122 @@ def test_a_pulled_change_of_any_file_behind_a_tool_asks_again(folkmoot, kind):
     assert (done.code, "parts/far.py" in done.err) == (4, True)
     assert folkmoot("trust", "--not-mine", "--json").json[0]["status"] == "changed"
     assert not (folkmoot.folder / "was-here").exists()
+
+
+@pytest.fixture
+def own_state(tmp_path, monkeypatch):
+    """Where nothing but the test's own project was ever allowed."""
+    monkeypatch.setenv("FOLKMOOT_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def shows(written: str, *lines: str) -> bool:
+    """Whether these lines stand on the terminal one below the other."""
+    return "\n".join(lines) in re.sub(" +\r?\n|\r\n", "\n", written)
+
+
+@pytest.mark.parametrize("kind", BEHIND)
+def test_what_changed_in_the_files_behind_a_tool_is_shown_line_by_line_before_the_question(folkmoot, kind):
+    """K-5: `y` runs it, and everything else runs nothing. No character of a line moves or hides another."""
+    settings, file, text = BEHIND[kind]
+    folkmoot.write({"a": "tools: [t]"}, {"a": [{"report": "done"}]}, SETTINGS + settings, mine=False)
+    (folkmoot.folder / file).write_text(text)
+    (folkmoot.folder / "parts").mkdir()
+    far = folkmoot.folder / "parts" / "far.py"
+    far.write_text("# one\nword = 'fine'\n")
+    assert folkmoot("trust", "--yes").code == 0
+    (folkmoot.folder / file).write_text(text.replace("import word", "import word\nfrom parts import new"))
+    (folkmoot.folder / "parts" / "new.py").write_text("x = 1\n")
+    far.write_text("# one\nword = 'other'  # \x1b[2K\u202e\u200b\n" + "# and more\n" * 30)
+
+    code, refused = folkmoot.on_a_terminal("run", "a.ai", "x", "-q", when=[("Allow this?", b"\n")])
+
+    assert code == 4
+    assert "wants to (* changed since it was allowed):" in refused
+    assert shows(
+        refused,
+        "       parts/far.py changed",
+        "         -word = 'fine'",
+        "         +word = 'other'  # \\u001b[2K\\u202e\\u200b",
+        *["         +# and more"] * 18,
+        "       parts/new.py is new",
+        f"       {file} changed",
+        "       … and 14 more changed lines",
+    )
+    untold = folkmoot("trust")
+    assert (untold.code, "         -word = 'fine'\n" in untold.err) == (4, True)
+    code, _ = folkmoot.on_a_terminal("run", "a.ai", "x", "-q", when=[("Allow this?", b"y\n")])
+    assert code == 0
+    assert folkmoot("trust").err.endswith("wants nothing that is not allowed already\n")
+
+
+def test_of_a_rule_or_an_address_the_old_value_is_shown_with_the_new_one(folkmoot):
+    """Rules have one name: an old one is shown once, for what came in its place, and a new one is just new."""
+    rules = "rules: [{tool: shell, arguments: {argv: {regex: 'ls'}}, decision: allow}%s]\n"
+    elsewhere = "providers: {s: {kind: openai, baseUrl: 'https://one.example/v1', apiKeyEnv: KEY, price: free, contextWindow: 9000}}\nmodels: {default: s/m}\n"
+    folkmoot.write({"a": "description: a"}, {}, elsewhere + rules % "", mine=False)
+    assert folkmoot("trust", "--yes").code == 0
+    changed = elsewhere.replace("one.example", "two.example") + rules.replace("'ls'", "'.*'") % ""
+    (folkmoot.folder / "folkmoot.yaml").write_text(changed)
+
+    code, asked = folkmoot.on_a_terminal("trust", when=[("Allow this?", b"y\n")])
+
+    assert code == 0
+    assert '  1. * call without approval what fits the rule {"arguments":{"argv":{"regex":".*"}}' in asked
+    assert (
+        '       was: call without approval what fits the rule {"arguments":{"argv":{"regex":"ls"}}' in asked
+    )
+    was = "was: send requests of provider 's' to https://one.example/v1 with the key in $KEY"
+    assert shows(asked, "https://two.example/v1 with the key in $KEY", f"       {was}")
+    added = changed.replace("allow}]", "allow}, {tool: shell, access: read, decision: allow}]")
+    (folkmoot.folder / "folkmoot.yaml").write_text(added)
+    done = folkmoot("trust")
+    assert (done.code, "was:" in done.err, "*" in done.err) == (4, False, False)
+
+
+def test_a_file_whose_text_is_not_kept_is_named_alone(folkmoot, own_state):
+    """Too large, or allowed by an earlier release."""
+    settings, file, text = BEHIND["module"]
+    folkmoot.write({"a": "tools: [t]"}, {"a": [{"report": "done"}]}, SETTINGS + settings, mine=False)
+    (folkmoot.folder / file).write_text(text)
+    (folkmoot.folder / "parts").mkdir()
+    far = folkmoot.folder / "parts" / "far.py"
+    far.write_text("word = 'fine'\n" + "#" * 65536)
+    assert folkmoot("trust", "--yes").code == 0
+    far.write_text("word = 'other'\n")
+    assert folkmoot("trust").err.splitlines()[2:4] == [
+        "       parts/far.py changed",
+        f"allow it with: folkmoot trust {folkmoot.folder} --yes",
+    ]
+
+    (store,) = (own_state / "consent").glob("*.json")
+    old = json.loads(store.read_text())
+    old["grants"] = {
+        id: {"name": grant["name"], "text": grant["text"]} for id, grant in old["grants"].items()
+    }
+    store.write_text(json.dumps(old))
+    assert folkmoot("trust").err.splitlines()[2].startswith("       what changed is not known")
+    assert folkmoot("trust", "--yes").code == 0
+    assert folkmoot("run", "a.ai", "x", "-q").code == 0
+
+
+def test_kept_texts_are_for_their_user_alone_and_go_with_what_allowed_them(folkmoot, own_state):
+    folkmoot.write_with_tool("t", "@tool\ndef t() -> str:\n    return ''\n", trusted=False)
+
+    def kept() -> list[Path]:
+        return [*(own_state / "consent").glob("*/*")]
+
+    assert folkmoot("trust", "--yes").code == 0
+    (first,) = kept()
+    consent = own_state / "consent"
+    assert {path.stat().st_mode & 0o077 for path in (consent, *consent.rglob("*"))} == {0}
+    with (folkmoot.folder / "t.py").open("a") as module:
+        module.write("# more\n")
+    assert folkmoot("trust", "--yes").code == 0
+    (second,) = kept()
+    assert second != first
+    assert folkmoot("trust", "--revoke", "all").code == 0
+    assert kept() == []
 
 
 def test_single_items_are_allowed_revoked_exported_and_imported(foreign, monkeypatch):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from folkmoot.domain.settings import Settings
     from folkmoot.tools.consent import ConsentItem
 
-Choose = Callable[[str, list["ConsentItem"]], list["ConsentItem"]]
+Changes = Mapping[str, Sequence[str]]
+"""By the id of an item that changed since it was allowed: what is different, in lines."""
+Choose = Callable[[str, list["ConsentItem"], Changes], list["ConsentItem"]]
 """Shows items under a heading and returns those that the user allows."""
 
 
@@ -116,17 +119,23 @@ def wanted_by(call: Call, target: Target) -> list[ConsentItem]:
 
 def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem], list[ConsentItem]]:
     """What was allowed now, and what is still missing. Raises `ServerFailed` for servers that do not start."""
-    from folkmoot.tools.consent import ConsentStore, is_changed
+    from folkmoot.cli.changes import changes
+    from folkmoot.tools.consent import ConsentStore, replaced_grants
 
     store, folder = ConsentStore(), target.folder
     wanted = wanted_by(call, target)
     missing = store.missing(folder, wanted)
+    grants = store.of(folder).grants
+    before = replaced_grants(grants, missing, wanted)
     granted: list[ConsentItem] = []
     if missing:
-        consent = store.of(folder)
-        changed = {item.id for item in missing if is_changed(consent, item)}
-        heading = "this project wants to" + (" (* changed since it was allowed)" if changed else "")
-        granted = choose(heading, [_marked(item) if item.id in changed else item for item in missing])
+        heading = "this project wants to" + (" (* changed since it was allowed)" if before else "")
+        changed = {
+            item.id: changes(store, folder, item, before[item.id], grants[before[item.id]])
+            for item in missing
+            if item.id in before
+        }
+        granted = choose(heading, missing, changed)
     chosen = {item.id for item in granted}
     left = [item for item in missing if item.id not in chosen]
     settings = call.load(target).graph.settings
@@ -134,7 +143,8 @@ def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem
     new = {item.name for item in granted if item.kind == "server"}
     failed = _look_at_servers(folder, settings, refused, new, choose)
     broken = {f"tools.{look.name}" for look in failed}
-    store.grant(folder, [item for item in granted if item.name not in broken])
+    sound = [item for item in granted if item.name not in broken]
+    store.grant(folder, sound, replaced=[before[item.id] for item in sound if item.id in before])
     if failed:
         raise ServerFailed("\n".join(look.failed for look in failed))
     return granted, left
@@ -173,7 +183,7 @@ def _look_at_servers(
 
 def _agreed(choose: Choose, heading: str, changes: Iterable[ConsentItem]) -> bool:
     items = list(changes)
-    return not items or len(choose(heading, items)) == len(items)
+    return not items or len(choose(heading, items, {})) == len(items)
 
 
 def _change_store(
@@ -216,16 +226,18 @@ def _change_store(
 
 def _show(call: Call, target: Target, *, as_json: bool) -> int:
     from folkmoot.cli.output import say, write_json
-    from folkmoot.tools.consent import ConsentStore, is_changed
+    from folkmoot.tools.consent import ConsentStore, replaced_grants
 
     store = ConsentStore()
-    consent, wanted = store.of(target.folder), wanted_by(call, target)
-    missing = {item.id for item in store.missing(target.folder, wanted)}
+    wanted = wanted_by(call, target)
+    lacking = store.missing(target.folder, wanted)
+    missing = {item.id for item in lacking}
+    changed = replaced_grants(store.of(target.folder).grants, lacking, wanted)
 
     def status(item: ConsentItem) -> str:
         if item.id not in missing:
             return "allowed"
-        return "changed" if is_changed(consent, item) else "new"
+        return "changed" if item.id in changed else "new"
 
     if as_json:
         fields = ("id", "kind", "name", "text", "value")
@@ -238,29 +250,26 @@ def _show(call: Call, target: Target, *, as_json: bool) -> int:
 
 
 def _chooser(folder: Path, *, yes: bool, ids: Sequence[str]) -> Choose:
-    def choose(heading: str, items: list[ConsentItem]) -> list[ConsentItem]:
+    def choose(heading: str, items: list[ConsentItem], changed: Changes) -> list[ConsentItem]:
         if ids:
             return [item for item in items if item.id in ids]
         if yes:
             return items
         if not is_attended():
             raise Untrusted(
-                f"{heading}:{_lines(items)}\n"
+                f"{heading}:{_lines(items, changed)}\n"
                 f"allow it with: folkmoot trust {quote(str(folder))} --yes\n"
                 "or a single item with `--allow` and its id"
             )
-        return _ask(heading, items)
+        return _ask(heading, items, changed)
 
     return choose
 
 
-def _ask(heading: str, items: list[ConsentItem]) -> list[ConsentItem]:
+def _ask(heading: str, items: list[ConsentItem], changed: Changes) -> list[ConsentItem]:
     from folkmoot.cli.output import say
-    from folkmoot.cli.shown import in_one_line
 
-    say(
-        f"{heading}:" + "".join(f"\n  {n}. {in_one_line(item.text)}" for n, item in enumerate(items, start=1))
-    )
+    say(f"{heading}:" + "".join(f"\n  {n}. {_told(item, changed)}" for n, item in enumerate(items, start=1)))
     sys.stderr.write("Allow this? [y/N, or numbers such as 1 3] ")
     sys.stderr.flush()
     typed = sys.stdin.readline().strip().lower()
@@ -270,10 +279,13 @@ def _ask(heading: str, items: list[ConsentItem]) -> list[ConsentItem]:
     return [item for n, item in enumerate(items, start=1) if n in numbers]
 
 
-def _marked(item: ConsentItem) -> ConsentItem:
-    from msgspec.structs import replace
+def _told(item: ConsentItem, changed: Changes, behind: str = "") -> str:
+    """In one line; if it changed, with a mark and what is different below."""
+    from folkmoot.cli.shown import in_one_line
 
-    return replace(item, text=f"* {item.text}")
+    mark = "* " if item.id in changed else ""
+    lines = "".join(f"\n       {line}" for line in changed.get(item.id, ()))
+    return f"{mark}{in_one_line(item.text)}{behind}{lines}"
 
 
 def _introduced(look: Look) -> str:
@@ -285,7 +297,5 @@ def _introduced(look: Look) -> str:
     return f"the tool server {look.name!r} offers:{tools}"
 
 
-def _lines(items: Sequence[ConsentItem]) -> str:
-    from folkmoot.cli.shown import in_one_line
-
-    return "".join(f"\n  - {in_one_line(item.text)}  [{item.id}]" for item in items)
+def _lines(items: Sequence[ConsentItem], changed: Changes = MappingProxyType({})) -> str:
+    return "".join(f"\n  - {_told(item, changed, f'  [{item.id}]')}" for item in items)

@@ -7,7 +7,9 @@ project can grant itself anything; a changed value asks again, for that item alo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from shlex import quote
@@ -22,6 +24,9 @@ from folkmoot.tools.mcp.listing import Listings
 Kind = Literal[
     "module", "server", "program", "gate", "address", "variable", "storage", "sink", "folder", "host"
 ]
+_LARGEST_TEXT, _MOST_TEXT = 64 * 1024, 1024 * 1024
+"""Bytes of one file, and of all files of one grant, that are kept to show later what changed."""
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class ConsentItem(Value):
@@ -40,12 +45,21 @@ class ConsentItem(Value):
         whole = "\0".join((self.kind, self.name, self.value))
         return f"{self.kind}-{sha256(whole.encode()).hexdigest()[:16]}"
 
+    @property
+    def files(self) -> dict[str, str]:
+        """Of a module or a server: the hash of each file of the project that is part of its value."""
+        return _files(self.kind, self.value)
+
 
 class Grant(Value):
     """An item as it was granted."""
 
     name: str
     text: str
+    value: str | None = None
+    """None in a grant that an earlier release wrote."""
+    replaced: bool = False
+    """Another value was granted in its place. This one holds all the same: runs may need it."""
 
 
 class FolderConsent(Value):
@@ -78,19 +92,55 @@ class ConsentStore:
         consent = self.of(folder)
         return [] if consent.mine else [item for item in wanted if item.id not in consent.grants]
 
-    def grant(self, folder: Path, items: Iterable[ConsentItem]) -> None:
-        """A new value of an item takes the place of the old one in lists, but the old grant holds: runs may need it."""
+    def grant(self, folder: Path, items: Iterable[ConsentItem], replaced: Iterable[str] = ()) -> None:
+        """With the texts of the files behind it; `replaced` are the ids of grants whose place these take."""
+        granted = list(items)
         consent = self.of(folder)
-        fresh = {item.id: Grant(item.name, item.text) for item in items}
-        self.write(folder, msgspec.structs.replace(consent, grants={**consent.grants, **fresh}))
+        old = {
+            id: msgspec.structs.replace(consent.grants[id], replaced=True)
+            for id in replaced
+            if id in consent.grants
+        }
+        fresh = {item.id: Grant(item.name, item.text, item.value) for item in granted}
+        for item in granted:
+            self._keep_texts(folder, item)
+        self.write(folder, msgspec.structs.replace(consent, grants={**consent.grants, **old, **fresh}))
 
     def write(self, folder: Path, consent: FolderConsent) -> None:
-        file = self._file(folder)
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = file.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(msgspec.json.format(msgspec.json.encode(consent), indent=1))
-        fresh.chmod(0o600)
-        fresh.replace(file)
+        _write_private(self._file(folder), msgspec.json.format(msgspec.json.encode(consent), indent=1))
+        self._drop_texts(folder, consent)
+
+    def text(self, folder: Path, digest: str) -> str | None:
+        """What stood in a file when it was granted; None if that is not kept, or is no text."""
+        try:
+            content = zlib.decompress((self._texts(folder) / digest).read_bytes())
+            return content.decode() if sha256(content).hexdigest() == digest else None
+        except (OSError, zlib.error, UnicodeDecodeError):
+            return None
+
+    def _keep_texts(self, folder: Path, item: ConsentItem) -> None:
+        left = _MOST_TEXT
+        for file, digest in item.files.items():
+            content = _content(folder / file, _LARGEST_TEXT)
+            if len(content) <= min(left, _LARGEST_TEXT) and sha256(content).hexdigest() == digest:
+                left -= len(content)
+                _write_private(self._texts(folder) / digest, zlib.compress(content))
+
+    def _drop_texts(self, folder: Path, consent: FolderConsent) -> None:
+        """All that no grant names any more."""
+        named = {
+            digest
+            for id, grant in consent.grants.items()
+            if not grant.replaced
+            for digest in granted_files(id, grant).values()
+        }
+        texts = self._texts(folder)
+        for kept in texts.iterdir() if texts.is_dir() else ():
+            if _DIGEST.fullmatch(kept.name) and kept.name not in named:
+                kept.unlink(missing_ok=True)
+
+    def _texts(self, folder: Path) -> Path:
+        return self._file(folder).with_suffix("")
 
     def _file(self, folder: Path) -> Path:
         return self._folder / f"{sha256(str(folder.resolve()).encode()).hexdigest()[:32]}.json"
@@ -103,12 +153,39 @@ def require_consent(folder: Path, wanted: Iterable[ConsentItem]) -> None:
         raise Untrusted(f"this project wants to:{listed}\nallow it with: folkmoot trust {quote(str(folder))}")
 
 
-def is_changed(consent: FolderConsent, item: ConsentItem) -> bool:
-    """Whether another value of this item was granted before."""
-    return any(
-        grant.name == item.name and id.startswith(f"{item.kind}-") and id != item.id
-        for id, grant in consent.grants.items()
-    )
+def replaced_grants(
+    grants: Mapping[str, Grant], missing: Sequence[ConsentItem], wanted: Iterable[ConsentItem]
+) -> dict[str, str]:
+    """For each missing item that was granted with another value: the id of that grant, by the id of the item.
+
+    Several items may have one name, as rules do. What the project still wants has not changed; of the rest, those that
+    were granted last belong to those that are missing now, in this order.
+    """
+    still = {item.id for item in wanted}
+    found: dict[str, str] = {}
+    for kind, name in dict.fromkeys((item.kind, item.name) for item in missing):
+        now = [item.id for item in missing if (item.kind, item.name) == (kind, name)]
+        before = [
+            id
+            for id, grant in grants.items()
+            if grant.name == name and id.startswith(f"{kind}-") and id not in still and not grant.replaced
+        ]
+        found |= zip(now, before[-len(now) :], strict=False)
+    return found
+
+
+def granted_files(id: str, grant: Grant) -> dict[str, str]:
+    """The hash of each file when it was granted; of a grant that an earlier release wrote nothing is known."""
+    return _files(id.partition("-")[0], grant.value or "")
+
+
+def _files(kind: str, value: str) -> dict[str, str]:
+    """As `by_content` wrote them; a server's first line is about its command."""
+    if kind not in ("module", "server"):
+        return {}
+    lines = value.split("\n")[kind == "server" :]
+    parts = (line.rpartition(" ") for line in lines)
+    return {file: digest for file, _, digest in parts if file and _DIGEST.fullmatch(digest)}
 
 
 def state_folder() -> Path:
@@ -122,8 +199,23 @@ def state_folder() -> Path:
 def by_content(folder: Path, files: Iterable[str]) -> Iterator[str]:
     """Each file with the hash of its content, which is empty where it cannot be read."""
     for file in files:
-        try:
-            content = (folder / file).read_bytes()
-        except OSError:
-            content = b""
-        yield f"{file} {sha256(content).hexdigest()}"
+        yield f"{file} {sha256(_content(folder / file)).hexdigest()}"
+
+
+def _content(file: Path, most: int | None = None) -> bytes:
+    """Of a file with more than `most` bytes one byte more than that."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(-1 if most is None else most + 1)
+    except OSError:
+        return b""
+
+
+def _write_private(file: Path, content: bytes) -> None:
+    """Whole or not at all, and for this user alone."""
+    for folder in (file.parent.parent, file.parent):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = file.with_suffix(f".{os.getpid()}")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(content)
+    fresh.replace(file)
