@@ -73,6 +73,7 @@ def status(project, run: str = "last") -> str:
 def test_it_says_where_it_really_is_and_ends_with_ctrl_c(serving):
     server = serving()
 
+    assert server.address.startswith("http://127.0.0.1:")
     assert server.ask("api/health") == server.ask("") == server.ask("api/runs") == 200
     done = interrupted(server.process)
     assert (done.code, done.out) == (0, "")
