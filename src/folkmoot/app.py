@@ -22,8 +22,8 @@ from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
 from folkmoot.engine.enclosing import Enclosure, enclosed
 from folkmoot.engine.fork import Fork, begun
-from folkmoot.engine.inbox import read_inbox
-from folkmoot.engine.listing import run_list
+from folkmoot.engine.inbox import find_item, read_inbox
+from folkmoot.engine.listing import RunIndex, last_position, run_row
 from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
@@ -66,6 +66,7 @@ class Folkmoot:
         self.warnings = loaded.warnings
         self.settings = loaded.settings
         self._journal = journal
+        self._index = RunIndex(journal)
         self._engine = workshop.engine(journal)
         self._engine.after = partial(settle_its_step, lambda: self.moot)
         self._workshop = workshop
@@ -282,7 +283,7 @@ class Folkmoot:
 
     async def inbox(self, run_id: str = "") -> list[Item]:
         """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""
-        return await read_inbox(self._journal, run_id)
+        return await (read_inbox(self._journal, run_id) if run_id else self._index.inbox())
 
     async def reply(self, reply: Reply) -> None:
         """Say something to an item: `moot.reply(item.approve())`. Raises `WrongUse` if it is decided already."""
@@ -316,8 +317,8 @@ class Folkmoot:
 
     async def result(self, run_id: str) -> Result:
         """The result of a run so far, whoever runs it."""
-        rows = {row.run_id: row.status for row in await self.runs()}
-        return Result(run_id, await self._engine.past(run_id), unended=rows.get(run_id, "interrupted"))
+        row = await self.row(run_id)
+        return Result(run_id, await self._engine.past(run_id), unended=row.status if row else "interrupted")
 
     async def followed(self, run_id: str, *, wait: bool = False) -> Result:
         """The result of a run that others run, as soon as it has ended or waits for someone; with `wait`, not before
@@ -342,7 +343,15 @@ class Folkmoot:
 
     async def runs(self) -> list[RunRow]:
         """All runs of this project, newest first."""
-        return await run_list(self._journal)
+        return await self._index.runs()
+
+    async def row(self, run_id: str) -> RunRow | None:
+        """One line of that list; None if there is no such run."""
+        return await run_row(self._journal, run_id)
+
+    async def item(self, id: str) -> Item:
+        """One thing that waits, or waited, for someone. Raises `WrongUse` if there is none of this id."""
+        return await find_item(self._journal, id)
 
     def events(self, run_id: str = "", *, follow: bool = False, after: int = 0) -> AsyncIterator[Entry]:
         """The journal, of one run or of all, as it stands; with `follow`, what comes after too."""
@@ -370,8 +379,7 @@ class Folkmoot:
 
     async def position(self) -> int:
         """Where the journal ends now: follow from here to see only what is to come."""
-        newest = [entry.seq async for entry in self._journal.read(Query(newest_first=True, limit=1))]
-        return newest[0] if newest else 0
+        return await last_position(self._journal)
 
     @property
     def moot(self) -> Moot:

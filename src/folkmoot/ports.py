@@ -267,8 +267,8 @@ class Journal(Protocol):
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         """Let go at once, so that the next claim need not wait. `wake`: and leave the run to a worker."""
 
-    async def claims(self) -> Sequence[Claim]:
-        """Who owns or last owned each run."""
+    async def claims(self, run: str = "") -> Sequence[Claim]:
+        """Who owns or last owned each run, or this one."""
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         """Leave something in a run's inbox without owning the run. If nobody owns it a worker is woken, unless the

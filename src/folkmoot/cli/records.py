@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from folkmoot.domain.entry import Draft
-from folkmoot.engine.listing import run_list
+from folkmoot.engine.listing import run_list, run_row
 from folkmoot.engine.owner import holder, host_of
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
@@ -60,7 +60,8 @@ async def all_runs(folder: Path) -> list[RunRow]:
 
 async def find_run(journal: Journal, name: str) -> RunRow:
     """By its id, the beginning of one that fits no other, or `last`."""
-    return chosen(await run_list(journal), name)
+    exact = await run_row(journal, name) if name else None
+    return exact or chosen(await run_list(journal), name)
 
 
 def chosen(runs: Sequence[RunRow], name: str) -> RunRow:

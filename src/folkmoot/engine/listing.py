@@ -1,22 +1,85 @@
-"""All runs of a journal, with whoever has them now."""
+"""The runs of a journal and what waits in them for people, with whoever holds them now.
+
+Whoever stays asks one `RunIndex` again and again: it goes on from where it was read last, so that a look costs what is
+new and not what there ever was.
+"""
 
 from __future__ import annotations
 
+import asyncio
+
+from folkmoot.domain.item import Item
+from folkmoot.engine.inbox import ASKING, CHANGING, items_of, with_replies
 from folkmoot.engine.owner import is_gone
 from folkmoot.ports import Journal, Query
-from folkmoot.views.runs import DECISIONS, RunRow, run_rows
+from folkmoot.views.runs import LISTED, RunRow, advance, run_rows
+
+
+class RunIndex:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._reading = asyncio.Lock()
+        self._rows: dict[str, RunRow] = {}
+        self._listed = 0
+        """Up to where the journal was read for the rows, and below for the items."""
+        self._items: dict[str, dict[str, Item]] = {}
+        """By run, in the order in which they first asked."""
+        self._noticed = 0
+
+    async def runs(self) -> list[RunRow]:
+        """Newest first."""
+        async with self._reading:
+            last = await last_position(self._journal)
+            async for entry in self._journal.read(Query(types=LISTED, after=self._listed)):
+                advance(self._rows, entry)
+                self._listed = entry.seq
+            self._listed = max(self._listed, last)
+        return run_rows(self._rows.values(), await _under_way(self._journal))
+
+    async def inbox(self) -> list[Item]:
+        """Every item of all runs; an answer that nobody took in yet counts."""
+        async with self._reading:
+            for run in await self._changed():
+                self._items[run] = await items_of(self._journal, run)
+        found = {id: item for items in self._items.values() for id, item in items.items()}
+        return await with_replies(self._journal, found)
+
+    async def _changed(self) -> dict[str, None]:
+        """Runs in which something changed for people, or may have, since their items were read."""
+        last, changed = await last_position(self._journal), dict[str, None]()
+        types = CHANGING if self._items else ASKING
+        async for stored in self._journal.stored(Query(types=types, after=self._noticed)):
+            if stored.type in ASKING or stored.stream in self._items:
+                changed[stored.stream] = None
+            self._noticed = stored.seq
+        self._noticed = max(self._noticed, last)
+        return changed
 
 
 async def run_list(journal: Journal) -> list[RunRow]:
+    """For whoever looks once."""
+    return await RunIndex(journal).runs()
+
+
+async def last_position(journal: Journal) -> int:
+    """Where the journal ends now."""
+    newest = [stored.seq async for stored in journal.stored(Query(newest_first=True, limit=1))]
+    return newest[0] if newest else 0
+
+
+async def run_row(journal: Journal, run: str) -> RunRow | None:
+    """One run by its name; None for whatever else has this name."""
+    rows: dict[str, RunRow] = {}
+    async for entry in journal.read(Query(stream=run, types=LISTED)):
+        advance(rows, entry)
+    return next(iter(run_rows(rows.values(), await _under_way(journal, run))), None)
+
+
+async def _under_way(journal: Journal, run: str = "") -> dict[str, str]:
     under_way = {}
-    for claim in await journal.claims():
+    for claim in await journal.claims(run):
         if not claim.owner:
             under_way[claim.run] = "queued"
         elif claim.live and not is_gone(claim.owner):
             under_way[claim.run] = "running"
-    types = (
-        *("run.started", "run.forked", "run.completed", "run.failed", "run.cancelled", "run.parked"),
-        *("run.pruned", *DECISIONS),
-    )
-    entries = [entry async for entry in journal.read(Query(types=types))]
-    return run_rows(entries, under_way)
+    return under_way

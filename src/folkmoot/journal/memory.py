@@ -121,12 +121,12 @@ class MemoryJournal:
         self._open()
         self._hold(claim, 0.0)
 
-    async def claims(self) -> Sequence[Claim]:
+    async def claims(self, run: str = "") -> Sequence[Claim]:
         now = self._monotonic()
         return [
-            Claim(run, stream.owner, stream.epoch, live=stream.until > now)
-            for run, stream in self._streams.items()
-            if stream.epoch
+            Claim(name, stream.owner, stream.epoch, live=stream.until > now)
+            for name, stream in self._streams.items()
+            if stream.epoch and run in ("", name)
         ]
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:

@@ -69,8 +69,10 @@ class Reader:
             raise explain(error, self.path, self._connection) from error
         return content if content is not None else await asyncio.to_thread(fetch_file, self.path.parent, id)
 
-    def claims(self, now: float) -> list[Claim]:
-        rows = self._select("SELECT name, owner, epoch, until FROM stream WHERE epoch > 0 ORDER BY number")
+    def claims(self, now: float, run: str) -> list[Claim]:
+        which = "AND name = ?" if run else ""
+        query = f"SELECT name, owner, epoch, until FROM stream WHERE epoch > 0 {which} ORDER BY number"
+        rows = self._select(query, *([run] if run else []))
         return [
             Claim(name, owner, epoch, live=is_live(until, now))
             for name, owner, epoch, until in self._typed(rows, list[tuple[str, str, int, float]])

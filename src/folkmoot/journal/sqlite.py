@@ -154,8 +154,8 @@ class SqliteJournal:
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._write(lambda ledger: ledger.renew([claim], 0.0))
 
-    async def claims(self) -> Sequence[Claim]:
-        return self._reader.claims(self._monotonic())
+    async def claims(self, run: str = "") -> Sequence[Claim]:
+        return self._reader.claims(self._monotonic(), run)
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         await self._write(lambda ledger: ledger.post(run, kind, body))

@@ -93,7 +93,8 @@ class Calls:
     async def _may_go_on(self, run_id: str, tool: str) -> bool:
         """Clients reach the runs of agents that they may call, and no others: so an id need not be a secret."""
         files = [agent.file for name, agent in self._offers.items() if tool in (name, RESUME)]
-        return any(row.run_id == run_id and row.agent in files for row in await self._moot.runs())
+        row = await self._moot.row(run_id)
+        return row is not None and row.agent in files
 
     async def _answer(self, context: Context, run_id: str, params: CallToolRequestParams) -> None:
         """Take in what was filled in at the client; what somebody else decided meanwhile stays as it is."""

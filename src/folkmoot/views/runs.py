@@ -41,42 +41,53 @@ class RunRow(Value, omit_defaults=False):
     error: str | None = None
 
 
-def run_rows(entries: Iterable[Entry], under_way: Mapping[str, str]) -> list[RunRow]:
-    """`under_way` says which runs are `running` or `queued`; another one without an end was interrupted."""
-    rows: dict[str, RunRow] = {}
-    for entry in entries:
-        draft = entry.draft
-        match draft.event:
-            case RunStarted() as event:
-                status = under_way.get(entry.stream, "interrupted")
-                row = RunRow(entry.stream, event.agent, status, draft.ts, event.request)
-                rows[entry.stream] = row
-            case RunForked():  # what stands before it happened to another run, maybe long ago
-                rows[entry.stream] = replace(rows[entry.stream], started_at=draft.ts)
-            case RunCompleted():
-                _end(rows, entry, "completed")
-            case RunFailed(error=error):
-                _end(rows, entry, "failed", error)
-            case RunCancelled(reason=reason):
-                _end(rows, entry, "cancelled", reason)
-            case RunPruned(agent=agent, started_at=started, ended_at=ended):
-                rows[entry.stream] = RunRow(entry.stream, agent, "pruned", started, "", ended)
-            case RunParked() if under_way.get(entry.stream) != "running":
-                _end(rows, entry, "waiting")
-            case event if event.type in DECISIONS:
-                _go_on(rows, entry, under_way)
-    # A tombstone stands where its run was pruned; of runs that began at once the later one comes first.
-    return sorted(reversed(rows.values()), key=lambda row: row.started_at, reverse=True)
+LISTED = (
+    "run.started",
+    "run.forked",
+    "run.completed",
+    "run.failed",
+    "run.cancelled",
+    "run.parked",
+    "run.pruned",
+    *DECISIONS,
+)
+"""The events that a row follows from."""
 
 
-def _go_on(rows: dict[str, RunRow], entry: Entry, under_way: Mapping[str, str]) -> None:
-    if (row := rows.get(entry.stream)) and row.status == "waiting":
-        status = under_way.get(entry.stream, "interrupted")
-        rows[entry.stream] = RunRow(row.run_id, row.agent, status, row.started_at, row.request)
+def advance(rows: dict[str, RunRow], entry: Entry) -> None:
+    """Take one more entry in. A run that has neither ended nor waits has no status: that depends on who holds it."""
+    run, draft = entry.stream, entry.draft
+    row = rows.get(run)
+    match draft.event:
+        case RunStarted(agent=agent, request=request):
+            rows[run] = RunRow(run, agent, "", draft.ts, request)
+        case RunPruned(agent=agent, started_at=started, ended_at=ended):
+            rows.pop(run, None)  # a tombstone stands where its run was pruned
+            rows[run] = RunRow(run, agent, "pruned", started, "", ended)
+        case RunForked() if row:  # what stands before it happened to another run, maybe long ago
+            rows[run] = replace(row, started_at=draft.ts)
+        case RunCompleted() if row:
+            rows[run] = replace(row, status="completed", ended_at=draft.ts, error=None)
+        case RunFailed(error=error) | RunCancelled(reason=error) if row:
+            status = "failed" if isinstance(draft.event, RunFailed) else "cancelled"
+            rows[run] = replace(row, status=status, ended_at=draft.ts, error=error)
+        case RunParked() if row:
+            rows[run] = replace(row, status="waiting", ended_at=draft.ts, error=None)
+        case event if row and row.status == "waiting" and event.type in DECISIONS:
+            rows[run] = replace(row, status="", ended_at=None, error=None)
 
 
-def _end(rows: dict[str, RunRow], entry: Entry, status: str, error: str | None = None) -> None:
-    if row := rows.get(entry.stream):
-        rows[entry.stream] = RunRow(
-            row.run_id, row.agent, status, row.started_at, row.request, entry.draft.ts, error
-        )
+def run_rows(rows: Iterable[RunRow], under_way: Mapping[str, str]) -> list[RunRow]:
+    """Newest first. `under_way` says which runs are `running` or `queued`; another one without an end was
+    interrupted."""
+    shown = [_with_status(row, under_way.get(row.run_id, "")) for row in rows]
+    # Of runs that began at once the later one comes first.
+    return sorted(reversed(shown), key=lambda row: row.started_at, reverse=True)
+
+
+def _with_status(row: RunRow, held: str) -> RunRow:
+    if not row.status:
+        return replace(row, status=held or "interrupted")
+    if row.status == "waiting" and held == "running":
+        return replace(row, status=held, ended_at=None)
+    return row

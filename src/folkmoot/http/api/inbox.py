@@ -105,10 +105,10 @@ def _listed(items: Sequence[Item], query: ApprovalsQuery, kind: Kind | None) -> 
 
 
 async def _item(asked: Asked) -> Item:
-    for item in await asked.moot.inbox():
-        if item.id == asked.id:
-            return item
-    raise NotFound(f"nothing waits under the id {asked.id!r}")
+    try:
+        return await asked.moot.item(asked.id)
+    except WrongUse:
+        raise NotFound(f"nothing waits under the id {asked.id!r}") from None
 
 
 async def _say(asked: Asked, reply: Any) -> Recorded:

@@ -63,9 +63,8 @@ def event_document(entry: Entry) -> msgspec.Raw:
 
 async def require_run(asked: Asked, run_id: str) -> RunRow:
     """Raises `NotFound`, also for the name of a record that is no run."""
-    for row in await asked.moot.runs():
-        if row.run_id == run_id:
-            return row
+    if row := await asked.moot.row(run_id):
+        return row
     raise NotFound(f"there is no run {run_id!r}")
 
 

@@ -225,7 +225,8 @@ async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:
 
 
 async def _open_status(moot: Folkmoot, run: str) -> str:
-    return next((row.status for row in await moot.runs() if row.run_id == run), "interrupted")
+    row = await moot.row(run)
+    return row.status if row else "interrupted"
 
 
 def _elapsed(moot: Folkmoot, steps: Steps, status: str) -> float:

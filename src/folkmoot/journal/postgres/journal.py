@@ -112,8 +112,8 @@ class PostgresJournal:
         """Have a worker go on with these runs, now or after so many seconds, unless one is about to anyway."""
         await self._submit([], lambda ledger: ledger.wake(runs, later))
 
-    async def claims(self) -> Sequence[Claim]:
-        return await self._reader.claims()
+    async def claims(self, run: str = "") -> Sequence[Claim]:
+        return await self._reader.claims(run)
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         await self._submit([run], lambda ledger: ledger.post(run, kind, body, wake=wake))

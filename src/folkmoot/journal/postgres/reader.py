@@ -60,9 +60,11 @@ class Reader:
         rows = await self._select("SELECT secret FROM installation")
         return bytes(rows[0][0]) if rows else b""
 
-    async def claims(self) -> list[Claim]:
+    async def claims(self, run: str) -> list[Claim]:
+        which = "AND name = %s" if run else ""
         rows = await self._select(
-            f"SELECT name, owner, epoch, {SEEMS_HELD} FROM stream WHERE epoch > 0 ORDER BY name"
+            f"SELECT name, owner, epoch, {SEEMS_HELD} FROM stream WHERE epoch > 0 {which} ORDER BY name",
+            *([run.encode()] if run else []),
         )
         return [Claim(name.decode(), owner, epoch, live=live) for name, owner, epoch, live in rows]
 
