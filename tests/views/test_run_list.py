@@ -4,7 +4,7 @@ from bench.page import RUN, long_run
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunCompleted
 from folkmoot.domain.fork_events import RunForked
-from folkmoot.views.run_list import PAGE, ListedRun, RunList, Wanted, listed, matching, pulse
+from folkmoot.views.run_list import PAGE, ListedRun, RunList, Wanted, matching, pulse
 from folkmoot.views.runs import RunRow
 from folkmoot.views.sparks import bars, line
 
@@ -21,7 +21,7 @@ def test_the_shape_of_a_long_run_takes_no_more_room_than_that_of_a_short_one():
     folded = RunList()
     for n, draft in enumerate(long_run(1_000), start=1):
         folded.take(Entry(n, n, "", "", RUN, draft))
-    (shown,) = listed([RunRow(RUN, "boss.ai", "completed", NOW, "x")], folded.summaries, 0.0)
+    (shown,) = folded.listed([RunRow(RUN, "boss.ai", "completed", NOW, "x")], 0.0)
 
     assert shown.title == "check all orders"
     assert shown.tokens == 10 * 49 * 940
@@ -38,7 +38,7 @@ def test_what_a_fork_took_over_counts_neither_as_its_time_nor_as_its_money():
         folded.take(Entry(n, n, "", "", RUN, draft))
     took = folded.summaries[RUN].now
     folded.take(Entry(len(past) + 1, len(past) + 1, "", "", RUN, forked))
-    (shown,) = listed([RunRow(RUN, "boss.ai", "completed", NOW, "x")], folded.summaries, 0.0)
+    (shown,) = folded.listed([RunRow(RUN, "boss.ai", "completed", NOW, "x")], 0.0)
 
     assert (shown.tokens, shown.cost, round(shown.duration, 3)) == (0, 0.0, round(took, 3))
 

@@ -11,8 +11,8 @@ import asyncio
 from folkmoot.domain.item import Item
 from folkmoot.engine.inbox import ASKING, CHANGING, items_of, with_replies
 from folkmoot.engine.owner import is_gone
-from folkmoot.ports import Journal, Query
-from folkmoot.views.runs import LISTED, RunRow, advance, run_rows
+from folkmoot.ports import Claim, Journal, Query
+from folkmoot.views.runs import LISTED, RunRow, advance, is_open, newest_first, with_holder
 
 
 class RunIndex:
@@ -20,6 +20,7 @@ class RunIndex:
         self._journal = journal
         self._reading = asyncio.Lock()
         self._rows: dict[str, RunRow] = {}
+        self._sorted: list[RunRow] = []
         self._listed = 0
         """Up to where the journal was read for the rows, and below for the items."""
         self._items: dict[str, dict[str, Item]] = {}
@@ -32,9 +33,10 @@ class RunIndex:
             last = await last_position(self._journal)
             async for entry in self._journal.read(Query(types=LISTED, after=self._listed)):
                 advance(self._rows, entry)
-                self._listed = entry.seq
+                self._listed, self._sorted = entry.seq, []
             self._listed = max(self._listed, last)
-        return run_rows(self._rows.values(), await _under_way(self._journal))
+            self._sorted = self._sorted or newest_first(self._rows.values())
+        return await _held(self._journal, self._sorted)
 
     async def inbox(self) -> list[Item]:
         """Every item of all runs; an answer that nobody took in yet counts."""
@@ -72,14 +74,20 @@ async def run_row(journal: Journal, run: str) -> RunRow | None:
     rows: dict[str, RunRow] = {}
     async for entry in journal.read(Query(stream=run, types=LISTED)):
         advance(rows, entry)
-    return next(iter(run_rows(rows.values(), await _under_way(journal, run))), None)
+    return next(iter(await _held(journal, [*rows.values()])), None)
 
 
-async def _under_way(journal: Journal, run: str = "") -> dict[str, str]:
-    under_way = {}
-    for claim in await journal.claims(run):
-        if not claim.owner:
-            under_way[claim.run] = "queued"
-        elif claim.live and not is_gone(claim.owner):
-            under_way[claim.run] = "running"
-    return under_way
+async def _held(journal: Journal, rows: list[RunRow]) -> list[RunRow]:
+    """With who holds them now; what has ended is held by nobody."""
+    open = [row.run_id for row in rows if is_open(row)]
+    if not open:
+        return [*rows]
+    claims = await journal.claims(open[0] if len(open) == 1 else "")
+    held = {claim.run: _state(claim) for claim in claims}
+    return [with_holder(row, held.get(row.run_id, "")) if is_open(row) else row for row in rows]
+
+
+def _state(claim: Claim) -> str:
+    if not claim.owner:
+        return "queued"
+    return "running" if claim.live and not is_gone(claim.owner) else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 import msgspec
 
+from folkmoot.domain.duration import later
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -94,9 +95,12 @@ class RunList:
         self.summaries: dict[str, Summary] = {}
         self._labels: dict[str, str] = {}
         """Of work sessions."""
+        self._ended: dict[str, ListedRun] = {}
+        """What is shown of runs that have ended, which stays as it is."""
 
     def take(self, entry: Entry) -> None:
         self.position = entry.seq
+        self._ended.pop(entry.stream, None)
         draft = entry.draft
         at = datetime.fromisoformat(draft.ts).timestamp()
         match draft.event:
@@ -112,6 +116,18 @@ class RunList:
             summary.now = max(summary.now, at - summary.began)
             summary.activity.take(draft, summary.now)
             _fold(summary, draft, draft.event)
+
+    def listed(self, rows: Iterable[RunRow], now: float) -> list[ListedRun]:
+        """`now` is the time, for what goes on."""
+        return [self._listed(row, now) for row in rows]
+
+    def _listed(self, row: RunRow, now: float) -> ListedRun:
+        known = self._ended.get(row.run_id)
+        if known is None or known.row is not row:
+            known = _listed(row, self.summaries.get(row.run_id), now)
+            if row.status not in OPEN:
+                self._ended[row.run_id] = known
+        return known
 
 
 def _fold(summary: Summary, draft: Draft, event: Event) -> None:
@@ -183,10 +199,6 @@ class ListedRun:
     marks: tuple[Mark, ...]
 
 
-def listed(rows: Iterable[RunRow], summaries: Mapping[str, Summary], now: float) -> list[ListedRun]:
-    return [_listed(row, summaries.get(row.run_id), now) for row in rows]
-
-
 def _listed(row: RunRow, known: Summary | None, now: float) -> ListedRun:
     if known is None:
         return ListedRun(row, row.request or "pruned", (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
@@ -240,7 +252,10 @@ class Pulse:
 def pulse(runs: Sequence[ListedRun], now: str) -> Pulse:
     end = datetime.fromisoformat(now)
     hours: list[list[ListedRun]] = [[] for _ in range(24)]
+    since = later(now, -86_400)
     for run in runs:
+        if run.row.started_at < since:
+            continue
         ago = int((end - datetime.fromisoformat(run.row.started_at)) / timedelta(hours=1))
         if 0 <= ago < 24:
             hours[23 - ago].append(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -77,15 +77,18 @@ def advance(rows: dict[str, RunRow], entry: Entry) -> None:
             rows[run] = replace(row, status="", ended_at=None, error=None)
 
 
-def run_rows(rows: Iterable[RunRow], under_way: Mapping[str, str]) -> list[RunRow]:
-    """Newest first. `under_way` says which runs are `running` or `queued`; another one without an end was
-    interrupted."""
-    shown = [_with_status(row, under_way.get(row.run_id, "")) for row in rows]
-    # Of runs that began at once the later one comes first.
-    return sorted(reversed(shown), key=lambda row: row.started_at, reverse=True)
+def newest_first(rows: Iterable[RunRow]) -> list[RunRow]:
+    """Of runs that began at once the later one comes first."""
+    return sorted(reversed([*rows]), key=lambda row: row.started_at, reverse=True)
 
 
-def _with_status(row: RunRow, held: str) -> RunRow:
+def is_open(row: RunRow) -> bool:
+    """What it is now depends on who holds it."""
+    return row.status in ("", "waiting")
+
+
+def with_holder(row: RunRow, held: str) -> RunRow:
+    """`held` says that it is `running` or `queued`; one that nobody holds and that does not wait was interrupted."""
     if not row.status:
         return replace(row, status=held or "interrupted")
     if row.status == "waiting" and held == "running":

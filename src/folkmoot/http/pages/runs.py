@@ -23,7 +23,6 @@ from folkmoot.views.run_list import (
     STATES,
     ListedRun,
     Wanted,
-    listed,
     matching,
     pulse,
 )
@@ -35,7 +34,7 @@ SINCE = ("1h", "24h", "7d", "30d")
 async def runs(request: Request) -> Response:
     wanted, now = _wanted(request), house_of(request).moot.moot.clock.now()
     moment = datetime.fromisoformat(now).timestamp()
-    every = listed(await house_of(request).moot.runs(), (await kept_of(request).run_list()).summaries, moment)
+    every = (await kept_of(request).run_list()).listed(await house_of(request).moot.runs(), moment)
     found = matching(every, wanted, _since(wanted.since, now))
     shown = found[(wanted.page - 1) * PAGE : wanted.page * PAGE]
     day = pulse(every, now)
