@@ -99,8 +99,12 @@ class FakeClock:
 
     @staticmethod
     async def _settle() -> None:
+        """Until nothing is left to run now. Loops that do not tell are given some rounds."""
+        ready = getattr(asyncio.get_running_loop(), "_ready", (None,))
         for _ in range(100):
             await asyncio.sleep(0)
+            if not ready:
+                return
 
 
 def _boot() -> float:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from itertools import count
 from typing import Literal
 
 from folkmoot.domain.fence import may_call
@@ -83,7 +84,7 @@ class Holding:
         begins = self._clock.readings() if activation.fresh else None
         held = self._live[run.id] = HeldRun(activation, claim, begins)
         run.log.ownership = Ownership(partial(self._confirm, held), self.lease)
-        if self._attending is None:
+        if self._attending is None or self._attending.done():
             self._attending = asyncio.get_running_loop().create_task(self._attend())
         if self._leaving:
             activation.hand_over(at_once=self._leaving == "at once")
@@ -157,16 +158,15 @@ class Holding:
         return len(owned) == len(runs)
 
     async def _attend(self) -> None:
-        """Keep the leases of the runs held here, and take in what others leave in their inboxes."""
-        looks = 0
-        while True:
+        """Keep the leases of the runs held here, and take in what others leave for them, as long as there are any."""
+        for look in count(1):
             await self._clock.sleep(ATTEND_EVERY)
-            looks += 1
+            if not self._live:
+                return
             with suppress(OperationFailed):  # a journal that is locked or away may not be so at the next look
-                if looks % max(round(self.lease / 3 / ATTEND_EVERY), 1) == 0:
+                if look % max(round(self.lease / 3 / ATTEND_EVERY), 1) == 0:
                     await self._renew(list(self._live.values()))
-                if self._live:
-                    await self._take_in()
+                await self._take_in()
 
     async def _take_in(self) -> None:
         for post in await self._journal.posts(list(self._live)):
