@@ -147,6 +147,17 @@ async def test_one_address_has_so_many_connections_and_gets_them_back(moot):
         assert served.house.refusals.counts == {"connections": 1}
 
 
+async def test_a_burst_of_connections_from_one_address_is_answered_whole(moot):
+    """K-9: a client that starts hundreds of runs at once is no attack."""
+    async with serving(moot, door()) as served, AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(served.connected()) for _ in range(400)]
+        for client in clients:
+            await client.send(request("/api/health", served.known))
+
+        assert {(await client.answer()).status for client in clients} == {200}
+        assert served.house.refusals.counts == {}
+
+
 async def test_all_together_have_so_many_connections(moot):
     async with serving(moot, door(connections=1)) as served, served.connected() as one:
         await one.send(request("/events-for-ever", served.known))

@@ -22,8 +22,8 @@ class Limits:
     """Seconds in which the rest of it must be."""
     idle: int = 15
     """Seconds for which a connection stays open without a request."""
-    connections: int = 1_000
-    connections_each: int = 250
+    connections: int = 2_500
+    connections_each: int = 1_500
     """From one address."""
     message: int = 65_536
     """Bytes of one WebSocket message."""

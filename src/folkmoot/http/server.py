@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,6 +25,7 @@ async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[s
 
     `app` is the application of this house, if somebody has added something to it.
     """
+    _allow_files(2 * house.door.limits.connections)
     with _bound(house.door) as listener:
         server = Server(house, app)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -34,6 +35,17 @@ async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[s
         finally:
             server.should_exit = True
             await serving
+
+
+def _allow_files(wanted: int) -> None:
+    """A connection is an open file, and systems allow few of them unless they are asked."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415  # not every system has it
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 class Server(uvicorn.Server):
