@@ -25,6 +25,8 @@ async def test_every_page_is_served_and_leads_to_the_next(page):
 
     last = await page.get(address)
     assert 'rel="next"' not in last.html
+    assert f'<a rel="prev" href="/docs/{library().entries[-2][0]}">' in last.html
+    assert 'rel="prev"' not in (await page.get(f"/docs/{library().entries[0][0]}")).html
 
 
 async def test_a_search_needs_no_script(page):
