@@ -12,10 +12,9 @@ from pathlib import Path
 from checks.described import undescribed
 from checks.files import ROOT, project_files
 from checks.generate import GENERATORS
-from folkmoot.site.faults import faults as faults_of
-from folkmoot.site.faults import leads_nowhere
-from folkmoot.site.library import read_library
-from folkmoot.site.page import INDEX, Link
+from checks.pages import faults as faults_of
+from checks.pages import leads_nowhere
+from folkmoot.site.pages import INDEX, read_library
 from folkmoot.site.remedies import STATUSES, STOPPED, TABLE
 
 MAP_LIMIT = 200
@@ -38,7 +37,7 @@ def main(
         for page in pages:
             page.write_text(renewed(page.read_text(), generators))
     faults = [*parts_out_of_date(pages, root, generators), *dead_links(pages, root), *overlong_map(root)]
-    faults += [*wrong_site(root), *unknown_help(root), *described()]
+    faults += [*wrong_pages(root), *unknown_help(root), *described()]
     print("\n".join(faults) or "documents match the code")
     return 1 if faults else 0
 
@@ -71,7 +70,7 @@ def dead_links(pages: list[Path], root: Path) -> Iterator[str]:
                 yield f"{page.relative_to(root)}: the link to {target!r} leads nowhere"
 
 
-def wrong_site(root: Path) -> list[str]:
+def wrong_pages(root: Path) -> list[str]:
     """Pages that the contents leave out, anchors that are not there, code without a language."""
     folder = root / "docs"
     return [f"docs/{fault}" for fault in faults_of(read_library(folder))] if _has_contents(folder) else []
@@ -84,8 +83,7 @@ def unknown_help(root: Path) -> Iterator[str]:
     library = read_library(root / "docs")
     topics = [row.topic for row in TABLE] + [*STOPPED.values(), *STATUSES.values()]
     for topic in filter(None, topics):
-        page, _, anchor = topic.partition("#")
-        if missing := leads_nowhere(library, Link(page, anchor, is_page=True)):
+        if missing := leads_nowhere(library, topic):
             yield f"remedies: an error leads to {topic!r}: {missing}"
 
 

@@ -94,7 +94,6 @@ def test_without_a_command_every_command_is_listed(clone):
         "test",
         "check",
         "docs",
-        "site",
         "bench",
         "chaos",
         "clients",

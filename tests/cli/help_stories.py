@@ -184,7 +184,6 @@ STORIES = {
         folkmoot docs trust
         folkmoot docs trust#verify
         folkmoot docs "budget exceeded"
-        folkmoot docs --build site
         folkmoot test
         folkmoot test desks -k refund
         folkmoot test --list

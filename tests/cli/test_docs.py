@@ -43,14 +43,6 @@ def test_wrong_topics_say_what_there_is(folkmoot):
     assert "it has: what-is-promised, verify" in section.err
 
 
-def test_the_site_is_written_into_a_folder(folkmoot):
-    done = folkmoot("docs", "--build", "out")
-
-    assert done.code == 0
-    assert "pages in out; open out/index.html" in done.err
-    assert "Verify" in (folkmoot.folder / "out" / "trust.html").read_text()
-
-
 def test_an_error_ends_with_a_command_that_shows_its_page(folkmoot):
     folkmoot.write({"a": "handoff: a.ai"}, {})
 

@@ -39,7 +39,7 @@ from typing import TypeVar
 
 from checks.files import ROOT
 from folkmoot.cli.main import main
-from folkmoot.site.page import read_page
+from folkmoot.site.pages import read_page
 from tests.docs.jobs import Jobs
 from tests.docs.sense import nonsense
 from tests.docs.shown import Block, Lie, compare, first_message, fits, result
@@ -53,7 +53,7 @@ _IN_A_SHELL = re.compile(r"[|<>&;$]|^(?!folkmoot )")
 
 
 def blocks(page: str) -> Iterator[Block]:
-    for fence in read_page("", page).blocks():
+    for fence in filter(lambda token: token.type == "fence", read_page("", page).tokens):
         yield Block(fence.meta["mark"], fence.info, fence.content, (fence.map or [0])[0] + 1)
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from folkmoot.http.problems import response
-from folkmoot.site.library import library
+from folkmoot.site.pages import library
 from tests.http.page import browsing
 
 
@@ -17,15 +17,16 @@ async def page(desk):
 
 
 async def test_every_page_is_served_and_leads_to_the_next(page):
-    entries = library().contents.entries
     address = "/docs"
-    for entry in entries:
+    for id, *_ in library().entries:
         shown = await page.get(address)
         address = re.search(r'<a rel="next" href="([^"]+)"', shown.html)[1]
-        assert (shown.status, address) == (200, f"/docs/{entry.page}")
+        assert (shown.status, address) == (200, f"/docs/{id}")
 
     last = await page.get(address)
     assert 'rel="next"' not in last.html
+    assert f'<a rel="prev" href="/docs/{library().entries[-2][0]}">' in last.html
+    assert 'rel="prev"' not in (await page.get(f"/docs/{library().entries[0][0]}")).html
 
 
 async def test_a_search_needs_no_script(page):
@@ -50,7 +51,7 @@ async def test_a_wrong_address_is_a_page_with_the_contents(page, path):
 
 async def test_pictures_are_served(page):
     shown = await page.get("/docs/page")
-    linked = set(re.findall(r"href='/docs/(screens/[^']+)'", shown.html))
+    linked = set(re.findall(r'href="/docs/(screens/[^"]+)"', shown.html))
 
     assert linked
     assert linked <= library().pictures

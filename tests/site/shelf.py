@@ -1,10 +1,10 @@
-"""A small documentation to build a site from."""
+"""A small documentation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from folkmoot.site.library import Library, read_library
+from folkmoot.site.pages import Library, read_library
 
 CONTENTS = """# Documentation
 

@@ -1,1 +1,1 @@
-"""The documentation as pages: contents, anchors, links, search; and which of them explains an error."""
+"""The documentation, read from its Markdown; and which of its pages explains an error."""
