@@ -82,7 +82,7 @@ def unknown_help(root: Path) -> Iterator[str]:
     if not _has_contents(root / "docs"):
         return
     library = read_library(root / "docs")
-    topics = [row.topic for row in TABLE] + [*STOPPED.values(), *STATUSES.values()]
+    topics = [*TABLE.values(), *STOPPED.values(), *STATUSES.values()]
     for topic in filter(None, topics):
         page, _, anchor = topic.partition("#")
         if missing := leads_nowhere(library, Link(page, anchor, is_page=True)):

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from folkmoot.domain.item import Item, Kind, Reply
 from folkmoot.engine.always import allow_call_always
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.api.shapes import Document, Recorded, go_on
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Said, Words
 from folkmoot.views.inbox import document
 
@@ -108,7 +107,7 @@ async def _item(asked: Asked) -> Item:
     for item in await asked.moot.inbox():
         if item.id == asked.id:
             return item
-    raise NotFound(f"nothing waits under the id {asked.id!r}")
+    raise NotFound(f"nothing waits under the id {asked.id!r}", code="item_not_found")
 
 
 async def _say(asked: Asked, reply: Any) -> Recorded:
