@@ -81,7 +81,7 @@ def unknown_help(root: Path) -> Iterator[str]:
     if not _has_contents(root / "docs"):
         return
     library = read_library(root / "docs")
-    topics = [row.topic for row in TABLE] + [*STOPPED.values(), *STATUSES.values()]
+    topics = [*TABLE.values(), *STOPPED.values(), *STATUSES.values()]
     for topic in filter(None, topics):
         if missing := leads_nowhere(library, topic):
             yield f"remedies: an error leads to {topic!r}: {missing}"

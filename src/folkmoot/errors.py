@@ -4,7 +4,8 @@ FolkmootError
 ├── DeclarationError      an agent file or a setting is wrong            the author     exit 4
 ├── Untrusted             a project wants something nobody allowed yet   the author     exit 4
 │   └── ForeignRun        a run was started by another installation
-├── WrongUse              unknown agent, unknown run, bad argument       the caller     exit 2
+├── WrongUse              bad argument, not possible now                 the caller     exit 2
+│   └── NotFound          unknown agent, unknown run
 └── OperationFailed       the world did not do its part                  the operator   exit 1
     ├── ModelFailed       one attempt at a model did not give an answer
     ├── SinkFailed        a sink did not take what was sent on to it
@@ -17,6 +18,7 @@ FolkmootError
     ├── JournalDamaged    the journal does not read back as it was written
     └── JournalTooNew     a newer release wrote this journal
 
+Programs go by the class and its `code`, such as `run_not_found`; the message is for people and may be reworded.
 What a model must mend is a message to it, never an exception. What fails inside a run is an event.
 """
 
@@ -36,6 +38,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     column: int = 1
     severity: Literal["error", "warning"] = "error"
     message: str
+    code: str = "bad_declaration"
 
     def __str__(self) -> str:
         prefix = "warning: " if self.severity == "warning" else ""
@@ -46,26 +49,38 @@ class FolkmootError(Exception):
     """Base of all errors raised on purpose; the doors catch this one."""
 
     exit_code = 1
+    code = "error"
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        self.code = code or self.code
+        super().__init__(message)
 
 
 class DeclarationError(FolkmootError):
     """A project cannot be loaded. Carries everything that is wrong with it, not the first thing only."""
 
     exit_code = 4
+    code = "bad_declaration"
 
     def __init__(self, problems: Sequence[Problem]) -> None:
+        """The first problem that is an error gives its code."""
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        first = next((problem for problem in self.problems if problem.severity == "error"), None)
+        code = first.code if first else ""
+        super().__init__("\n".join(str(problem) for problem in self.problems), code=code)
 
 
 class Untrusted(FolkmootError):
     """A project names code or an address that this user has not allowed."""
 
     exit_code = 4
+    code = "untrusted"
 
 
 class ForeignRun(Untrusted):
     """A run that neither began nor was adopted in this installation does not continue here."""
+
+    code = "foreign_run"
 
     def __init__(self, run: str) -> None:
         super().__init__(
@@ -75,17 +90,28 @@ class ForeignRun(Untrusted):
 
 
 class WrongUse(FolkmootError):
-    """The caller asked for something that does not exist or makes no sense."""
+    """The caller asked for something that makes no sense, or not as things are."""
 
     exit_code = 2
+    code = "wrong_use"
+
+
+class NotFound(WrongUse):
+    """The caller named something that does not exist."""
+
+    code = "not_found"
 
 
 class OperationFailed(FolkmootError):
     """The world did not do its part: a disk, a network, a server, another process."""
 
+    code = "operation_failed"
+
 
 class ModelFailed(OperationFailed):
     """One attempt at a model gave no answer. The session decides whether another one is made."""
+
+    code = "model_failed"
 
     def __init__(
         self, message: str, *, retryable: bool, retry_after: float | None = None, status: int = 0
@@ -99,6 +125,8 @@ class ModelFailed(OperationFailed):
 
 class SinkFailed(OperationFailed):
     """A sink did not take a batch. Whoever feeds it tries again, after `wait` seconds if the sink said so."""
+
+    code = "sink_failed"
 
     def __init__(self, message: str, *, status: int = 0, wait: float | None = None) -> None:
         self.status = status
@@ -115,14 +143,19 @@ class ServerFailed(OperationFailed):
     """A tool server did not start, or did not answer; names it and what to do."""
 
     exit_code = 3
+    code = "server_failed"
 
 
 class StaleOwner(OperationFailed):
     """Another process has claimed this run since; whatever this one does is void."""
 
+    code = "run_lost"
+
 
 class Held(OperationFailed):
     """A live process owns this run."""
+
+    code = "run_locked"
 
     def __init__(self, run: str, owner: str, *, wait: float = 0.0) -> None:
         self.owner = owner
@@ -134,12 +167,16 @@ class Held(OperationFailed):
 class HandedOver(OperationFailed):
     """This process is stopping and has left a run to whoever comes next."""
 
+    code = "run_handed_over"
+
     def __init__(self, run: str) -> None:
         super().__init__(f"run {run!r} was left to another worker")
 
 
 class Elsewhere(OperationFailed):
     """A run has used a working folder, and that is not here."""
+
+    code = "wrong_worker"
 
     def __init__(self, run: str, label: str) -> None:
         super().__init__(
@@ -151,12 +188,17 @@ class Elsewhere(OperationFailed):
 class Conflict(OperationFailed):
     """A shared stream is no longer at the expected version."""
 
+    code = "conflict"
+
 
 class JournalDamaged(OperationFailed):
     """The journal does not read back as it was written; names the position."""
+
+    code = "journal_damaged"
 
 
 class JournalTooNew(OperationFailed):
     """The journal has a schema this release does not know; names the version it needs."""
 
     exit_code = 4
+    code = "journal_too_new"

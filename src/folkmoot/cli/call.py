@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 if TYPE_CHECKING:
     from folkmoot.loader.load import Loaded
@@ -95,12 +95,15 @@ def _no_agent_file(agent: str) -> WrongUse:
     from folkmoot.loader.hints import near
 
     if Path(f"{agent}.ai").is_file():
-        return WrongUse(f"there is no agent file {agent!r}; did you mean '{agent}.ai'?")
+        return NotFound(
+            f"there is no agent file {agent!r}; did you mean '{agent}.ai'?", code="agent_not_found"
+        )
     if Path(agent).is_dir():
         return WrongUse(f"{agent!r} is a folder; name an agent file in it, or a project with --project")
     hint = near(agent, [str(file) for file in Path(agent).parent.glob("*.ai")])
-    return WrongUse(
-        f"there is no agent file {agent!r}{hint or f', and no {SETTINGS} here or above that makes a project'}"
+    return NotFound(
+        f"there is no agent file {agent!r}{hint or f', and no {SETTINGS} here or above that makes a project'}",
+        code="agent_not_found",
     )
 
 

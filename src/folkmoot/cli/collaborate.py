@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from folkmoot.cli.call import AsJson, Call, Quiet, call_of, finished
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,10 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     known = await moot.moot.work_sessions.all()
     if wanted.resume == "last":
         if not known:
-            raise WrongUse('there is no work session yet; begin one: folkmoot collaborate "…"')
+            raise NotFound(
+                'there is no work session yet; begin one: folkmoot collaborate "…"',
+                code="work_session_not_found",
+            )
         return next(reversed(known))
     return (await moot.moot.work_sessions.get(wanted.resume)).id
 
@@ -161,5 +164,5 @@ def _member(written: str) -> tuple[str, MemberRole | None]:
         if role == wanted:
             return name, role
     if wanted:
-        raise WrongUse(f"there is no role {wanted!r}; there are {', '.join(roles)}")
+        raise NotFound(f"there is no role {wanted!r}; there are {', '.join(roles)}", code="role_not_found")
     return name, None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 if TYPE_CHECKING:
     from folkmoot.views.conversations import Conversation, Conversations, Turn
@@ -132,9 +132,12 @@ def _chosen(found: Conversations, name: str) -> Conversation:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise WrongUse(f"{len(fitting)} conversations begin with {name!r}; write more of the id")
-    raise WrongUse(
-        f"there is no conversation {name!r}; `folkmoot conversations list --all` shows those that are"
+        raise WrongUse(
+            f"{len(fitting)} conversations begin with {name!r}; write more of the id", code="ambiguous_id"
+        )
+    raise NotFound(
+        f"there is no conversation {name!r}; `folkmoot conversations list --all` shows those that are",
+        code="conversation_not_found",
     )
 
 

@@ -94,12 +94,12 @@ def _role(given: str) -> str:
     from typing import get_args
 
     from folkmoot.domain.role import Role
-    from folkmoot.errors import WrongUse
+    from folkmoot.errors import NotFound
 
     known: tuple[str, ...] = get_args(Role)
     fitting = [each for each in known if given and each.startswith(given)]
     if given and len(fitting) != 1:
-        raise WrongUse(f"there is no role {given!r}; there are {', '.join(known)}")
+        raise NotFound(f"there is no role {given!r}; there are {', '.join(known)}", code="role_not_found")
     return fitting[0] if fitting else ""
 
 

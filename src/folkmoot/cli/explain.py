@@ -56,7 +56,10 @@ def explain(
         say(f"not allowed yet, and so left out here: the tools of {', '.join(hidden)}; see `folkmoot trust`")
     explained = derive(graph, kits, found, tool, _call(tool, args) if args else None)
     if tool and not explained.tools:
-        raise WrongUse(f"{found.file} has no tool {tool!r}; `folkmoot explain {agent}` lists what it has")
+        raise WrongUse(
+            f"{found.file} has no tool {tool!r}; `folkmoot explain {agent}` lists what it has",
+            code="tool_not_found",
+        )
     if as_json:
         write_json(explained)
     else:

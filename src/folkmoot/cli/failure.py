@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from folkmoot.errors import DeclarationError, FolkmootError
+from folkmoot.errors import DeclarationError, FolkmootError, OperationFailed, WrongUse
 from folkmoot.site.remedies import command_for, topic_for
 
 
@@ -30,7 +30,23 @@ def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
 
 def as_document(error: BaseException, message: str = "") -> dict[str, Any]:
     problems = error.problems if isinstance(error, DeclarationError) else ()
-    return {"error": message or str(error), "problems": problems, "help": topic_for(error)}
+    return {
+        "error": message or str(error),
+        "code": _code(error),
+        "problems": problems,
+        "help": topic_for(error),
+    }
+
+
+def _code(error: BaseException) -> str:
+    """For programs; `broken` is an error of this program."""
+    if isinstance(error, FolkmootError):
+        return error.code
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if hasattr(error, "format_message"):
+        return WrongUse.code
+    return OperationFailed.code if isinstance(error, OSError) else "broken"
 
 
 def say_more(topic: str) -> None:

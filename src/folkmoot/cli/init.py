@@ -12,7 +12,7 @@ import typer
 from folkmoot.cli.call import AsJson
 from folkmoot.cli.complete import template_names
 from folkmoot.cli.templates import DEFAULT, TEMPLATES, Template, files_of, ignored, template_named
-from folkmoot.errors import OperationFailed, WrongUse
+from folkmoot.errors import NotFound, OperationFailed, WrongUse
 
 
 def init(
@@ -110,7 +110,10 @@ def _moved(source: Path) -> Project:
     except (OSError, UnicodeDecodeError) as error:
         raise OperationFailed(f"cannot read the files in {source}: {error}") from None
     if not agents:
-        raise WrongUse(f"there is no *.md file in {source}; sub-agents of Claude Code lie in .claude/agents")
+        raise NotFound(
+            f"there is no *.md file in {source}; sub-agents of Claude Code lie in .claude/agents",
+            code="file_not_found",
+        )
     files = {agent.file: agent.text for agent in agents.values()}
     if len(files) < len(agents) or MAIN in files:
         raise WrongUse(f"two agents would have the same file, or be {MAIN}; give them other names")

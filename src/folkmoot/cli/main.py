@@ -53,7 +53,7 @@ from folkmoot.cli import (
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.failure import report_failure
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 HELP = """Run teams of AI agents that are declared as plain files; every step is recorded.
 
@@ -208,7 +208,9 @@ def _options(  # noqa: PLR0913  # because every global option is a parameter
     ] = False,
 ) -> None:
     if project and not project.is_dir():
-        raise WrongUse(f"there is no folder {str(project)!r}; name the folder of a project")
+        raise NotFound(
+            f"there is no folder {str(project)!r}; name the folder of a project", code="folder_not_found"
+        )
     if log_file:
         _log_to(log_file)
     if env_file:

@@ -13,7 +13,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.engine.listing import run_list, run_row
 from folkmoot.engine.owner import holder, host_of
 from folkmoot.engine.workshop import open_journal
-from folkmoot.errors import JournalDamaged, WrongUse
+from folkmoot.errors import JournalDamaged, NotFound, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
 from folkmoot.loader.storage import storage_of
 from folkmoot.ports import Journal, Query
@@ -41,7 +41,10 @@ async def unbundled(file: Path) -> AsyncIterator[Journal]:
 
 def require_runs(folder: Path) -> Path:
     if not has_run(folder):
-        raise WrongUse(f"nothing has run in {folder} yet; `folkmoot run AGENT TEXT` starts something")
+        raise WrongUse(
+            f"nothing has run in {folder} yet; `folkmoot run AGENT TEXT` starts something",
+            code="nothing_has_run",
+        )
     return folder
 
 
@@ -71,10 +74,15 @@ def chosen(runs: Sequence[RunRow], name: str) -> RunRow:
         row for row in runs if name and row.run_id.startswith(name)
     ]
     if not fitting:
-        raise WrongUse(f"there is no run {name!r}; `folkmoot runs list` shows those that are")
+        raise NotFound(
+            f"there is no run {name!r}; `folkmoot runs list` shows those that are", code="run_not_found"
+        )
     if len(fitting) > 1:
         ids = ", ".join(row.run_id for row in fitting[:5])
-        raise WrongUse(f"{len(fitting)} runs begin with {name!r}: {ids}{' …' if len(fitting) > 5 else ''}")
+        raise WrongUse(
+            f"{len(fitting)} runs begin with {name!r}: {ids}{' …' if len(fitting) > 5 else ''}",
+            code="ambiguous_id",
+        )
     return fitting[0]
 
 

@@ -85,7 +85,8 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     except ImportError as error:
         raise OperationFailed(
             f"`folkmoot serve` needs a package that is not installed ({error});"
-            " install it with: pip install 'folkmoot[serve]'"
+            " install it with: pip install 'folkmoot[serve]'",
+            code="package_missing",
         ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
     most = {"body": max_body * 1_000_000, "chat_body": max_body * 1_000_000} if max_body else {}

@@ -130,10 +130,12 @@ async def _move(call: Call, name: str, to: str) -> int:
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.standing import move
-    from folkmoot.errors import WrongUse
+    from folkmoot.errors import NotFound, WrongUse
 
     if name not in (known := _settings(call).sinks):
-        raise WrongUse(f"there is no sink {name!r}; there are {', '.join(known) or 'none'}")
+        raise NotFound(
+            f"there is no sink {name!r}; there are {', '.join(known) or 'none'}", code="sink_not_found"
+        )
     match to:
         case "start" | "end":
             place: Place = to

@@ -23,7 +23,7 @@ from folkmoot.coordination.task.picking import by_priority
 from folkmoot.coordination.task.record import TASK
 from folkmoot.domain.task import STATUSES, Task
 from folkmoot.engine.clock import SystemClock
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import Journal
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if self.status and self.status not in STATUSES:
-            raise WrongUse(f"there is no status {self.status!r}; there are {', '.join(STATUSES)}")
+            raise NotFound(
+                f"there is no status {self.status!r}; there are {', '.join(STATUSES)}",
+                code="status_not_found",
+            )
 
     def includes(self, task: Task) -> bool:
         live = self.everything or self.status or not task.has_ended
@@ -165,7 +168,12 @@ def _chosen(tasks: Mapping[str, Task], named: str) -> str:
     """By its id, or the beginning of one that fits no other."""
     fitting = [named] if named in tasks else [id for id in tasks if id.startswith(named)]
     if not fitting:
-        raise WrongUse(f"there is no task {named!r}; `folkmoot tasks list --all` shows those that are")
+        raise NotFound(
+            f"there is no task {named!r}; `folkmoot tasks list --all` shows those that are",
+            code="task_not_found",
+        )
     if len(fitting) > 1:
-        raise WrongUse(f"{len(fitting)} tasks begin with {named!r}: {', '.join(fitting[:5])}")
+        raise WrongUse(
+            f"{len(fitting)} tasks begin with {named!r}: {', '.join(fitting[:5])}", code="ambiguous_id"
+        )
     return fitting[0]

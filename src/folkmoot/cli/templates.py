@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound
 
 _SCAFFOLD = Path(__file__).parent / "scaffold"
 
@@ -51,7 +51,9 @@ TEMPLATES: Mapping[str, Template] = {
 
 def template_named(name: str) -> Template:
     if name not in TEMPLATES:
-        raise WrongUse(f"there is no template {name!r}; there are {', '.join(TEMPLATES)}")
+        raise NotFound(
+            f"there is no template {name!r}; there are {', '.join(TEMPLATES)}", code="template_not_found"
+        )
     return TEMPLATES[name]
 
 

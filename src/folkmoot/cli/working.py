@@ -24,7 +24,7 @@ from folkmoot.engine.control import Control
 from folkmoot.engine.identity import chance
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.workshop import open_journal
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
 from folkmoot.views.work_sessions import WorkList, WorkRow
@@ -63,8 +63,13 @@ def chosen(rows: Sequence[WorkRow], name: str) -> WorkRow:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise WrongUse(f"{len(fitting)} work sessions begin with {name!r}: name more of its id")
-    raise WrongUse(f"there is no work session {name!r}; `folkmoot work list` shows those that are")
+        raise WrongUse(
+            f"{len(fitting)} work sessions begin with {name!r}: name more of its id", code="ambiguous_id"
+        )
+    raise NotFound(
+        f"there is no work session {name!r}; `folkmoot work list` shows those that are",
+        code="work_session_not_found",
+    )
 
 
 async def open_one(folder: Path, opening: WorkSessionOpened) -> WorkSession:

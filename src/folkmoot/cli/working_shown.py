@@ -23,7 +23,7 @@ from folkmoot.domain.activity import Activity
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.role import Role
 from folkmoot.domain.work_session import Action, Roster, WorkSession
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.views.work_sessions import WorkRow
 from folkmoot.views.work_timeline import TimelineEntry
 
@@ -233,7 +233,10 @@ def write_content(content: bytes) -> None:
 def one_of(what: str, given: str, known: Sequence[str]) -> None:
     """Raises `WrongUse` for what there is not; empty means any."""
     if given and given not in known:
-        raise WrongUse(f"there is no {what} {given!r}; there are {', '.join(known)}")
+        raise NotFound(
+            f"there is no {what} {given!r}; there are {', '.join(known)}",
+            code=f"{what.replace(' ', '_')}_not_found",
+        )
 
 
 def _cells(row: WorkRow) -> tuple[Cell, ...]:

@@ -15,7 +15,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.gate_events import RecordSources
 from folkmoot.domain.sources import Sources, joined
-from folkmoot.errors import Conflict, JournalDamaged, WrongUse
+from folkmoot.errors import Conflict, JournalDamaged, NotFound
 from folkmoot.ports import Clock, Journal, Query, Version
 
 R = TypeVar("R")
@@ -36,8 +36,9 @@ class Kind(Generic[R]):
     command: str = ""
     """What lists them."""
 
-    def missing(self, id: str) -> WrongUse:
-        return WrongUse(f"there is no {self.name} {id!r}{self.command and f' (see: {self.command})'}")
+    def missing(self, id: str) -> NotFound:
+        message = f"there is no {self.name} {id!r}{self.command and f' (see: {self.command})'}"
+        return NotFound(message, code=f"{self.name.replace(' ', '_')}_not_found")
 
 
 Decide = Callable[[R | None], Sequence[Event]]

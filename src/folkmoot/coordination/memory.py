@@ -11,7 +11,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.memory_events import MemoryNoted
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import Clock, Journal
 
 LONGEST = 4_000
@@ -66,7 +66,7 @@ class Memories:
         owners = [owner for owner in self._graph.agents.values() if owner.id == agent]
         if not owners:
             known = ", ".join(sorted({owner.id for owner in self._graph.agents.values()}))
-            raise WrongUse(f"there is no agent {agent!r}; there are: {known}")
+            raise NotFound(f"there is no agent {agent!r}; there are: {known}", code="agent_not_found")
         for owner in owners:
             if not {reader, "*"} & {*owner.memory.readers}:
                 raise WrongUse(

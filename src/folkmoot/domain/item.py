@@ -21,7 +21,7 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.message import Risk
 from folkmoot.domain.part import Part
 from folkmoot.domain.value import Value
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 Kind = Literal["question", "approval", "in_doubt", "client_call"]
 Word = Literal["answer", "approve", "deny", "revoke", "done", "retry", "fail"]
@@ -127,7 +127,10 @@ class Item(Value, omit_defaults=False):
 def decided(item: Item | None, reply: Reply) -> Event:
     """The event that a reply becomes. Raises `WrongUse` if it cannot be said, or is said too late."""
     if item is None:
-        raise WrongUse(f"nothing waits under the id {reply.id!r}; `folkmoot inbox list` shows what does")
+        raise NotFound(
+            f"nothing waits under the id {reply.id!r}; `folkmoot inbox list` shows what does",
+            code="item_not_found",
+        )
     if reply.word == "revoke":
         return _revoked(item, reply)
     if not item.is_open:

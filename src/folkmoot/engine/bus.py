@@ -13,7 +13,7 @@ import msgspec
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.errors import Conflict, JournalTooNew, WrongUse
+from folkmoot.errors import Conflict, JournalTooNew, NotFound, WrongUse
 from folkmoot.journal.codec import decode_event
 from folkmoot.ports import Clock, Journal, Query, Version
 
@@ -52,7 +52,9 @@ class Bus:
         try:
             event = decode_event(type, 1, msgspec.json.encode(data))
         except JournalTooNew:
-            raise WrongUse(f"there is no event {type!r}; docs/reference/events.md lists them") from None
+            raise NotFound(
+                f"there is no event {type!r}; docs/reference/events.md lists them", code="event_not_found"
+            ) from None
         except msgspec.ValidationError as error:
             raise WrongUse(f"this is no {type} event: {error}") from error
         draft = Draft(self._clock.now(), event, agent_id=author.name, work_session_id=author.work_session)

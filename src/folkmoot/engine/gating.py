@@ -13,7 +13,7 @@ from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.engine.kept import park_again
 from folkmoot.engine.pins import pinned_graph
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal
@@ -31,7 +31,10 @@ def place_of(past: Sequence[Draft], session: str) -> Place:
         elif draft.session_id == session and isinstance(draft.event, SESSION_ENDS):
             raise WrongUse(f"session {session!r} has ended; there is nothing to gate in it any more")
     if place is None:
-        raise WrongUse(f"there is no session {session!r}; `folkmoot sessions list` shows those that are")
+        raise NotFound(
+            f"there is no session {session!r}; `folkmoot sessions list` shows those that are",
+            code="session_not_found",
+        )
     return place
 
 

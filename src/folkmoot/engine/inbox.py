@@ -12,7 +12,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.item import Item, Reply, check_time, decided, too_late
 from folkmoot.engine.owner import holder
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.orchestration.invocation import Run
 from folkmoot.ports import Journal, Post, Query
 
@@ -55,7 +55,9 @@ async def find_item(journal: Journal, id: str) -> Item:
     for item in await read_inbox(journal, run) if run else ():
         if item.id == id:
             return item
-    raise WrongUse(f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does")
+    raise NotFound(
+        f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does", code="item_not_found"
+    )
 
 
 async def leave(journal: Journal, reply: Reply, now: str, *, wake: bool = True) -> Item:

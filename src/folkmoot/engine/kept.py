@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunParked
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.freeze import destroy
 from folkmoot.orchestration.invocation import Run
@@ -23,8 +23,9 @@ def is_kept(past: Sequence[Draft], session: str) -> bool:
 
 def require_kept(past: Sequence[Draft], session: str) -> None:
     if not is_kept(past, session):
-        raise WrongUse(
-            f"there is no kept session {session!r}; `folkmoot sessions list --live` shows those that are"
+        raise NotFound(
+            f"there is no kept session {session!r}; `folkmoot sessions list --live` shows those that are",
+            code="session_not_found",
         )
 
 

@@ -65,7 +65,8 @@ class _Maker:
         except ImportError as error:
             raise OperationFailed(
                 f"the sink {name!r} needs a package that is not installed ({error});"
-                " install it with: pip install 'folkmoot[otel]'"
+                " install it with: pip install 'folkmoot[otel]'",
+                code="package_missing",
             ) from error
         url = self._address(name, said) if said.url or said.url_env else ""
         headers = {header: self._variable(name, value) for header, value in said.headers_env.items()}

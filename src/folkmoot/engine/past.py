@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunPruned
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import Journal, Query
 
 
@@ -12,7 +12,9 @@ async def past_of(journal: Journal, run_id: str) -> list[Draft]:
     """Raises `WrongUse` if there is no such run."""
     past = [entry.draft async for entry in journal.read(Query(stream=run_id))]
     if not past:
-        raise WrongUse(f"there is no run {run_id!r}; `folkmoot runs list` shows those that are")
+        raise NotFound(
+            f"there is no run {run_id!r}; `folkmoot runs list` shows those that are", code="run_not_found"
+        )
     return past
 
 

@@ -17,7 +17,7 @@ from folkmoot.engine.record import Record
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.replay import script_of
 from folkmoot.engine.stage import Script
-from folkmoot.errors import OperationFailed, WrongUse
+from folkmoot.errors import NotFound, OperationFailed
 from folkmoot.ports import Journal, Query, Request
 from folkmoot.session.conversation import sent
 
@@ -30,7 +30,9 @@ async def prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
     drafts = [entry.draft async for entry in journal.read(Query(stream=run_id, limit=at))]
     asked = drafts[-1].event if len(drafts) == at else None
     if not isinstance(asked, LlmRequest):
-        raise WrongUse(f"there is no request to a model at entry {at} of run {run_id!r}")
+        raise NotFound(
+            f"there is no request to a model at entry {at} of run {run_id!r}", code="request_not_found"
+        )
     graph = msgspec.json.decode(await journal.artifact(pin_of(drafts).graph), type=Graph)
     own = [draft.event for draft in drafts if draft.session_id == drafts[-1].session_id]
     if agent := _plain(graph, drafts[-1], own[0] if at > 1 else asked):

@@ -290,7 +290,8 @@ def _extra_installed() -> Iterator[None]:
     except ImportError as error:
         raise OperationFailed(
             f"`storage.url` needs a package that is not installed ({error});"
-            " install it with: pip install 'folkmoot[postgres]'"
+            " install it with: pip install 'folkmoot[postgres]'",
+            code="package_missing",
         ) from error
 
 

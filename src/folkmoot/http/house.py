@@ -47,7 +47,8 @@ class Door:
             raise WrongUse(
                 f"{self.host} can be reached from elsewhere: set FOLKMOOT_TOKEN to a secret of your own, or name a"
                 " file that holds one with --token-file (`folkmoot serve --new-token` prints one), or let"
-                " `folkmoot serve` listen on 127.0.0.1"
+                " `folkmoot serve` listen on 127.0.0.1",
+                code="token_missing",
             )
         if self.token:
             check_token(self.token)

@@ -71,6 +71,8 @@ def read_token(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUse(f"--token-file {str(file)!r} cannot be read: {error}") from None
     if file.stat().st_mode & 0o077:
-        raise WrongUse(f"others can read the token in {str(file)!r}: chmod 600 {file}")
+        raise WrongUse(
+            f"others can read the token in {str(file)!r}: chmod 600 {file}", code="token_readable_by_others"
+        )
     check_token(token)
     return token

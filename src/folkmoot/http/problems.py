@@ -13,12 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, WrongUse
+from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, NotFound, WrongUse
 from folkmoot.site.remedies import STATUSES, address_for, topic_for
 
 _log = logging.getLogger(__name__)
-_UNKNOWN = ("there is no ", "this project has no agent ", "nothing waits under ")
-"""How a `WrongUse` begins that names something unknown."""
 
 
 class ProblemDetails(msgspec.Struct, omit_defaults=True):
@@ -26,22 +24,24 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
 
     title: str
     status: int
+    code: str
+    """What went wrong, for programs: `run_not_found`, `wrong_use`, …"""
     detail: str = ""
     type: str = ""
     """The page of this server that explains it, where there is one."""
 
 
-class NotFound(WrongUse):
-    """What a path names does not exist."""
-
-
 class Refused(FolkmootError):
     """The request itself is not let in; with the status that says why."""
 
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    code = ""
+
+    def __init__(
+        self, status: int, detail: str, headers: Mapping[str, str] | None = None, *, code: str = ""
+    ) -> None:
         self.status = status
         self.headers = dict(headers or {})
-        super().__init__(detail)
+        super().__init__(detail, code=code)
 
 
 @contextmanager
@@ -50,15 +50,19 @@ def input_refused() -> Iterator[None]:
     try:
         yield
     except WrongUse as error:
-        if status_of(error) == 404:
+        if isinstance(error, NotFound):
             raise
-        raise Refused(400, str(error)) from error
+        raise Refused(400, str(error), code=error.code) from error
 
 
-def response(status: int, detail: str, headers: Mapping[str, str] | None = None, topic: str = "") -> Response:
-    """`topic` is what `folkmoot docs` takes; without it, what is known of the status."""
-    explained = address_for(topic or STATUSES.get(status, ""))
-    body = msgspec.json.encode(ProblemDetails(http.HTTPStatus(status).phrase, status, detail, explained))
+def response(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, error: FolkmootError | None = None
+) -> Response:
+    """With the code and the page of `error`; without one, those of the status."""
+    meaning = http.HTTPStatus(status)
+    code = (error.code if error else "") or meaning.name.lower()
+    explained = address_for((topic_for(error) if error else "") or STATUSES.get(status, ""))
+    body = msgspec.json.encode(ProblemDetails(meaning.phrase, status, code, detail, explained))
     return Response(body, status, headers, media_type="application/problem+json")
 
 
@@ -71,7 +75,7 @@ def status_of(error: FolkmootError) -> int:
         case Held() | Conflict():
             return 409
         case WrongUse():
-            return 404 if str(error).startswith(_UNKNOWN) else 409
+            return 409
         case DeclarationError():
             return 422
         case _:
@@ -81,7 +85,7 @@ def status_of(error: FolkmootError) -> int:
 async def on_folkmoot_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FolkmootError)
     headers = error.headers if isinstance(error, Refused) else None
-    return response(status_of(error), str(error), headers, topic_for(error))
+    return response(status_of(error), str(error), headers, error)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:

@@ -102,7 +102,8 @@ def _bound(door: Door) -> socket.socket:
         why = (error.strerror or str(error)).partition(" (")[0]  # Python puts the address there once more
         raise OperationFailed(
             f"cannot listen on {door.host}:{door.port}: {why};"
-            " choose another with --port, or --port 0 for any that is free"
+            " choose another with --port, or --port 0 for any that is free",
+            code="address_taken",
         ) from error
     # What is accepted inherits it; asyncio sets it for listeners of its own only.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -46,7 +46,8 @@ def make_folder(project: Path, *, journal: bool = True) -> Path:
                 os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as error:
         what = "the journal" if journal else "files"
-        raise OperationFailed(f"cannot write {what} in {folder}: {error.strerror}") from error
+        code = "journal_unusable" if journal else ""
+        raise OperationFailed(f"cannot write {what} in {folder}: {error.strerror}", code=code) from error
     return folder
 
 
@@ -124,7 +125,7 @@ def explain(error: Exception, path: Path, connection: sqlite3.Connection) -> Fol
     if isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE:
         size = path.stat().st_size
         return JournalDamaged(f"{path}: {_first_fault(connection) or error}; the file ends at byte {size}")
-    return OperationFailed(f"{path}: {_remedied(error)}")
+    return OperationFailed(f"{path}: {_remedied(error)}", code="journal_unusable")
 
 
 def _remedied(error: Exception) -> str:
@@ -150,7 +151,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
             )
         return sqlite3.connect(place, uri=True, timeout=1.0, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.OperationalError) as error:
-        raise OperationFailed(f"cannot open the journal {path}: {error}") from error
+        raise OperationFailed(f"cannot open the journal {path}: {error}", code="journal_unusable") from error
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.errors import Conflict, Held, WrongUse
+from folkmoot.errors import Conflict, Held, NotFound
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body, StoredBody
 from folkmoot.journal.expectation import check, is_live
@@ -159,7 +159,7 @@ class Ledger:
     def _existing(self, run: str) -> _Stream:
         stream = self._streams.get(run) or self._find(run)
         if stream is None:
-            raise WrongUse(f"there is no run {run!r}")
+            raise NotFound(f"there is no run {run!r}", code="run_not_found")
         return stream
 
     def _create(self, name: str, owner: str, epoch: int, until: float) -> _Stream:

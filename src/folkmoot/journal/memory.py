@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.artifacts import MENTIONED
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.errors import Conflict, FolkmootError, Held, OperationFailed, WrongUse
+from folkmoot.errors import Conflict, FolkmootError, Held, NotFound, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal, to_entry, written_type
 from folkmoot.journal.expectation import check
@@ -188,11 +188,11 @@ class MemoryJournal:
 
     def _open(self) -> None:
         if self._closed:
-            raise OperationFailed("the journal is closed")
+            raise OperationFailed("the journal is closed", code="journal_unusable")
 
     def _stream(self, run: str) -> _Stream:
         if run not in self._streams:
-            raise WrongUse(f"there is no run {run!r}")
+            raise NotFound(f"there is no run {run!r}", code="run_not_found")
         return self._streams[run]
 
     def _hold(self, claim: Claim, until: float) -> bool:

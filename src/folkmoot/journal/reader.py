@@ -130,7 +130,7 @@ class Reader:
 
     def _select(self, statement: str, *values: object) -> list[Any]:
         if self._closed:
-            raise OperationFailed("the journal is closed")
+            raise OperationFailed("the journal is closed", code="journal_unusable")
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:

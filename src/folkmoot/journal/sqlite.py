@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
+from folkmoot.errors import FolkmootError, NotFound, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.contents import Contents
 from folkmoot.journal.database import FILE, FOLDER, connect, connect_readonly, explain, make_folder
@@ -73,7 +73,9 @@ class SqliteJournal:
         if readonly:
             path = project / FOLDER / FILE
             if not path.exists() or not path.stat().st_size:
-                raise WrongUse(f"there is no journal in {project}: nothing has run there yet")
+                raise NotFound(
+                    f"there is no journal in {project}: nothing has run there yet", code="journal_not_found"
+                )
             connection = connect_readonly(path)
         else:
             path = make_folder(project) / FILE
@@ -214,9 +216,9 @@ class SqliteJournal:
 
     def _check_writable(self) -> Callable[[Settled], Writer]:
         if self._closed:
-            raise OperationFailed("the journal is closed")
+            raise OperationFailed("the journal is closed", code="journal_unusable")
         if self._make_writer is None:
-            raise OperationFailed("the journal was opened for reading only")
+            raise OperationFailed("the journal was opened for reading only", code="journal_unusable")
         return self._make_writer
 
     def _settle(self, jobs: Sequence[Job]) -> None:

@@ -47,7 +47,7 @@ def compose(text: str, start: Place, findings: Findings, *, fixed: bool = False)
         tab = mark is not None and text[mark.index : mark.index + 1] == "\t"
         remedy = "indent with spaces, not with tabs" if tab else "look at this line and the one before it"
         problem = getattr(error, "problem", None) or type(error).__name__
-        findings.error(reading.place(mark), f"this is not YAML: {problem}; {remedy}")
+        findings.error(reading.place(mark), f"this is not YAML: {problem}; {remedy}", "not_yaml")
     return None
 
 

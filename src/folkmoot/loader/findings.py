@@ -25,12 +25,14 @@ class Place(NamedTuple):
 class Findings:
     """The one list that every check of a load adds to."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: str = "bad_declaration") -> None:
+        """`code` is that of all problems that have none of their own."""
+        self._code = code
         self._problems: dict[Problem, None] = {}
 
-    def error(self, place: Place, message: str) -> None:
+    def error(self, place: Place, message: str, code: str = "") -> None:
         """What several agents run into, such as a wrong default, is kept once."""
-        self._problems[_problem(place, message)] = None
+        self._problems[replace(_problem(place, message), code=code or self._code)] = None
         if len(self._problems) >= ENOUGH:
             raise DeclarationError(self._sorted())
 

@@ -27,12 +27,15 @@ def split(text: str, file: str, findings: Findings) -> Parts | None:
             Place(file, min(opening + 1, len(lines))),
             "the frontmatter is missing; an agent file begins with a line `---`, its keys such as "
             "`description: …`, and another line `---`; then comes the prompt",
+            "bad_frontmatter",
         )
         return None
     closing = next((n for n in range(opening + 1, len(lines)) if lines[n].rstrip() == _FENCE), None)
     if closing is None:
         findings.error(
-            Place(file, opening + 1), "this `---` is never closed; put a line `---` before the prompt"
+            Place(file, opening + 1),
+            "this `---` is never closed; put a line `---` before the prompt",
+            "bad_frontmatter",
         )
         return None
     declaration = "\n".join(lines[opening + 1 : closing])

@@ -129,7 +129,11 @@ def _in_order(drafts: Drafts, findings: Findings) -> list[str] | None:
 
 def _report_cycle(path: list[str], link: Link, findings: Findings) -> None:
     circle = " -> ".join(path[path.index(link.to) :])
-    findings.error(link.place, f"agents wait for each other: {circle}; take one of these references out")
+    findings.error(
+        link.place,
+        f"agents wait for each other: {circle}; take one of these references out",
+        "agents_in_a_circle",
+    )
 
 
 def _check_formats(drafts: Drafts, order: list[str], findings: Findings) -> None:

@@ -11,7 +11,7 @@ from folkmoot.domain.agent import Agent, Graph, KnownModel, ModelChoice
 from folkmoot.domain.naming import canonical_tool, writes
 from folkmoot.domain.settings import Settings, Storage
 from folkmoot.domain.value import Value
-from folkmoot.errors import Problem, WrongUse
+from folkmoot.errors import NotFound, Problem, WrongUse
 from folkmoot.loader import options
 from folkmoot.loader.compose import compose
 from folkmoot.loader.draft import Draft, read_draft
@@ -94,7 +94,9 @@ def _canonical(draft: Draft, own: Collection[str]) -> Draft:
 
 def _folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise WrongUse(f"there is no folder {str(folder)!r}; name the folder of a project")
+        raise NotFound(
+            f"there is no folder {str(folder)!r}; name the folder of a project", code="folder_not_found"
+        )
     return folder.resolve()
 
 

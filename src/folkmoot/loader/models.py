@@ -45,6 +45,7 @@ def choices(found: Found, draft: Draft, shelf: Shelf, findings: Findings) -> tup
             draft.root.place,
             "the agent names no model; add `models: [provider/model]` here, or a default for all agents to "
             "folkmoot.yaml: `models: {default: provider/model}`",
+            "model_missing",
         )
     chosen: dict[ModelChoice, None] = {}
     for number, name in enumerate(found.value):
@@ -76,12 +77,18 @@ def _choice(alias: ModelAlias, place: Place, shelf: Shelf, findings: Findings) -
             near(alias.ref, shelf.aliases)
             or "; write provider/model, or declare it under `models` in folkmoot.yaml"
         )
-        findings.error(place, f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}")
+        findings.error(
+            place,
+            f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}",
+            "bad_model_name",
+        )
     elif name not in shelf.providers:
         hint = near(name, shelf.providers) or f"; there are {', '.join(sorted(shelf.providers))}"
         remedy = f"declare it in folkmoot.yaml: `providers: {{{name}: {{kind: …}}}}`"
         findings.error(
-            place, f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}"
+            place,
+            f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}",
+            "provider_not_found",
         )
     elif provider := shelf.providers[name]:
         known = _known(provider, name, model, shelf)
@@ -122,4 +129,5 @@ def _report_unknown(
         place,
         f"nobody knows the {what} of {short(ref)}; declare an alias in folkmoot.yaml and use that: {remedy} "
         "(USD per million tokens, or `price: free`), or give them with the provider",
+        "model_unknown",
     )

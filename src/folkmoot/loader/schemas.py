@@ -55,7 +55,7 @@ def _check(schema: dict[str, Any], node: Node, findings: Findings) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         place = place_of(node, tuple(error.absolute_path))
-        findings.error(place, f"this is no JSON Schema (draft 2020-12): {error.message[:200]}")
+        findings.error(place, f"this is no JSON Schema (draft 2020-12): {error.message[:200]}", "bad_schema")
         return
     targets = {"#"} | {f"#{name}" for _, name in _values(schema, ("$anchor", "$dynamicAnchor"))}
     for path, reference in _values(schema, ("$ref", "$dynamicRef")):

@@ -64,22 +64,25 @@ def check_storage(project: Project, findings: Findings) -> None:
         findings.error(
             place_of(project.node, ("storage", "project")),
             f"`storage.project` cannot be {short(storage.project)}; use a-z 0-9 _ -, at most 48",
+            "bad_storage",
         )
     if storage.url is None:
         return
     place = place_of(project.node, ("storage", "url"))
     if not storage.url.startswith(("postgresql://", "postgres://")):
-        findings.error(place, "`storage.url` must begin with postgresql://")
+        findings.error(place, "`storage.url` must begin with postgresql://", "bad_storage")
     if storage.shown != storage.url and "storage.url" not in project.above:
         findings.error(
             place,
             "`storage.url` holds a password; keep it in the environment, as PGPASSWORD or in FOLKMOOT_STORAGE_URL",
+            "bad_storage",
         )
     if storage.project is None:
         findings.error(
             place,
             "`storage.url` needs `storage.project`, the name of this project there: the same on every host,"
             " and another for every other project",
+            "bad_storage",
         )
 
 

@@ -67,7 +67,9 @@ def check_tools(
                 near(name, {*sources, *given, *_RUNTIME})
                 or "; declare it under `tools` in folkmoot.yaml or give it from Python"
             )
-            findings.error(draft.at("tools", number), f"there is no tool {short(name)}{hint}")
+            findings.error(
+                draft.at("tools", number), f"there is no tool {short(name)}{hint}", "tool_not_found"
+            )
     _check_folder(draft, findings)
     seen = dict(RESERVED)
     for wire, called, place in _on_the_wire(draft, drafts, given):

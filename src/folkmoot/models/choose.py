@@ -11,7 +11,7 @@ from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.message import Answer
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, address_of, key_variable
 from folkmoot.domain.settings import Provider
-from folkmoot.errors import DeclarationError, ModelFailed, Problem, WrongUse
+from folkmoot.errors import DeclarationError, ModelFailed, NotFound, Problem, WrongUse
 from folkmoot.models.libraries import installing
 from folkmoot.ports import Hear, Model, Request
 
@@ -48,8 +48,9 @@ class ProviderModels:
         name = choice.provider
         if name not in self._built:
             if name not in self._providers:
-                raise WrongUse(
-                    f"there is no provider {name!r}; known are {', '.join(sorted(self._providers))}"
+                raise NotFound(
+                    f"there is no provider {name!r}; known are {', '.join(sorted(self._providers))}",
+                    code="provider_not_found",
                 )
             self._built[name] = self._build(name, self._providers[name])
         return self._built[name]

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.loader.files import MOST_FOLDERS, SETTINGS
 
 SUFFIX = ".test.yaml"
@@ -25,8 +25,9 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
         elif path.is_file():
             found[path] = None
         else:
-            raise WrongUse(
-                f"there is no file or folder {str(path)!r}; name scenario files (*{SUFFIX}) or a folder"
+            raise NotFound(
+                f"there is no file or folder {str(path)!r}; name scenario files (*{SUFFIX}) or a folder",
+                code="file_not_found",
             )
     return list(found)
 

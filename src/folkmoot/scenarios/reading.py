@@ -100,7 +100,7 @@ def _script(file: Path, node: Node, findings: Findings) -> Script | None:
         return read_script(data(found), file=found.place.file, places=dict(_places(found, ())))
     except DeclarationError as error:
         for problem in error.problems:
-            findings.error(Place(problem.file, problem.line, problem.column), problem.message)
+            findings.error(Place(problem.file, problem.line, problem.column), problem.message, problem.code)
         return None
 
 

@@ -61,7 +61,7 @@ class Suite:
 
 async def gather(files: Sequence[Path], wishes: Wishes) -> Suite:
     """Raises `DeclarationError` with everything that is wrong in any of the files."""
-    findings = Findings()
+    findings = Findings("bad_scenario")
     cases = [case for file in files for case in read_cases(file, findings)]
     projects = {case.project: await survey(case.project, wishes.overrides) for case in cases}
     for case in cases:

@@ -2,66 +2,47 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from folkmoot import errors
-from folkmoot.errors import DeclarationError, FolkmootError
+from folkmoot.errors import FolkmootError
 
 _HELP = "troubleshooting"
 
 
-class Remedy(NamedTuple):
-    """For errors of a kind whose message holds these words; without words for all others of it.
-
-    A problem in a file is looked at with its place, so that words may also be those of a file's name.
-    """
-
-    kind: type[FolkmootError]
-    words: str
-    topic: str
-    """A page and perhaps one of its headings, as `folkmoot docs` takes it; empty: the message says it all."""
-
-
-TABLE: tuple[Remedy, ...] = (
-    Remedy(DeclarationError, "none of its models can be asked", f"{_HELP}#no-key-for-the-model"),
-    Remedy(DeclarationError, "nobody knows the ", "models#price-and-context-window"),
-    Remedy(DeclarationError, "the agent names no model", "models#naming-a-model"),
-    Remedy(DeclarationError, "there is no provider ", "models#providers"),
-    Remedy(DeclarationError, "neither an alias nor of the form", "models#naming-a-model"),
-    Remedy(DeclarationError, "agents wait for each other", f"{_HELP}#agents-wait-for-each-other"),
-    Remedy(DeclarationError, "the frontmatter is missing", "agents#an-agent-file"),
-    Remedy(DeclarationError, "is never closed", "agents#an-agent-file"),
-    Remedy(DeclarationError, "there is no tool ", "tools"),
-    Remedy(DeclarationError, "`storage.", "postgresql"),
-    Remedy(DeclarationError, "this is not YAML", f"{_HELP}#this-is-not-yaml"),
-    Remedy(DeclarationError, "this is no JSON Schema", "agents#reports"),
-    Remedy(DeclarationError, "`contract: strict` forbids", "planning"),
-    Remedy(DeclarationError, ".test.yaml:", "reference/scenarios"),
-    Remedy(DeclarationError, "", f"{_HELP}#a-file-or-a-setting-is-wrong"),
-    Remedy(errors.ForeignRun, "", "consent#runs-of-another-installation"),
-    Remedy(errors.Untrusted, "", "consent"),
-    Remedy(errors.WrongUse, "this project has no agent ", f"{_HELP}#there-is-no-such-agent"),
-    Remedy(errors.WrongUse, "there is no agent file ", f"{_HELP}#there-is-no-such-agent"),
-    Remedy(errors.WrongUse, "nothing has run in ", f"{_HELP}#nothing-has-run-here"),
-    Remedy(errors.WrongUse, "can be reached from elsewhere", "serving#who-is-let-in"),
-    Remedy(errors.WrongUse, "others can read the token", "serving#who-is-let-in"),
-    Remedy(errors.WrongUse, "", ""),
-    Remedy(errors.Held, "", f"{_HELP}#a-run-is-in-other-hands"),
-    Remedy(errors.StaleOwner, "", f"{_HELP}#a-run-is-in-other-hands"),
-    Remedy(errors.HandedOver, "", f"{_HELP}#a-run-is-in-other-hands"),
-    Remedy(errors.Elsewhere, "", "workers#working-folders"),
-    Remedy(errors.Conflict, "", f"{_HELP}#somebody-else-was-quicker"),
-    Remedy(errors.JournalDamaged, "", f"{_HELP}#the-journal-is-damaged"),
-    Remedy(errors.JournalTooNew, "", f"{_HELP}#the-journal-is-of-a-newer-release"),
-    Remedy(errors.ServerFailed, "", f"{_HELP}#a-tool-server-does-not-start"),
-    Remedy(errors.ModelFailed, "", "models#attempts-and-fallback"),
-    Remedy(errors.SinkFailed, "", "sinks#what-is-promised"),
-    Remedy(errors.OperationFailed, "a package that is not installed", f"{_HELP}#a-package-is-not-installed"),
-    Remedy(errors.OperationFailed, "cannot listen on ", f"{_HELP}#the-port-is-taken"),
-    Remedy(errors.OperationFailed, "the journal", f"{_HELP}#the-journal-cannot-be-written"),
-    Remedy(errors.OperationFailed, "", ""),
-)
-"""The first that fits holds; each kind ends with what holds for all of it."""
+TABLE: dict[str, str] = {
+    "bad_declaration": f"{_HELP}#a-file-or-a-setting-is-wrong",
+    "model_key_missing": f"{_HELP}#no-key-for-the-model",
+    "model_unknown": "models#price-and-context-window",
+    "model_missing": "models#naming-a-model",
+    "bad_model_name": "models#naming-a-model",
+    "provider_not_found": "models#providers",
+    "agents_in_a_circle": f"{_HELP}#agents-wait-for-each-other",
+    "bad_frontmatter": "agents#an-agent-file",
+    "tool_not_found": "tools",
+    "bad_storage": "postgresql",
+    "not_yaml": f"{_HELP}#this-is-not-yaml",
+    "bad_schema": "agents#reports",
+    "against_contract": "planning",
+    "bad_scenario": "reference/scenarios",
+    "foreign_run": "consent#runs-of-another-installation",
+    "untrusted": "consent",
+    "agent_not_found": f"{_HELP}#there-is-no-such-agent",
+    "nothing_has_run": f"{_HELP}#nothing-has-run-here",
+    "token_missing": "serving#who-is-let-in",
+    "token_readable_by_others": "serving#who-is-let-in",
+    "run_locked": f"{_HELP}#a-run-is-in-other-hands",
+    "run_lost": f"{_HELP}#a-run-is-in-other-hands",
+    "run_handed_over": f"{_HELP}#a-run-is-in-other-hands",
+    "wrong_worker": "workers#working-folders",
+    "conflict": f"{_HELP}#somebody-else-was-quicker",
+    "journal_damaged": f"{_HELP}#the-journal-is-damaged",
+    "journal_too_new": f"{_HELP}#the-journal-is-of-a-newer-release",
+    "journal_unusable": f"{_HELP}#the-journal-cannot-be-written",
+    "server_failed": f"{_HELP}#a-tool-server-does-not-start",
+    "model_failed": "models#attempts-and-fallback",
+    "sink_failed": "sinks#what-is-promised",
+    "package_missing": f"{_HELP}#a-package-is-not-installed",
+    "address_taken": f"{_HELP}#the-port-is-taken",
+}
+"""By the code of an error. Of every other the message says it all."""
 
 STOPPED: dict[str, str] = {
     "BUDGET_EXCEEDED": "running#budgets",
@@ -87,13 +68,7 @@ STATUSES: dict[int, str] = {
 
 
 def topic_for(error: BaseException) -> str:
-    """Of several problems, the first that is an error speaks for all."""
-    words = str(error)
-    if isinstance(error, DeclarationError):
-        faults = [str(problem) for problem in error.problems if problem.severity == "error"]
-        words = faults[0] if faults else words
-    fitting = (row.topic for row in TABLE if isinstance(error, row.kind) and row.words in words)
-    return next(fitting, "")
+    return TABLE.get(error.code, "") if isinstance(error, FolkmootError) else ""
 
 
 def command_for(topic: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from folkmoot.domain.decision import ABSTAIN, Decision
 from folkmoot.domain.decision_events import DecisionDeliberated, DecisionVoted, DecisionVotingOpened
 from folkmoot.domain.event import Event
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 
 def commented(decision: Decision, text: str, references: tuple[str, ...] = ()) -> Sequence[Event]:
@@ -25,7 +25,9 @@ def voted(decision: Decision, voter: str, option: str, reason: str, now: str) ->
     if voter not in (names := [each.name for each in decision.participants]):
         raise WrongUse(f"{voter!r} may not vote on {decision.id}; those who may are {', '.join(names)}")
     if option != ABSTAIN and decision.option(option) is None:
-        raise WrongUse(f"there is no option {option!r}; vote {options(decision)}, or {ABSTAIN}")
+        raise NotFound(
+            f"there is no option {option!r}; vote {options(decision)}, or {ABSTAIN}", code="option_not_found"
+        )
     if decision.status == "escalated" or decision.is_over(now):
         raise WrongUse(f"the time to vote on {decision.id} is over; the lead decides, or a person")
     opening = [] if decision.voting_since else [DecisionVotingOpened()]

@@ -6,7 +6,7 @@ from folkmoot.coordination.author import PERSON, Author
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.plan import Plan, PlanStep
 from folkmoot.domain.value import Value
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 
 class Actor(Value):
@@ -33,7 +33,9 @@ class Actor(Value):
     def must_know(self, owner: str) -> None:
         if owner not in self.agents and owner != PERSON:
             known = ", ".join(sorted((*self.agents, PERSON)))
-            raise WrongUse(f"there is no agent {owner!r} who could own a step; there are {known}")
+            raise NotFound(
+                f"there is no agent {owner!r} who could own a step; there are {known}", code="agent_not_found"
+            )
 
 
 def acting(author: Author, graph: Graph) -> Actor:

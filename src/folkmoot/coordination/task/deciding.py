@@ -9,7 +9,7 @@ from folkmoot.coordination.task.stepping import Stepping, begun, stepped
 from folkmoot.domain import task_events as happened
 from folkmoot.domain.event import Event
 from folkmoot.domain.task import Blocking, Cancelled, Completed, Failed, Task, TaskStatus, TaskStep
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 _REMEDIES: dict[TaskStatus, str] = {
     "pending": "start it first",
@@ -97,7 +97,9 @@ def resume(task: Task) -> Sequence[Event]:
 
 def known(agent: str, agents: Collection[str]) -> str:
     if agent not in agents:
-        raise WrongUse(f"there is no agent {agent!r}; known are {', '.join(sorted(agents))}")
+        raise NotFound(
+            f"there is no agent {agent!r}; known are {', '.join(sorted(agents))}", code="agent_not_found"
+        )
     return agent
 
 

@@ -16,7 +16,7 @@ from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.event import Event
 from folkmoot.domain.task import STATUSES, Blocking, Task, TaskStatus
 from folkmoot.domain.task_events import TaskBacklogAdded, TaskStarted
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import Clock, Journal
 
 _START = "start one (task_start) or pick one from the backlog (task_pick_backlog)"
@@ -106,7 +106,9 @@ class AgentTasks:
     async def list(self, status: str = "", *, everybody: bool = False) -> list[Task]:
         """The most urgent first."""
         if status and status not in STATUSES:
-            raise WrongUse(f"there is no status {status!r}; there are {', '.join(STATUSES)}")
+            raise NotFound(
+                f"there is no status {status!r}; there are {', '.join(STATUSES)}", code="status_not_found"
+            )
         tasks = await self._keeper.all()
         seen = tasks.values() if everybody else of_agent(tasks, self._owner)
         return by_priority(task for task in seen if status in ("", task.status))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from folkmoot.domain.task import StepStatus, Task, TaskStep
 from folkmoot.domain.task_events import StepAction
 from folkmoot.domain.value import Value
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 Steps = tuple[TaskStep, ...]
 
@@ -64,7 +64,10 @@ def _changed(task: Task, wanted: Stepping) -> Steps:
         case "start_step":
             return _started(task, wanted.step_id)
         case _:
-            raise WrongUse(f"there is no action {wanted.action!r}; there are {', '.join(ACTIONS)}")
+            raise NotFound(
+                f"there is no action {wanted.action!r}; there are {', '.join(ACTIONS)}",
+                code="action_not_found",
+            )
 
 
 ACTIONS: tuple[StepAction, ...] = (
@@ -100,9 +103,12 @@ def _reordered(task: Task, order: tuple[str, ...]) -> Steps:
 
 def _named(task: Task, id: str) -> TaskStep:
     found = next((step for step in task.steps if step.id == id), None)
+    if found is None and id:
+        raise NotFound(
+            f"there is no step {id!r} in {task.id}; its steps are {_ids(task)}", code="step_not_found"
+        )
     if found is None:
-        asked = f"there is no step {id!r} in {task.id}" if id else "this action needs `step_id`"
-        raise WrongUse(f"{asked}; its steps are {_ids(task)}")
+        raise WrongUse(f"this action needs `step_id`; its steps are {_ids(task)}", code="bad_value")
     return found
 
 

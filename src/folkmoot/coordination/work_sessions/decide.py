@@ -25,7 +25,7 @@ from folkmoot.domain.work_session_events import (
     WorkSessionSummarised,
     WorkSessionTeamFormed,
 )
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 
 def opened(opening: WorkSessionOpened, team: Roster | None = None) -> Decide[WorkSession]:
@@ -55,7 +55,7 @@ def becoming(state: WorkState, reason: str = "") -> Decide[WorkSession]:
     def decide(record: WorkSession | None) -> Sequence[Event]:
         now = _there(record)
         if state not in get_args(WorkState):
-            raise WrongUse(f"there is no state {state!r}; they are {', '.join(NEXT)}")
+            raise NotFound(f"there is no state {state!r}; they are {', '.join(NEXT)}", code="state_not_found")
         if now.state == state:
             return ()
         if state not in NEXT[now.state]:
@@ -129,7 +129,9 @@ def known_category(name: str) -> CategoryId:
     for category in CATEGORIES:
         if category == name:
             return category
-    raise WrongUse(f"there is no category {name!r}; they are {', '.join(CATEGORIES)}")
+    raise NotFound(
+        f"there is no category {name!r}; they are {', '.join(CATEGORIES)}", code="category_not_found"
+    )
 
 
 def summarised(summary: str) -> Decide[WorkSession]:
@@ -162,7 +164,10 @@ def taken(snapshot: SnapshotCreated) -> Decide[WorkSession]:
 
 def _there(record: WorkSession | None) -> WorkSession:
     if record is None:
-        raise WrongUse("there is no such work session; `folkmoot work list` shows those that are")
+        raise NotFound(
+            "there is no such work session; `folkmoot work list` shows those that are",
+            code="work_session_not_found",
+        )
     return record
 
 

@@ -11,7 +11,7 @@ from folkmoot.domain.naming import wire_glob
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import Action, Member, Policy, Roster, WorkSession
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 
 
 class Seat(Value):
@@ -99,6 +99,9 @@ def _nobody(seat: Seat, able: Sequence[str], agents: Iterable[Agent]) -> WrongUs
         for agent in agents
     )
     if seat.agent and not able:
-        return WrongUse(f"there is no agent {seat.agent!r} for the team; there are {there or 'none'}")
+        return NotFound(
+            f"there is no agent {seat.agent!r} for the team; there are {there or 'none'}",
+            code="agent_not_found",
+        )
     why = f"every one has another seat ({', '.join(able)})" if able else "no agent is one"
     return WrongUse(f"the team lacks a {seat}: {why}; there are {there or 'none'}")

@@ -8,12 +8,12 @@ from msgspec import Meta
 
 from folkmoot.coordination.task.picking import current, of_agent
 from folkmoot.domain.task import Task
+from folkmoot.errors import NotFound
 from folkmoot.http.api.agents import agent_of
 from folkmoot.http.api.shapes import Document
 from folkmoot.http.api.tasks import shown, tasks_part
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.problems import NotFound
 from folkmoot.views.plan_json import document
 
 
@@ -30,7 +30,7 @@ async def agent_task(asked: Asked) -> dict[str, Any]:
     for task in await _tasks(asked):
         if task.id == asked.path["task_id"]:
             return shown(task)
-    raise NotFound(f"there is no task {asked.path['task_id']!r} of {asked.id}")
+    raise NotFound(f"there is no task {asked.path['task_id']!r} of {asked.id}", code="task_not_found")
 
 
 async def current_task(asked: Asked) -> dict[str, Any] | None:

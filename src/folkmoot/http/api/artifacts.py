@@ -6,8 +6,8 @@ import msgspec
 from starlette.responses import Response
 
 from folkmoot.domain.part import media_of
+from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.http.problems import NotFound
 
 _HASH = 64
 _UNKNOWN = "application/octet-stream"
@@ -26,11 +26,11 @@ _ENDINGS = {
 async def show_artifact(asked: Asked) -> Response:
     """As what its content shows that it is; always to be saved, never to be run."""
     if len(asked.id) != _HASH or not asked.id.isalnum():
-        raise NotFound(f"there is no artifact {asked.id!r}")
+        raise NotFound(f"there is no artifact {asked.id!r}", code="artifact_not_found")
     try:
         content = await asked.desks.journal.artifact(asked.id)
     except KeyError:
-        raise NotFound(f"there is no artifact {asked.id!r}") from None
+        raise NotFound(f"there is no artifact {asked.id!r}", code="artifact_not_found") from None
     media = "application/json" if _is_json(content) else media_of(content) or _UNKNOWN
     headers = {
         "content-disposition": f'attachment; filename="{asked.id[:16]}.{_ENDINGS[media]}"',

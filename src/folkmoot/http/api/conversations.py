@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Given
 from folkmoot.views.conversations import Conversation
 
@@ -28,7 +28,7 @@ async def list_conversations(asked: Asked) -> Part:
 async def show_conversation(asked: Asked) -> Conversation:
     if found := (await _threads(asked)).get(asked.id):
         return found
-    raise NotFound(f"there is no conversation {asked.id!r}")
+    raise NotFound(f"there is no conversation {asked.id!r}", code="conversation_not_found")
 
 
 async def _threads(asked: Asked) -> dict[str, Conversation]:

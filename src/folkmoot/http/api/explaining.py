@@ -6,9 +6,9 @@ from typing import Any
 
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.naming import wire_name
+from folkmoot.errors import NotFound
 from folkmoot.http.api.agents import agent_of
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Given, Words
 from folkmoot.orchestration.explain import Explanation, explain
 
@@ -39,7 +39,7 @@ def _explained(asked: Asked, tool: str, call: ToolCall | None = None) -> Explana
     agent = agent_of(asked)
     explained = explain(asked.moot.graph, asked.moot.kits, agent, tool, call)
     if tool and not explained.tools:
-        raise NotFound(f"{agent.file} has no tool {tool!r}")
+        raise NotFound(f"{agent.file} has no tool {tool!r}", code="tool_not_found")
     return explained
 
 

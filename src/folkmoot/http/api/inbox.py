@@ -12,7 +12,6 @@ from folkmoot.errors import WrongUse
 from folkmoot.http.api.shapes import Document, Recorded, go_on
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Said, Words
 from folkmoot.views.inbox import document
 
@@ -65,7 +64,7 @@ async def list_approvals(asked: Asked) -> Part:
 
 
 async def show_item(asked: Asked) -> dict[str, Any]:
-    return document(await _item(asked))
+    return document(await asked.moot.item(asked.id))
 
 
 async def answer_question(asked: Asked) -> Recorded:
@@ -82,7 +81,7 @@ async def approve_call(asked: Asked) -> Recorded:
     """Exactly the call that is shown is made, once."""
     scope = asked.body.scope
     if scope == "always":
-        item, by = await _item(asked), asked.author.name
+        item, by = await asked.moot.item(asked.id), asked.author.name
         if item.kind != "approval" or not item.is_open:
             raise WrongUse(f"{item.id} is no approval that waits for a word")
         await asyncio.to_thread(allow_call_always, asked.moot.folder, item, by)
@@ -104,16 +103,9 @@ def _listed(items: Sequence[Item], query: ApprovalsQuery, kind: Kind | None) -> 
     return part(rows, query, lambda row: str(row["id"]))
 
 
-async def _item(asked: Asked) -> Item:
-    try:
-        return await asked.moot.item(asked.id)
-    except WrongUse:
-        raise NotFound(f"nothing waits under the id {asked.id!r}") from None
-
-
 async def _say(asked: Asked, reply: Any) -> Recorded:
     """Leave the word; this server goes on with the run if nobody else holds it."""
-    item = await _item(asked)
+    item = await asked.moot.item(asked.id)
     said: Reply = reply(item, asked.author.name)
     await asked.moot.reply(said)
     go_on(asked, item.run)

@@ -13,11 +13,12 @@ from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.plans.wish import PlanWish
 from folkmoot.domain.plan import Plan, PlanStatus, Verdict
 from folkmoot.engine.step_runs import begun
+from folkmoot.errors import NotFound
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import Document, RunState, begun_run, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.problems import NotFound, input_refused
+from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Said, Words, WorkSessionId
 from folkmoot.views.plan_json import document
 
@@ -202,7 +203,7 @@ async def _changed(
 async def _step(asked: Asked) -> str:
     plan, step = await asked.desks.plans.get(asked.id), asked.path["step"]
     if step not in (each.id for each in plan.steps):
-        raise NotFound(f"there is no step {step!r} in {plan.id}")
+        raise NotFound(f"there is no step {step!r} in {plan.id}", code="step_not_found")
     return step
 
 

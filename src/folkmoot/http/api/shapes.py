@@ -8,8 +8,8 @@ import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
+from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked
-from folkmoot.http.problems import NotFound
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Query
 from folkmoot.views.runs import RunRow
@@ -65,7 +65,7 @@ async def require_run(asked: Asked, run_id: str) -> RunRow:
     """Raises `NotFound`, also for the name of a record that is no run."""
     if row := await asked.moot.row(run_id):
         return row
-    raise NotFound(f"there is no run {run_id!r}")
+    raise NotFound(f"there is no run {run_id!r}", code="run_not_found")
 
 
 async def begun_run(asked: Asked, run_id: str) -> RunStarted | None:

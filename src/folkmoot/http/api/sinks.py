@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from folkmoot.engine.standing import lag, move, standing
+from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Given, Position
 
 
@@ -47,7 +47,7 @@ async def list_sinks(asked: Asked) -> list[SinkRow]:
 async def move_sink(asked: Asked) -> SinkPlace:
     """To send everything again, or to leave out what lies behind."""
     if asked.id not in asked.moot.graph.settings.sinks:
-        raise NotFound(f"there is no sink {asked.id!r}")
+        raise NotFound(f"there is no sink {asked.id!r}", code="sink_not_found")
     body: MoveSink = asked.body
     return SinkPlace(asked.id, await move(asked.desks.journal, asked.house.clock, asked.id, body.to))
 

@@ -13,8 +13,9 @@ from starlette.responses import Response
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS, SessionStarted
 from folkmoot.domain.role import Role
+from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.http.problems import NotFound, Refused
+from folkmoot.http.problems import Refused
 from folkmoot.http.reading import Given, Position
 from folkmoot.http.stream.event_source import Message, event_source
 from folkmoot.http.stream.hub import Hub
@@ -61,7 +62,7 @@ async def stream_run(asked: Asked) -> Response:
     run, after = asked.id, _after(asked, query) or 0
     hub, wanted = asked.house.hub, replace(_wanted(query), run=run)
     if not [entry async for entry in hub.journal.read(Query(stream=run, limit=1))]:
-        raise NotFound(f"there is no run {run!r}")
+        raise NotFound(f"there is no run {run!r}", code="run_not_found")
     if await _is_told(hub, wanted, after):
         return Response(status_code=204)
     return event_source(asked.request, _until_its_end(hub, wanted, after), *_said(hub, wanted))

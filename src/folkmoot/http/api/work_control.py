@@ -13,10 +13,10 @@ from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.category import CategoryId
 from folkmoot.domain.work_session import ArtifactKind, WorkSession, WorkState
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.errors import NotFound
 from folkmoot.http.api.shapes import go_on
 from folkmoot.http.api.work_sessions import row_of
 from folkmoot.http.operation import Asked, Operation
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Said, Words
 from folkmoot.views.work_sessions import WorkRow
 
@@ -94,7 +94,7 @@ class WorkRecord(WorkSession, kw_only=True, omit_defaults=False):
 async def open_work_session(asked: Asked) -> dict[str, Any]:
     body: OpenWork = asked.body
     if body.previous and not await asked.desks.work_sessions.find(body.previous):
-        raise NotFound(f"there is no work session {body.previous!r}")
+        raise NotFound(f"there is no work session {body.previous!r}", code="work_session_not_found")
     opening = WorkSessionOpened(body.goal, body.label, body.constraints, body.previous)
     record = await asked.desks.work_sessions.open(opening, asked.author, chance=asked.chance)
     asked.must_repeat(record.goal == body.goal)

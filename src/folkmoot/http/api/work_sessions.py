@@ -10,10 +10,10 @@ from msgspec import Meta
 from folkmoot.domain.activity import Activity
 from folkmoot.domain.category import LABELS, CategoryId
 from folkmoot.domain.role import Role
+from folkmoot.errors import NotFound
 from folkmoot.http.api.shapes import Document
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.problems import NotFound
 from folkmoot.http.reading import Words
 from folkmoot.ports import Filter
 from folkmoot.views.work_sessions import WorkRow
@@ -103,7 +103,7 @@ async def row_of(asked: Asked) -> WorkRow:
     for row in await rows_of(asked):
         if row.id == asked.id:
             return row
-    raise NotFound(f"there is no work session {asked.id!r}")
+    raise NotFound(f"there is no work session {asked.id!r}", code="work_session_not_found")
 
 
 async def _fitting(asked: Asked) -> list[WorkRow]:

@@ -16,7 +16,7 @@ from folkmoot.domain.item import Reply as Word
 from folkmoot.domain.part import Part
 from folkmoot.domain.value import Value
 from folkmoot.engine.enclosing import fitting
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.doors.contents import note
 from folkmoot.http.doors.conversation import Earlier, Said, Talk
 from folkmoot.http.doors.reply import OVER, Going
@@ -29,7 +29,9 @@ from folkmoot.views.result import Result
 async def entries_of(moot: Folkmoot, run: str) -> list[Entry]:
     entries = [entry async for entry in moot.events(run)]
     if not entries or not isinstance(entries[0].event, RunStarted):
-        raise WrongUse(f"there is no run {run!r}; `folkmoot runs list` shows those that are")
+        raise NotFound(
+            f"there is no run {run!r}; `folkmoot runs list` shows those that are", code="run_not_found"
+        )
     return entries
 
 

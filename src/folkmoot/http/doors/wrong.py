@@ -35,7 +35,9 @@ NO_RETRY = {"x-should-retry": "false"}
 
 
 class Wrong(FolkmootError):
-    """`param` is what of the request is wrong; `code` is a word for programs."""
+    """`param` is what of the request is wrong; `code` is a word that such clients know, or empty."""
+
+    code = ""
 
     def __init__(
         self,
@@ -43,12 +45,12 @@ class Wrong(FolkmootError):
         message: str,
         *,
         param: str | None = None,
-        code: str | None = None,
+        code: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.status, self.param, self.code = status, param, code
+        self.status, self.param = status, param
         self.headers = dict(headers or {})
-        super().__init__(message)
+        super().__init__(message, code=code)
 
 
 def wrong(error: FolkmootError) -> Wrong:
@@ -76,7 +78,7 @@ def openai_error(error: Wrong) -> dict[str, Any]:
             "message": str(error),
             "type": _OPENAI_TYPES.get(error.status, usual),
             "param": error.param,
-            "code": error.code,
+            "code": error.code or None,
         }
     }
 

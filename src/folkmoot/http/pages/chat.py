@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.engine.identity import chance
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, posted
 from folkmoot.http.pages.rendering import fragment, page
@@ -63,7 +63,7 @@ async def _turns(house: House, id: str, exchanges: list[Exchange]) -> dict[str, 
 async def _exchanges(house: House, id: str) -> list[Exchange]:
     row = next((row for row in await house.records.work_rows() if row.id == id), None)
     if row is None:
-        raise WrongUse(f"there is no chat {id!r}; begin one")
+        raise NotFound(f"there is no chat {id!r}; begin one", code="chat_not_found")
     status = {run.run_id: run.status for run in await house.moot.runs()}
     said = []
     for run in row.runs:

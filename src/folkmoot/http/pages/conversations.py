@@ -9,11 +9,11 @@ from starlette.routing import Route
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions.decide import categorised, known_category
 from folkmoot.domain.category import LABELS
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
-from folkmoot.http.problems import NotFound, Refused
+from folkmoot.http.problems import Refused
 from folkmoot.views.threads import GROUPS, ThreadRow, Wanted, chosen, counts
 
 
@@ -56,7 +56,10 @@ def _wanted(request: Request) -> Wanted:
 def _row(rows: list[ThreadRow], id: str) -> ThreadRow:
     if row := next((row for row in rows if row.id == id), None):
         return row
-    raise NotFound(f"there is no conversation {id!r} between main agents; the list shows those that are")
+    raise NotFound(
+        f"there is no conversation {id!r} between main agents; the list shows those that are",
+        code="conversation_not_found",
+    )
 
 
 async def categorise(request: Request) -> Response:

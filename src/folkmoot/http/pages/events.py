@@ -16,10 +16,10 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.moment import moment
 from folkmoot.domain.role import Role
 from folkmoot.engine.clock import SystemClock
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import fragment, page
-from folkmoot.http.problems import NotFound, Refused
+from folkmoot.http.problems import Refused
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
 from folkmoot.views.event_rows import EventRow, event_row
@@ -110,7 +110,7 @@ async def _chosen(moot: Folkmoot, at: str) -> tuple[EventRow, str]:
     for entry in await moot.find(Filter(before=seq + 1, limit=1)):
         if entry.seq == seq:
             return event_row(entry), msgspec.json.format(to_line(entry), indent=2).decode()
-    raise NotFound(f"there is no event {seq}: it may have been pruned")
+    raise NotFound(f"there is no event {seq}: it may have been pruned", code="event_not_found")
 
 
 ROUTES = (Route("/events", events), Route("/events/new", new_events))

@@ -8,11 +8,10 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
-from folkmoot.errors import Problem
+from folkmoot.errors import NotFound, Problem
 from folkmoot.http.files_now import files_now
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.http.problems import NotFound
 from folkmoot.orchestration.explain import Explanation, explain
 from folkmoot.views.graph_drawing import KINDS, drawing
 
@@ -23,7 +22,7 @@ async def graph(request: Request) -> Response:
     file = request.query_params.get("agent", "")
     chosen = next((agent for agent in sketched.agents if agent.file == file), None)
     if file and chosen is None:
-        raise NotFound(f"there is no agent file {file!r}")
+        raise NotFound(f"there is no agent file {file!r}", code="agent_not_found")
     drawn = drawing(sketched)
     patterns = {edge.pattern for edge in drawn.edges}
     return page(

@@ -19,11 +19,10 @@ from folkmoot.domain.item import APPROVED, Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import fragment, page
-from folkmoot.http.problems import NotFound
 from folkmoot.tools.builtin.change import before_and_after
 from folkmoot.tools.builtin.refused import Refused as NotChanged
 from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
@@ -59,7 +58,9 @@ class _Records:
     def ask(self, id: str) -> Ask:
         if ask := next((ask for ask in self.asks if ask.id == id), None):
             return ask
-        raise NotFound(f"nothing waits, or waited, under the id {id!r}; the inbox shows what does")
+        raise NotFound(
+            f"nothing waits, or waited, under the id {id!r}; the inbox shows what does", code="item_not_found"
+        )
 
     def moved_on(self, id: str) -> str:
         """Where to look at a task that waits no more; empty if it is none."""

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
+from folkmoot.errors import NotFound
 from folkmoot.http.house import house_of
-from folkmoot.http.problems import NotFound
 from folkmoot.ports import Query
 from folkmoot.views.costs import Costs
 from folkmoot.views.run_list import TYPES, RunList
@@ -37,7 +37,7 @@ class Kept:
             async for entry in self._moot.events(run, after=steps.position):
                 steps.take(entry)
             if not steps.run_seq:
-                raise NotFound(f"there is no run {run!r}")
+                raise NotFound(f"there is no run {run!r}", code="run_not_found")
             self._steps[run] = steps
             while len(self._steps) > _MOST:
                 self._steps.popitem(last=False)

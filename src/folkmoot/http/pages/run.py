@@ -14,12 +14,13 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.trace import trace_url
+from folkmoot.errors import NotFound
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.drawer import drawer_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
-from folkmoot.http.problems import NotFound, Refused
+from folkmoot.http.problems import Refused
 from folkmoot.ports import Query
 from folkmoot.views.asks import title_of
 from folkmoot.views.envelopes import parts
@@ -104,7 +105,7 @@ async def rows(request: Request) -> Response:
     flat = sight.steps.flat()
     places = {step.seq: place for place, step in enumerate(flat)}
     if first not in places:
-        raise NotFound(f"there is no step {first} in this run")
+        raise NotFound(f"there is no step {first} in this run", code="step_not_found")
     group = flat[places[first] : places.get(until, len(flat))]
     return HTMLResponse(fragment("run_group.html", group=group, **sight.values()))
 
@@ -212,7 +213,7 @@ async def _budget(moot: Folkmoot, sight: Sight) -> Budget:
 async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:
     step = sight.steps.by_seq.get(sight.selected)
     if step is None and "op" in request.query_params:
-        raise NotFound(f"there is no step {sight.selected} in this run")
+        raise NotFound(f"there is no step {sight.selected} in this run", code="step_not_found")
     shown = await drawer_of(house_of(request).moot, sight.run, sight.steps, step) if step else None
     return {
         "run": sight.run,

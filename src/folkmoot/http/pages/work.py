@@ -13,11 +13,10 @@ from folkmoot.coordination.work_sessions.decide import categorised, known_catego
 from folkmoot.domain.category import LABELS
 from folkmoot.domain.collaboration_events import WorkSessionAsked
 from folkmoot.domain.work_session import WorkSession
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
-from folkmoot.http.problems import NotFound
 from folkmoot.ports import Query
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
@@ -96,7 +95,9 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
 async def _row(house: House, id: str) -> WorkRow:
     if row := next((row for row in await house.records.work_rows() if row.id == id), None):
         return row
-    raise NotFound(f"there is no work session {id!r}; the list shows those that are")
+    raise NotFound(
+        f"there is no work session {id!r}; the list shows those that are", code="work_session_not_found"
+    )
 
 
 async def artifact(request: Request) -> Response:
@@ -106,7 +107,7 @@ async def artifact(request: Request) -> Response:
     named = request.path_params["artifact"]
     kept = {each.artifact for each in record.artifacts} | {each.artifact for each in record.snapshots}
     if named not in kept:
-        raise NotFound(f"there is no artifact {named!r} in {id}")
+        raise NotFound(f"there is no artifact {named!r} in {id}", code="artifact_not_found")
     content = await house.moot.moot.journal.artifact(named)
     return Response(content, media_type="text/plain; charset=utf-8")
 

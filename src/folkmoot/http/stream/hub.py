@@ -41,7 +41,7 @@ class Hub:
         self._guests = 0
         self._reading: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
-        self._failure: FolkmootError = OperationFailed("nobody reads the journal")
+        self._failure: FolkmootError = OperationFailed("nobody reads the journal", code="journal_unusable")
 
     @property
     def is_watched(self) -> bool:
@@ -108,7 +108,7 @@ class Hub:
                 self._reading = None
 
     async def _read(self, begun: asyncio.Event) -> None:
-        self._failure = OperationFailed("the journal is closed")
+        self._failure = OperationFailed("the journal is closed", code="journal_unusable")
         try:
             self._at = await self.moot.position()
             begun.set()

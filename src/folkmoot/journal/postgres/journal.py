@@ -177,9 +177,9 @@ class PostgresJournal:
 
     def _check_writable(self) -> None:
         if self._closed:
-            raise OperationFailed("the journal is closed")
+            raise OperationFailed("the journal is closed", code="journal_unusable")
         if self._readonly:
-            raise OperationFailed("the journal was opened for reading only")
+            raise OperationFailed("the journal was opened for reading only", code="journal_unusable")
 
     def _settle(self, jobs: Sequence[Job]) -> None:
         """Called for all jobs of a transaction at once."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.fence import Sign, settle_uncertain
-from folkmoot.errors import Conflict, Held, WrongUse
+from folkmoot.errors import Conflict, Held, NotFound
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body, StoredBody
 from folkmoot.journal.expectation import check
@@ -244,7 +244,7 @@ class Ledger:
 
     def _existing(self, run: str) -> _Stream:
         if run not in self._streams:
-            raise WrongUse(f"there is no run {run!r}")
+            raise NotFound(f"there is no run {run!r}", code="run_not_found")
         return self._streams[run]
 
 

@@ -36,7 +36,7 @@ class Line:
         Raises OperationFailed after `PATIENCE` seconds without a success, at once if the server was never reached.
         """
         if self._over:
-            raise OperationFailed("the journal is closed")
+            raise OperationFailed("the journal is closed", code="journal_unusable")
         user = asyncio.get_running_loop().create_future()
         self._users.add(user)
         try:
