@@ -14,7 +14,7 @@ from folkmoot.domain.events import SystemError
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.ports import Query, Site
 
-COUNT: Kind[int] = Kind("count", "count_", lambda count, draft: (count or 0) + 1)
+COUNT: Kind[int] = Kind("count", "count_", "", lambda count, draft: (count or 0) + 1)
 
 
 def one_more(_: int | None) -> list[SystemError]:
@@ -54,7 +54,7 @@ async def test_a_call_that_is_made_again_after_a_crash_counts_once(journal):
 async def test_all_records_of_a_kind_are_found_and_no_others(journal):
     kept = keeper(journal)
     await kept.change("count_1", Author(), one_more)
-    await Keeper(Kind("other", "other_", COUNT.evolve), journal, FakeClock()).change(
+    await Keeper(Kind("other", "other_", "", COUNT.evolve), journal, FakeClock()).change(
         "other_1", Author(), one_more
     )
     first = await kept.all()
@@ -119,7 +119,7 @@ async def test_a_record_that_no_desk_can_have_written_is_damage_and_names_its_pl
     def evolve(count: int | None, draft: Draft) -> int:
         raise ValueError("a count begins with one")
 
-    broken = Keeper(Kind("count", "count_", evolve), journal, FakeClock())
+    broken = Keeper(Kind("count", "count_", "", evolve), journal, FakeClock())
     await keeper(journal).change("count_1", Author(), one_more)
 
     with pytest.raises(JournalDamaged, match="1 of stream 'count_1': a count begins with one"):

@@ -123,6 +123,7 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
+    from folkmoot.coordination.work_sessions.desk import WORK_SESSION
     from folkmoot.domain.work_session_events import WorkSessionOpened
     from folkmoot.engine.gathering import gathered, seats
     from folkmoot.engine.identity import chance
@@ -132,14 +133,7 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
         team = seats(moot.graph, map(_member, wanted.members))
         return (await gathered(moot.moot, opening, team, chance())).id
     known = await moot.moot.work_sessions.all()
-    if wanted.resume == "last":
-        if not known:
-            raise NotFound(
-                'there is no work session yet; begin one: folkmoot collaborate "…"',
-                code="work_session_not_found",
-            )
-        return next(reversed(known))
-    return (await moot.moot.work_sessions.get(wanted.resume)).id
+    return WORK_SESSION.resolve(known, wanted.resume)
 
 
 def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.domain.reference import CONVERSATION
+from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
     from folkmoot.views.conversations import Conversation, Conversations, Turn
@@ -126,19 +127,8 @@ async def _follow(folder: Path, found: Conversations, after: int, only: str = ""
 
 def _chosen(found: Conversations, name: str) -> Conversation:
     threads = sorted(found.threads.values(), key=lambda thread: thread.last_at)
-    if name == "last" and threads:
-        return threads[-1]
-    fitting = [thread for thread in threads if name and thread.conversation_id.startswith(name)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise WrongUse(
-            f"{len(fitting)} conversations begin with {name!r}; write more of the id", code="ambiguous_id"
-        )
-    raise NotFound(
-        f"there is no conversation {name!r}; `folkmoot conversations list --all` shows those that are",
-        code="conversation_not_found",
-    )
+    known = {thread.conversation_id: thread for thread in threads}
+    return known[CONVERSATION.resolve(known, name)]
 
 
 def _cells(thread: Conversation) -> tuple[str, ...]:

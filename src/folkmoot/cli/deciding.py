@@ -10,13 +10,14 @@ from rich.console import Console
 
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import Call
-from folkmoot.cli.moot import changing, named, reading, redrawn
+from folkmoot.cli.moot import changing, reading, redrawn
 from folkmoot.cli.output import Cell
 from folkmoot.cli.records import has_run
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decisions.record import DECISION
 from folkmoot.domain.decision import Decision, Option, Voter
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.tally import tally
@@ -65,7 +66,8 @@ async def follow(decisions: Decisions, name: str, console: Console, clock: Clock
 
 
 async def _named(decisions: Decisions, name: str) -> Decision:
-    return named("decision", {each.id: each for each in await decisions.all()}, name)
+    known = {each.id: each for each in await decisions.all()}
+    return known[DECISION.resolve(known, name)]
 
 
 def row(decision: Decision) -> tuple[Cell, ...]:

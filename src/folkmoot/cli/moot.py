@@ -20,7 +20,6 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.loading import load_project
 from folkmoot.engine.projections import project
 from folkmoot.engine.workshop import open_journal
-from folkmoot.errors import NotFound, WrongUse
 from folkmoot.journal.database import FOLDER
 from folkmoot.ports import Clock
 
@@ -48,19 +47,6 @@ async def changing(call: Call) -> AsyncIterator[Moot]:
         await project(moot, call.folder / FOLDER)
     finally:
         await journal.close()
-
-
-def named(kind: str, known: dict[str, R], name: str) -> R:
-    """By its id, the beginning of one that fits no other, or `last`."""
-    if name == "last" and known:
-        return known[next(reversed(known))]
-    fitting = [id for id in known if name and id.startswith((name, f"{kind}_{name}"))]
-    if len(fitting) == 1 or name in known:
-        return known[name if name in known else fitting[0]]
-    remedy = f"`folkmoot {kind}s list` shows those that are"
-    if fitting:
-        raise WrongUse(f"{len(fitting)} {kind}s begin with {name!r}; {remedy}", code="ambiguous_id")
-    raise NotFound(f"there is no {kind} {name!r}; {remedy}", code=f"{kind}_not_found")
 
 
 async def redrawn(console: Console, look: Callable[[], Awaitable[tuple[R, str, bool]]], clock: Clock) -> R:

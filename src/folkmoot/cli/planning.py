@@ -11,13 +11,14 @@ from rich.console import Console
 
 from folkmoot.cli.asking import this_user
 from folkmoot.cli.call import Call, read_text
-from folkmoot.cli.moot import changing, named, reading, redrawn
+from folkmoot.cli.moot import changing, reading, redrawn
 from folkmoot.cli.output import Cell
 from folkmoot.cli.records import has_run
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.plans.brief import brief
 from folkmoot.coordination.plans.desk import Plans
+from folkmoot.coordination.plans.record import PLAN
 from folkmoot.coordination.plans.wish import PlanWish
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
@@ -39,7 +40,8 @@ async def all_plans(folder: Path) -> list[Plan]:
 
 async def one_plan(folder: Path, name: str) -> Plan:
     async with reading(folder) as moot:
-        return named("plan", await moot.plans.all(), name)
+        plans = await moot.plans.all()
+        return plans[PLAN.resolve(plans, name)]
 
 
 async def watched(folder: Path, name: str, console: Console) -> Plan:
@@ -52,7 +54,7 @@ async def changed(call: Call, name: str, by: str, change: Change) -> Plan:
     async with changing(call) as moot:
         if by and by in (RUNTIME, *(agent.id for agent in moot.graph.agents.values())):
             raise WrongUse(f"{by!r} is an agent, and speaks through its own calls; use another name")
-        id = named("plan", await moot.plans.all(), name).id if name else ""
+        id = PLAN.resolve(await moot.plans.all(), name) if name else ""
         return await change(moot.plans, id, Author(storable(by or this_user())))
 
 
@@ -62,7 +64,7 @@ async def drafted(plans: Plans, author: Author, wish: PlanWish) -> Plan:
 
 async def follow(plans: Plans, name: str, console: Console, clock: Clock) -> Plan:
     """Draw a plan again and again until it is done or sent back."""
-    id = named("plan", await plans.all(), name).id
+    id = PLAN.resolve(await plans.all(), name)
 
     async def look() -> tuple[Plan, str, bool]:
         plan = await plans.get(id)

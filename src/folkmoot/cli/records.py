@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.reference import RUN
 from folkmoot.engine.listing import run_list, run_row
 from folkmoot.engine.owner import holder, host_of
 from folkmoot.engine.workshop import open_journal
-from folkmoot.errors import JournalDamaged, NotFound, WrongUse
+from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
 from folkmoot.loader.storage import storage_of
 from folkmoot.ports import Journal, Query
@@ -68,22 +69,9 @@ async def find_run(journal: Journal, name: str) -> RunRow:
 
 
 def chosen(runs: Sequence[RunRow], name: str) -> RunRow:
-    if name == "last" and runs:
-        return runs[0]
-    fitting = [row for row in runs if row.run_id == name] or [
-        row for row in runs if name and row.run_id.startswith(name)
-    ]
-    if not fitting:
-        raise NotFound(
-            f"there is no run {name!r}; `folkmoot runs list` shows those that are", code="run_not_found"
-        )
-    if len(fitting) > 1:
-        ids = ", ".join(row.run_id for row in fitting[:5])
-        raise WrongUse(
-            f"{len(fitting)} runs begin with {name!r}: {ids}{' …' if len(fitting) > 5 else ''}",
-            code="ambiguous_id",
-        )
-    return fitting[0]
+    """`runs` as they are listed, the newest first."""
+    known = {row.run_id: row for row in reversed(runs)}
+    return known[RUN.resolve(known, name)]
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from folkmoot.coordination.task.picking import by_priority
 from folkmoot.coordination.task.record import TASK
 from folkmoot.domain.task import STATUSES, Task
 from folkmoot.engine.clock import SystemClock
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import NotFound
 from folkmoot.ports import Journal
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def read_tasks(folder: Path, wanted: Wanted) -> list[Task]:
 async def read_task(folder: Path, named: str) -> Task:
     async with opened(folder) as journal:
         tasks = await _kept(journal).all()
-        return tasks[_chosen(tasks, named)]
+        return tasks[TASK.resolve(tasks, named)]
 
 
 async def acted(
@@ -80,7 +80,7 @@ async def acted(
 
     async with changing(call) as moot:
         tasks = moot.tasks.of(agent, Author(this_user()))
-        return await act(tasks, _chosen(await moot.tasks.all(), named) if named else "")
+        return await act(tasks, TASK.resolve(await moot.tasks.all(), named) if named else "")
 
 
 async def follow_tasks(folder: Path, wanted: Wanted, *, as_json: bool) -> None:
@@ -162,18 +162,3 @@ def _cells(task: Task) -> tuple[Cell, ...]:
 
 def _kept(journal: Journal) -> Keeper[Task]:
     return Keeper(TASK, journal, SystemClock())
-
-
-def _chosen(tasks: Mapping[str, Task], named: str) -> str:
-    """By its id, or the beginning of one that fits no other."""
-    fitting = [named] if named in tasks else [id for id in tasks if id.startswith(named)]
-    if not fitting:
-        raise NotFound(
-            f"there is no task {named!r}; `folkmoot tasks list --all` shows those that are",
-            code="task_not_found",
-        )
-    if len(fitting) > 1:
-        raise WrongUse(
-            f"{len(fitting)} tasks begin with {named!r}: {', '.join(fitting[:5])}", code="ambiguous_id"
-        )
-    return fitting[0]

@@ -14,7 +14,7 @@ from folkmoot.cli.asking import this_user
 from folkmoot.cli.records import has_run, opened
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Decide
-from folkmoot.coordination.work_sessions.desk import WorkSessions
+from folkmoot.coordination.work_sessions.desk import WORK_SESSION, WorkSessions
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.work_session import ArtifactKind, WorkSession
@@ -24,7 +24,7 @@ from folkmoot.engine.control import Control
 from folkmoot.engine.identity import chance
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.workshop import open_journal
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
 from folkmoot.views.work_sessions import WorkList, WorkRow
@@ -54,22 +54,9 @@ async def read_rows(journal: Journal) -> list[WorkRow]:
 
 
 def chosen(rows: Sequence[WorkRow], name: str) -> WorkRow:
-    """By its id, the beginning of one that fits no other, or `last`."""
-    if name == "last" and rows:
-        return rows[0]
-    fitting = [row for row in rows if row.id == name] or [
-        row for row in rows if name and row.id.removeprefix("ws_").startswith(name.removeprefix("ws_"))
-    ]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise WrongUse(
-            f"{len(fitting)} work sessions begin with {name!r}: name more of its id", code="ambiguous_id"
-        )
-    raise NotFound(
-        f"there is no work session {name!r}; `folkmoot work list` shows those that are",
-        code="work_session_not_found",
-    )
+    """`rows` as they are listed, the newest first."""
+    known = {row.id: row for row in reversed(rows)}
+    return known[WORK_SESSION.resolve(known, name)]
 
 
 async def open_one(folder: Path, opening: WorkSessionOpened) -> WorkSession:

@@ -14,8 +14,9 @@ from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.gate_events import RecordSources
+from folkmoot.domain.reference import Reference
 from folkmoot.domain.sources import Sources, joined
-from folkmoot.errors import Conflict, JournalDamaged, NotFound
+from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.ports import Clock, Journal, Query, Version
 
 R = TypeVar("R")
@@ -24,21 +25,11 @@ TRIES = 1_000
 
 
 @dataclass(frozen=True)
-class Kind(Generic[R]):
+class Kind(Reference, Generic[R]):
     """A kind of record."""
 
-    name: str
-    """For people: `task`."""
-    prefix: str
-    """Of the names of its streams."""
     evolve: Callable[[R | None, Draft], R]
     """The record after one more event; before the first there is none."""
-    command: str = ""
-    """What lists them."""
-
-    def missing(self, id: str) -> NotFound:
-        message = f"there is no {self.name} {id!r}{self.command and f' (see: {self.command})'}"
-        return NotFound(message, code=f"{self.name.replace(' ', '_')}_not_found")
 
 
 Decide = Callable[[R | None], Sequence[Event]]

@@ -36,7 +36,7 @@ def evolve(notes: Notes | None, draft: Draft) -> Notes:
     return Notes(draft.agent_id, (*before, Note(draft.ts, draft.event.text)))
 
 
-MEMORY: Kind[Notes] = Kind("memory", "memory_", evolve)
+MEMORY: Kind[Notes] = Kind("memory", "memory_", "", evolve)
 
 
 class Memories:

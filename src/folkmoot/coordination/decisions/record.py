@@ -54,4 +54,4 @@ def _changed(decision: Decision, draft: Draft) -> Decision:
     return decision
 
 
-DECISION: Kind[Decision] = Kind("decision", "decision_", evolve, "folkmoot decisions list")
+DECISION: Kind[Decision] = Kind("decision", "decision_", "folkmoot decisions list", evolve)

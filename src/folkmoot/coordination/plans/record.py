@@ -55,4 +55,4 @@ def _judged(plan: Plan, draft: Draft) -> Plan:
             return carried_on(plan, event)
 
 
-PLAN: Kind[Plan] = Kind("plan", "plan_", evolved, "folkmoot plans list")
+PLAN: Kind[Plan] = Kind("plan", "plan_", "folkmoot plans list", evolved)

@@ -102,4 +102,4 @@ def _noted(task: Task, note: str) -> tuple[str, ...]:
     return (*task.progress, note) if note else task.progress
 
 
-TASK: Kind[Task] = Kind("task", "task_", evolve, "folkmoot tasks list --all")
+TASK: Kind[Task] = Kind("task", "task_", "folkmoot tasks list --all", evolve)

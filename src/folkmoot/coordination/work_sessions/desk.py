@@ -28,7 +28,7 @@ from folkmoot.domain.work_session_fold import evolve
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
 
-WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", evolve, "folkmoot work list")
+WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", "folkmoot work list", evolve)
 
 
 class Milestone(Value):
