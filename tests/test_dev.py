@@ -219,7 +219,7 @@ def test_check_runs_every_guard_in_order_and_the_tests_last(clone):
         "checks.lines",
         "checks.hygiene",
         "checks.docs",
-        PYTEST,
+        f"{PYTEST} --whole",
     ]
 
 

@@ -87,7 +87,7 @@ def test_an_exception_comes_out_and_nothing_stays_behind():
         simulate(1, fail)
 
 
-COUNT: Kind[int] = Kind("count", "count_", lambda count, draft: int(draft.event.error))
+COUNT: Kind[int] = Kind("count", "count_", "", lambda count, draft: int(draft.event.error))
 
 
 class Careless(Keeper[int]):
