@@ -218,6 +218,7 @@ def test_check_runs_every_guard_in_order_and_the_tests_last(clone):
         "checks.requirements",
         "checks.lines",
         "checks.hygiene",
+        "checks.wording",
         "checks.docs",
         f"{PYTEST} --whole",
     ]

@@ -29,6 +29,9 @@ from typing import Literal
 
 import msgspec
 
+FailureKind = Literal["rate_limit", "billing", "timeout", "context_overflow", "unknown"]
+"""Why a model gave no answer, as far as somebody acts on it."""
+
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong in a project, where it is, and how to mend it."""
@@ -113,11 +116,21 @@ class ModelFailed(OperationFailed):
 
     code = "model_failed"
 
-    def __init__(
-        self, message: str, *, retryable: bool, retry_after: float | None = None, status: int = 0
+    def __init__(  # because each is a field of the event that records it
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after: float | None = None,
+        status: int = 0,
+        kind: FailureKind = "unknown",
+        reset_after: float = 0.0,
     ) -> None:
         self.retryable = retryable
         self.retry_after = retry_after
+        self.kind = kind
+        self.reset_after = reset_after
+        """Seconds after which the provider says in its own words that it can be asked again."""
         self.status = status
         """Of HTTP, where the provider answered with one."""
         super().__init__(message)

@@ -431,7 +431,7 @@ async def test_a_call_that_no_answer_asks_for_is_found(forged):
 async def test_a_call_that_was_granted_by_nobody_or_whose_tool_was_gated_is_found(forged):
     """C7, E-67."""
     place = forged.at(ToolStarted, tool="send")
-    forged.change(place, decision="granted: ap_1 by ann")
+    forged.change(place, decision="granted: ap_1 by ann", grounds="granted")
     assert await forged.faults() == [
         ("C7", place, "send was called as granted, and nobody granted this call")
     ]

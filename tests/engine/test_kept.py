@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot.engine.rehearsal import _by_user
 from tests.orchestration.test_clarify import CALL, FILES, Ids, ask, called, refusal, results
 from tests.test_resume import cut_and_continued
 
@@ -63,6 +64,21 @@ async def test_a_destroyed_child_leaves_the_enum_and_asking_it_is_an_error(desk,
     assert refusal(refused)["code"] == "child_destroyed"
     assert '"content":"A"' in told
     assert played.events("session.destroyed")[0].reason == "wrong books"
+
+
+async def test_a_reason_of_a_person_may_read_like_one_of_the_run_and_is_replayed(desk, clerks):
+    """A-113, C4: who let a session go is recorded, and does not follow from how the reason ends."""
+    at = desk(FILES, {"desk": [TWO, SLOWLY, "ok"], "clerk": ["3"]})
+    async with thinking(at) as (moot, running):
+        await moot.destroy(clerks[0], "the clerk has ended")
+        await at.clock.advance(20)
+        played = await at.played(await running)
+        again = await moot.replay("run-1")
+
+    destroyed = played.events("session.destroyed")
+    assert [event.by for event in destroyed] == ["user", "run"]
+    assert [_by_user(event) for event in destroyed] == [True, False]
+    assert again.divergence == ""
 
 
 async def test_a_destroy_left_in_the_inbox_reaches_the_owner(desk, clerks):

@@ -200,7 +200,7 @@ def test_a_rule_that_asks_names_itself_and_its_risk():
 def test_a_rule_that_denies_wins_over_a_word_for_the_whole_run():
     granted = Standing(granted={fingerprint(CALL): "ap_1 by ann"})
 
-    assert judge(POLICY, granted, CALL, WRITE) == Allow("granted: ap_1 by ann")
+    assert judge(POLICY, granted, CALL, WRITE) == Allow("granted: ap_1 by ann", "granted")
     assert judge(ruled(Rule("deny")), granted, CALL, WRITE) == Refuse("denied", "rule 1")
 
 

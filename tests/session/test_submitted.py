@@ -1,7 +1,7 @@
 """What an agent may do by its own plan: it goes by what the runtime said, never by what the agent wrote into it."""
 
 from folkmoot.domain.events import ToolFinished
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.message import RecordState, ToolCall
 from folkmoot.session.submitted import ANYTHING, READING, Submitted, submitted
 
 STEPS = ["one", {"description": "two", "tool_policy": {"tools": ["files.edit"]}}, {"tool_policy": None}, 3]
@@ -39,3 +39,18 @@ def test_an_approval_that_is_taken_back_by_another_version_holds_no_more():
     assert submitted(agreed, said("plan_submit", "plan_b (submitted): t"), ASKED).policy(()) == READING
     assert agreed.policy((ASKED,)) == READING
     assert Submitted().policy(()) == ANYTHING
+
+
+def test_what_is_recorded_of_plans_decides_whatever_the_text_says():
+    """E-68: the text of a result can be reworded, and `plan_status` may list other plans first."""
+    asked = ToolCall("1", "plan_status")
+    others = (RecordState("plan_a", "submitted", "coder"), RecordState("plan_b", "approved", "coder"))
+
+    told = ToolFinished(1, 1, "plan_status", "plan_b (submitted): t", "e", records=others)
+    assert submitted(WAITING, told, asked).agreed
+    told = ToolFinished(1, 1, "plan_status", "plan_b (approved): t", "e", records=())
+    assert submitted(WAITING, told, asked) == WAITING
+    told = ToolFinished(
+        1, 1, "plan_submit", "reworded", "e", records=(RecordState("plan_b", "submitted", "c"),)
+    )
+    assert submitted(Submitted(), told, ASKED) == WAITING

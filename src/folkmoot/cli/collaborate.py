@@ -65,7 +65,6 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
       folkmoot collaborate --resume last
     """
     from folkmoot.cli.output import write, write_json
-    from folkmoot.engine.collaboration import INTERRUPTED
 
     if bool(goal.strip()) == bool(resume):
         which = "not both" if resume else "to go on with: folkmoot collaborate --resume ID"
@@ -80,7 +79,7 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     if not as_json:
         _tell_how_it_stands(stopped, scene)
     if stopped.why:
-        return 130 if INTERRUPTED in stopped.why else 6
+        return 130 if stopped.interrupted else 6
     return 0 if work.state == "Completed" else 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.contract.fault import Guarantee, Place
+from folkmoot.domain import older_entries
 from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
@@ -10,9 +11,6 @@ from folkmoot.domain.events import LlmResponse, ToolStarted
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested
 from folkmoot.domain.message import ToolCall
-
-_APPROVED = "approved: "
-_GRANTED = "granted: "
 
 
 class Gate:
@@ -70,10 +68,11 @@ class Gate:
 
     def _judge_approval(self, asked: ApprovalRequested | None, event: ToolStarted, call: ToolCall) -> str:
         if asked is None:
-            if event.decision.startswith(_GRANTED):
+            grounds = event.grounds or older_entries.grounds(event.decision)
+            if grounds == "granted":
                 granted = fingerprint(call) in self._granted
                 return "" if granted else f"{event.tool} was called as granted, and nobody granted this call"
-            unasked = event.decision.startswith(_APPROVED)
+            unasked = grounds == "approved"
             return f"{event.tool} was called as approved, and nobody was asked" if unasked else ""
         if asked.id not in self._approved:
             return f"{event.tool} was called, and {asked.id} is not approved"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from folkmoot.domain.event import Event
 
 
@@ -22,6 +24,8 @@ class SessionDestroyed(Event):
     type = "session.destroyed"
     session: str
     reason: str
+    by: Literal["", "run", "user"] = ""
+    """Who let it go; empty in old journals."""
 
 
 class ClarificationAsked(Event):

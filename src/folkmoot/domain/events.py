@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.event import AgentRole, Cause, Event
-from folkmoot.domain.gate import Code
-from folkmoot.domain.message import Access, Effect, Message, Usage
+from folkmoot.domain.message import Access, Code, Effect, Grounds, Message, Records, Usage
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome, StopReason
 from folkmoot.domain.sources import Sources
+from folkmoot.errors import FailureKind
 
 BEHAVIOR = 2
 """The version of prompts, turns and error texts in this release. A run keeps the version it was started with, so that
@@ -59,6 +59,10 @@ class RunFailed(Event):
     outcome: Outcome | None = None
     sources: Sources = ()
     """As in `run.completed`."""
+    kind: FailureKind | Literal[""] = ""
+    """Why the last model that was asked gave no answer; empty in old journals."""
+    reset_after: float = 0.0
+    """As in `llm.failed`."""
 
 
 class CancelRequested(Event):
@@ -186,6 +190,12 @@ class LlmFailed(Event):
     retryable: bool
     retry_after: float | None = None
     latency_ms: int = 0
+    status: int = 0
+    """Of HTTP, where the provider answered with one; 0 in old journals."""
+    kind: FailureKind | Literal[""] = ""
+    """Empty in old journals."""
+    reset_after: float = 0.0
+    """Seconds after which the provider says in its own words that it can be asked again."""
 
 
 class ToolStarted(Event):
@@ -205,6 +215,8 @@ class ToolStarted(Event):
     """Why the gate let it through."""
     plan_id: str = ""
     """The plan that it carries out, under contract."""
+    grounds: Grounds = ""
+    """The same as `decision` in one word; empty in old journals."""
 
 
 class ToolFinished(Event):
@@ -225,6 +237,8 @@ class ToolFinished(Event):
     """Images that the model sees beside the text, if it can."""
     sources: Sources = ()
     """Where its text came from, if nobody vouches for it or it must not get out."""
+    records: Records | None = None
+    """How the task that the call has changed stands, or the plans that it told of; absent in old journals."""
 
 
 class ToolFailed(Event):
@@ -242,6 +256,8 @@ class ToolFailed(Event):
     latency_ms: int = 0
     code: Code = ""
     """Which stage of the gate refused the call; empty if it was made, or in old journals."""
+    limit: str = ""
+    """With `budget`, the limit that the call would have broken; empty in old journals."""
     sources: Sources = ()
     """As in `tool.finished`."""
 

@@ -7,28 +7,12 @@ from typing import Literal
 
 from folkmoot.domain.budget import Room
 from folkmoot.domain.escalation import Escalation
-from folkmoot.domain.message import Risk
+from folkmoot.domain.message import Code, Grounds, Risk
 from folkmoot.domain.rules import Caller, Rule
 from folkmoot.domain.sources import SECRET_PATHS, Sources
 from folkmoot.domain.step_policy import Spent, StepPolicy
 from folkmoot.domain.value import Value
 
-Code = Literal[
-    "",
-    "too_many_calls",
-    "not_offered",
-    "schema",
-    "gated",
-    "no_task",
-    "policy",
-    "loop",
-    "rate_limited",
-    "budget",
-    "denied",
-    "approval_denied",
-    "approval_expired",
-]
-"""Which stage refused a call."""
 Approver = Literal["parent", "lead", "human"]
 HUMAN: tuple[Approver, ...] = ("human",)
 
@@ -52,6 +36,7 @@ class GateSettings(Value, forbid_unknown_fields=True):
 class Allow(Value):
     reason: str
     """Recorded with the call."""
+    grounds: Grounds = "allowed"
 
 
 class Ask(Value):

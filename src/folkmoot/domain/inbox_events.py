@@ -144,3 +144,5 @@ class ApprovalExpired(Event):
     type = "approval.expired"
     id: str
     reason: str = ""
+    unattended: bool = False
+    """Nobody was there; not recorded in old journals."""

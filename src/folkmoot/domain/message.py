@@ -92,6 +92,39 @@ class Attachment(Value):
     content: bytes
 
 
+Grounds = Literal["", "allowed", "granted", "approved", "retried"]
+"""Why a call was let through: by the gate, or by what somebody said for the run, to this call, or after a doubt."""
+Code = Literal[
+    "",
+    "too_many_calls",
+    "not_offered",
+    "schema",
+    "gated",
+    "no_task",
+    "policy",
+    "loop",
+    "rate_limited",
+    "budget",
+    "denied",
+    "approval_denied",
+    "approval_expired",
+    "unattended",
+]
+"""Which stage of the gate refused a call; `unattended`: a question for which nobody was there."""
+
+
+class RecordState(Value):
+    """How a task or a plan stands after a call."""
+
+    id: str
+    status: str
+    agent: str
+    """Whose it is."""
+
+
+Records = tuple[RecordState, ...]
+
+
 class ToolResult(Value):
     text: str
     failed: bool = False
@@ -106,6 +139,12 @@ class ToolResult(Value):
     """Those of them, kept, that a model may see."""
     sources: Sources = ()
     """What whoever wrote the text had read."""
+    records: Records | None = None
+    """What the tools for tasks and plans tell the runtime."""
+    code: Code = ""
+    """Why it failed, where that matters to the runtime."""
+    recorded: bool = False
+    """The text is what a model read then: nothing is put around or below it."""
 
 
 class Usage(Value):

@@ -72,6 +72,8 @@ class TeamCancelled(Event):
     type = "team.cancelled"
     members: tuple[str, ...]
     reason: str
+    by: Literal["", "run", "lead"] = ""
+    """Whether the run was cancelled or the lead has ended; empty in old journals."""
 
 
 class TeamCompleted(Event):

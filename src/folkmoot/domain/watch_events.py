@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from folkmoot.domain.event import Event
 from folkmoot.domain.task import TaskStatus, TaskStep
+from folkmoot.errors import FailureKind
 
-Reason = Literal["rate_limit", "billing", "timeout", "context_overflow", "unknown"]
+Reason = FailureKind
 """Why a run failed, as far as it matters for when to try again."""
 
 

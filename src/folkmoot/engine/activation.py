@@ -13,6 +13,8 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BEHAVIOR,
     CancelRequested,
+    LlmFailed,
+    LlmResponse,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -20,14 +22,15 @@ from folkmoot.domain.events import (
     RunStarted,
     SystemError,
 )
+from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.value import Value
 from folkmoot.engine.takeover import end_sessions
-from folkmoot.errors import HandedOver, OperationFailed
+from folkmoot.errors import FailureKind, HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
-from folkmoot.orchestration.log import Place
+from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import run_root
 from folkmoot.ports import Models, Tools
 from folkmoot.session.parked import Parked
@@ -174,7 +177,7 @@ class Activation:
             said = f"{type(error).__name__}: {error}"
             self._note(SystemError(error=said))
             end_sessions(self.run.log, said)
-            return RunFailed(error=said, stop_reason="SYSTEM_ERROR")
+            return RunFailed(error=said, stop_reason="SYSTEM_ERROR", kind="unknown")
 
     async def _work(self) -> Event:
         if self._paused:
@@ -191,7 +194,9 @@ class Activation:
             until = "" if resting else self.run.inbox.until
             return RunParked(waiting=(*resting, *self.run.inbox.open_ids), until=until)
         if outcome.failed:
-            return RunFailed(outcome.error, outcome.stop_reason, outcome, self.run.readings.within(ROOT))
+            kind, reset_after = _model_failure(self.run.log, outcome)
+            read = self.run.readings.within(ROOT)
+            return RunFailed(outcome.error, outcome.stop_reason, outcome, read, kind, reset_after)
         return RunCompleted(outcome, self.run.readings.within(ROOT))
 
     def _cancelled(self) -> RunCancelled:
@@ -205,3 +210,15 @@ class Activation:
 
     def _note(self, event: Event) -> None:
         self.run.log.note(self._place, event)
+
+
+def _model_failure(log: RunLog, outcome: Outcome) -> tuple[FailureKind, float]:
+    """Why no model answered in the place where a run failed, or below it; nothing where one did, last."""
+    last = {
+        draft.span: draft.event
+        for draft in log.drafts
+        if isinstance(draft.event, LlmResponse | LlmFailed)
+        and f"{draft.span}/".startswith(f"{outcome.span}/")
+    }
+    failed = [event for event in last.values() if isinstance(event, LlmFailed)]
+    return (failed[-1].kind or "unknown", failed[-1].reset_after) if failed else ("unknown", 0.0)

@@ -52,6 +52,10 @@ class Stopped(Value):
 
     why: tuple[str, ...] = ()
 
+    @property
+    def interrupted(self) -> bool:
+        return INTERRUPTED in self.why
+
 
 class Collaboration:
     def __init__(self, moot: Moot, id: str, start: Start, told: Callable[[Move], None]) -> None:

@@ -33,7 +33,7 @@ def destroy_kept(log: RunLog, chats: Chats, session: str, reason: str) -> None:
     chat = chats.get(session)
     require_kept(log.drafts, session)
     assert chat is not None, "the registry and the view fold the same events"
-    destroy(log, chats, chat, reason)
+    destroy(log, chats, chat, reason, by="user")
 
 
 def destroy_post(session: str, reason: str) -> str:

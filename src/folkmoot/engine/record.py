@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.domain.chat_events import SessionDestroyed
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -22,14 +24,17 @@ from folkmoot.domain.events import (
     LlmRequest,
     LlmResponse,
     RunCancelled,
+    RunFailed,
     RunParked,
     SessionCancelled,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
+    ToolStarted,
 )
 from folkmoot.domain.fork_events import RunForked
-from folkmoot.domain.inbox_events import ClientCalled
+from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled
+from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.views.deeds import deed
 
 _OF_CALLS = (
@@ -46,6 +51,21 @@ _OF_CALLS = (
     "a2a.",
 )
 """What calls note at the place of their caller."""
+_NOT_COMPARED: dict[type[Event], dict[str, Any]] = {
+    LlmRequest: {"max_output": 0, "reserved_tokens": 0, "reserved_usd": 0.0},
+    LlmResponse: {"latency_ms": 0},
+    LlmFailed: {"latency_ms": 0, "status": 0, "kind": "", "reset_after": 0.0},
+    ToolStarted: {"grounds": ""},
+    ToolFinished: {"latency_ms": 0, "records": None},
+    ToolFailed: {"latency_ms": 0, "code": "", "limit": ""},
+    ToolInDoubt: {"retry_after": 0.0},
+    ClientCalled: {"expires": None},
+    ApprovalExpired: {"unattended": False},
+    SessionDestroyed: {"by": ""},
+    TeamCancelled: {"by": ""},
+    RunFailed: {"kind": "", "reset_after": 0.0},
+}
+"""Depends on the clock, the lease or this release; or is not in old journals, where a text says the same."""
 _ANSWERED = ("a2a.response", "a2a.complete", "a2a.spawn_result")
 _OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.cancel", *_ANSWERED)
 
@@ -143,18 +163,10 @@ def comparable(draft: Draft) -> tuple[str, str, Event]:
     compared.
     """
     event = draft.event
-    if isinstance(event, ToolFailed):
-        event = replace(event, latency_ms=0, code="")  # old journals have no code; the text says the same
-    elif isinstance(event, LlmResponse | LlmFailed | ToolFinished):
-        event = replace(event, latency_ms=0)
-    elif isinstance(event, LlmRequest):
-        event = replace(event, max_output=0, reserved_tokens=0, reserved_usd=0.0)
-    elif isinstance(event, RunParked):
+    if isinstance(event, RunParked):
         event = RunParked(waiting=tuple(sorted(event.waiting)))
-    elif isinstance(event, ToolInDoubt):
-        event = replace(event, retry_after=0.0)  # depends on the lease of its process; old journals have none
-    elif isinstance(event, ClientCalled):
-        event = replace(event, expires=None)  # old journals have none
+    elif left_out := _NOT_COMPARED.get(type(event)):
+        event = replace(event, **left_out)
     return draft.session_id, draft.agent_id, event
 
 

@@ -30,6 +30,7 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.item import Item
+from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run
 from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.kept import destroy_kept, is_kept
@@ -59,8 +60,6 @@ _PAIRS = (
     *((SessionDestroyed, RunParked), (GateChanged, RunParked), (RunParked, RunParked)),
     (SystemError, RunFailed),
 )
-_OWN_REASONS = (" has ended", " was destroyed", "the run was cancelled")
-"""Why a run itself lets go of a kept child; for every other reason it was a person."""
 
 
 class Rehearsal:
@@ -147,7 +146,7 @@ class Rehearsal:
             case CancelRequested(reason=reason) if not self._stopping:
                 self._stopping = True
                 activation.stop(reason)
-            case SessionCancelled() | TeamCancelled(reason="the run was cancelled") if not self._stopping:
+            case SessionCancelled() | TeamCancelled() as event if not self._stopping and _with_run(event):
                 self._stopping = True
                 task.cancel()  # with whoever called it
             case _:
@@ -169,7 +168,7 @@ class Rehearsal:
         match draft.event:
             case RunRepinned() | ApprovalRevoked():
                 self._log = None  # its process had ended, or might as well have
-            case SessionDestroyed(session=session, reason=reason) if not reason.endswith(_OWN_REASONS):
+            case SessionDestroyed(session=session, reason=reason) as event if _by_user(event):
                 if is_kept(run.log.drafts, session):
                     self._cued = self._record.at
                     destroy_kept(run.log, run.chats, session, reason)
@@ -214,6 +213,16 @@ class Rehearsal:
         assert draft is not None
         told = f"entry {self._record.at + 1}: {draft.agent_id} {deed(draft.event)}"
         self._record.divergence = f"at {draft.span}, {told}; now nothing happens there"
+
+
+def _by_user(event: SessionDestroyed) -> bool:
+    return event.by == "user" if event.by else not is_destroyed_by_run(event.reason)
+
+
+def _with_run(event: SessionCancelled | TeamCancelled) -> bool:
+    if isinstance(event, SessionCancelled):
+        return True
+    return event.by == "run" if event.by else is_cancelled_with_run(event.reason)
 
 
 def _asked(run: Run, draft: Draft) -> Item | None:

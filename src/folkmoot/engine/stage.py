@@ -12,6 +12,7 @@ from folkmoot.domain.events import RunCancelled, RunParked, RunStarted, ToolFail
 from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import ApprovalExpired
 from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.older_entries import is_unattended
 from folkmoot.engine.fork import AskingTools
 from folkmoot.engine.pins import bound_to
 from folkmoot.engine.record import Record
@@ -133,9 +134,9 @@ class Stage:
 def _is_denied(draft: Draft) -> bool:
     """Whether nobody was there, and the project takes that for a no."""
     match draft.event:
-        case ApprovalExpired(reason=reason):
-            return reason == NOBODY
-        case ToolFailed(text=text):
-            return text.startswith(f"(tool failed: {NOBODY}")
+        case ApprovalExpired(reason=reason, unattended=unattended):
+            return unattended or reason == NOBODY
+        case ToolFailed(text=text, code=code):
+            return code == "unattended" or is_unattended(text)
         case _:
             return False

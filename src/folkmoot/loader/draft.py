@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from folkmoot.domain.agent import Frontmatter, Pattern
 from folkmoot.loader.compose import compose
-from folkmoot.loader.files import Misplaced, inside, read_text
+from folkmoot.loader.files import Misplaced, Missing, inside, read_text
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.frontmatter import split
 from folkmoot.loader.hints import near, short
@@ -83,7 +83,9 @@ def _links(root: Path, draft: Draft, neighbours: Collection[str], findings: Find
         try:
             to = _resolved(root, draft.folder, reference)
         except Misplaced as error:
-            hint = near(reference, _as_seen_from(draft.folder, neighbours)) if "exist" in str(error) else ""
+            hint = (
+                near(reference, _as_seen_from(draft.folder, neighbours)) if isinstance(error, Missing) else ""
+            )
             findings.error(place, f"the {CALLED[pattern]} {short(reference)} {error}{hint}")
             continue
         if not (pattern == "lead" and to == draft.file):

@@ -21,6 +21,10 @@ class Misplaced(Exception):
     """A path does not lead to a file of this project; says why."""
 
 
+class Missing(Misplaced):
+    """Nothing is there."""
+
+
 def agent_files(root: Path, findings: Findings) -> list[str]:
     """All agent files below `root`, relative to it; a folder with settings of its own is another project."""
     found: set[str] = set()
@@ -69,7 +73,7 @@ def inside(root: Path, folder: str, path: str) -> str:
         if not real.is_relative_to(root):
             raise Misplaced("is a link that leads out of the project; put the file itself into the project")
         if not real.is_file():
-            raise Misplaced("is not a regular file" if real.exists() else "does not exist")
+            raise Misplaced("is not a regular file") if real.exists() else Missing("does not exist")
     except (OSError, RuntimeError) as error:
         raise Misplaced(
             f"cannot be read: {getattr(error, 'strerror', None) or 'links in a circle'}"

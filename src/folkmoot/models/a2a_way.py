@@ -12,7 +12,7 @@ from a2a.types import AgentCard
 from a2a.utils.errors import A2AError, InternalError
 from yarl import URL
 
-from folkmoot.errors import ModelFailed
+from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models.bounded import Bounded
 from folkmoot.models.failure import cleaned, of_status
 
@@ -86,7 +86,10 @@ class Way:
             return self._refused(cause.response)
         if isinstance(cause, httpx.RequestError):
             why = cleaned(str(cause), self._token) or type(cause).__name__
-            return ModelFailed(f"{self.name} could not be reached at {self._url}: {why}", retryable=True)
+            kind: FailureKind = "timeout" if isinstance(cause, httpx.TimeoutException) else "unknown"
+            return ModelFailed(
+                f"{self.name} could not be reached at {self._url}: {why}", retryable=True, kind=kind
+            )
         said = f"{self.name} could not be asked: {cleaned(str(error), self._token)}"
         return ModelFailed(said, retryable=isinstance(error, InternalError))
 
@@ -98,7 +101,7 @@ class Way:
         wants = (
             "does not take the token that `apiKeyEnv` names" if self._token else "wants a token: `apiKeyEnv`"
         )
-        return ModelFailed(f"{failed}; it {wants}", retryable=False)
+        return ModelFailed(f"{failed}; it {wants}", retryable=False, status=status)
 
 
 def _origin(url: str) -> URL | None:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from folkmoot.domain.duration import written
 from folkmoot.domain.text import storable
 from folkmoot.errors import ModelFailed
-from folkmoot.models.status import is_passing
+from folkmoot.models.status import is_passing, kind_of, reset_after
 
 SHOWN = 300
 """Characters of a provider's own words that an error repeats."""
@@ -55,14 +55,21 @@ def of_status(
         retryable=passing,
         retry_after=wait,
         status=status,
+        kind=kind_of(status, f"{code} {said}"),
+        reset_after=wait or reset_after(said),
     )
 
 
 def of_error(provider: str, error: Any, secret: str) -> ModelFailed:
     """What an error object means that came inside an answer or a stream of events."""
     said, code = _said(json.dumps({"error": error}).encode())
-    passing = is_passing(int(code)) if code.isdecimal() else code not in _FOR_GOOD
-    return ModelFailed(f"{provider} broke off with an error{_quoted(said, secret)}", retryable=passing)
+    status = int(code) if code.isdecimal() else 0
+    return ModelFailed(
+        f"{provider} broke off with an error{_quoted(said, secret)}",
+        retryable=is_passing(status) if code.isdecimal() else code not in _FOR_GOOD,
+        kind=kind_of(status, f"{code} {said}"),
+        reset_after=reset_after(said),
+    )
 
 
 def of_unreadable(provider: str, body: bytes, why: str, secret: str) -> ModelFailed:

@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from folkmoot.errors import ModelFailed
+from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models import failure
 from folkmoot.models.sse import LOOKS_LIKE_EVENTS, Events
 
@@ -176,6 +176,7 @@ class Endpoint:
 
     def _failed(self, error: Exception, patience: aiohttp.ClientTimeout) -> ModelFailed:
         place = f"{self._url.host}:{self._url.port}"
+        kind: FailureKind = "timeout" if isinstance(error, TimeoutError) else "unknown"
         match error:
             case aiohttp.ConnectionTimeoutError():
                 text = f"could not be reached: no connection to {place} within {patience.sock_connect:g} s"
@@ -189,7 +190,9 @@ class Endpoint:
                 return self.broken_off()
             case _:
                 text = f"could not be asked ({type(error).__name__}: {error})"
-        return ModelFailed(f"{self.provider} {failure.cleaned(text, self._secret)}", retryable=True)
+        return ModelFailed(
+            f"{self.provider} {failure.cleaned(text, self._secret)}", retryable=True, kind=kind
+        )
 
 
 def proxy_for(url: str, env: Mapping[str, str]) -> str | None:

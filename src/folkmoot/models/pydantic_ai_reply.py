@@ -10,7 +10,7 @@ from pydantic_ai.models import StreamedResponse
 
 from folkmoot.domain.message import Answer, Message, Usage
 from folkmoot.domain.text import storable
-from folkmoot.errors import ModelFailed, WrongUse
+from folkmoot.errors import FailureKind, ModelFailed, WrongUse
 from folkmoot.models import failure
 from folkmoot.models.incoming import count, counted, joined, tool_call, whole_characters
 from folkmoot.models.pydantic_ai_talk import thoughts
@@ -53,6 +53,7 @@ async def heard(stream: StreamedResponse, hear: Hear) -> Answer:
 
 
 def failure_of(provider: str, error: Exception, secret: str) -> ModelFailed:
+    kind: FailureKind = "timeout" if isinstance(error, exceptions.ModelTimeoutError) else "unknown"
     match error:
         case exceptions.ModelHTTPError():
             body = error.body if isinstance(error.body, str) else json.dumps(error.body, default=str)
@@ -70,7 +71,7 @@ def failure_of(provider: str, error: Exception, secret: str) -> ModelFailed:
             said, retryable = f"answered with what is no answer ({error.message})", True
         case _:
             said, retryable = f"could not be asked ({type(error).__name__}: {error})", True
-    return ModelFailed(f"{provider} {failure.cleaned(said, secret)}", retryable=retryable)
+    return ModelFailed(f"{provider} {failure.cleaned(said, secret)}", retryable=retryable, kind=kind)
 
 
 def _wait_in(body: Any) -> dict[str, str]:

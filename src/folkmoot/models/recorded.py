@@ -55,7 +55,14 @@ class RecordedModel:
                 usage = Usage() if event.guessed else event.usage
                 return Answer(event.message, usage, event.stop, event.cost_usd)
             case LlmFailed():
-                raise ModelFailed(event.error, retryable=event.retryable, retry_after=event.retry_after)
+                raise ModelFailed(
+                    event.error,
+                    retryable=event.retryable,
+                    retry_after=event.retry_after,
+                    status=event.status,
+                    kind=event.kind or "unknown",
+                    reset_after=event.reset_after,
+                )
             case None:
                 where = f"{request.session}, turn {request.turn}, attempt {request.attempt}"
                 raise ModelFailed(f"the record holds no answer to {where}", retryable=False)

@@ -21,7 +21,7 @@ from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
 from folkmoot.models.incoming import tool_call
 from folkmoot.models.script import Barrier, Call, Claim, Fault, Reply, Script, Turn, read_script
-from folkmoot.models.status import is_passing
+from folkmoot.models.status import is_passing, kind_of, reset_after
 from folkmoot.ports import Hear, Request
 
 _EVIDENCE = re.compile(r"^\[evidence (ev_\w+)\]$", re.MULTILINE)
@@ -118,7 +118,14 @@ def _failed(fault: Fault) -> ModelFailed:
     if fault.status:
         text, retryable = f"scripted answered {fault.status}: {text}", is_passing(fault.status)
     retryable = retryable if fault.retryable is None else fault.retryable
-    return ModelFailed(text, retryable=retryable, retry_after=fault.retry_after)
+    return ModelFailed(
+        text,
+        retryable=retryable,
+        retry_after=fault.retry_after,
+        status=fault.status or 0,
+        kind=kind_of(fault.status or 0, fault.message),
+        reset_after=fault.retry_after or reset_after(fault.message),
+    )
 
 
 def _answer(reply: Reply, request: Request) -> Answer:

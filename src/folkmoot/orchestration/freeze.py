@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from folkmoot.domain.chat_events import SessionDestroyed, SessionFrozen
 from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.orchestration.chats import ASK_CLARIFICATION, Chat, Chats
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.log import Place, RunLog
+
+By = Literal["run", "user"]
 
 
 def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome) -> None:
@@ -28,17 +32,17 @@ def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome)
         release(run.log, run.chats, inv.span, f"{inv.agent.id} has ended")
 
 
-def release(log: RunLog, chats: Chats, span: str, reason: str) -> None:
+def release(log: RunLog, chats: Chats, span: str, reason: str, *, by: By = "run") -> None:
     """Let go of everyone whom the agent at this span may ask, and its team if it is one."""
     for chat in chats.held_in(span):
-        destroy(log, chats, chat, reason)
+        destroy(log, chats, chat, reason, by=by)
 
 
-def destroy(log: RunLog, chats: Chats, chat: Chat, reason: str) -> None:
+def destroy(log: RunLog, chats: Chats, chat: Chat, reason: str, *, by: By) -> None:
     """Those whom it kept itself go first."""
-    release(log, chats, chat.spans[0], reason)
+    release(log, chats, chat.spans[0], reason, by=by)
     place = Place(span=chat.spans[0], session=chat.session, agent=chat.agent)
-    log.note(place, SessionDestroyed(session=chat.session, reason=reason))
+    log.note(place, SessionDestroyed(session=chat.session, reason=reason, by=by))
 
 
 def turns_taken(log: RunLog, spans: list[str]) -> int:

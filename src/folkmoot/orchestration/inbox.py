@@ -121,7 +121,7 @@ class Inbox:
         self._log.flush()  # whoever looks into the journal now shall see it
         item = self.items[id]
         if self._denies and item.kind == "approval":
-            self.happen(item, ApprovalExpired(id=id, reason=NOBODY))
+            self.happen(item, ApprovalExpired(id=id, reason=NOBODY, unattended=True))
         elif item.until and self._clock:
             await self._answered_in_time(item, self._clock)
         else:
@@ -154,7 +154,7 @@ class Inbox:
         self._log.once(place, QuestionAsked(id, storable(question), site.turn, site.call))
         while self.items[id].is_open:
             if self._denies:
-                return ToolResult(text=f"{NOBODY}: nobody is there to answer", failed=True)
+                return ToolResult(f"{NOBODY}: nobody is there to answer", failed=True, code="unattended")
             await self.answered(id)
         return ToolResult(text=self.items[id].text)
 

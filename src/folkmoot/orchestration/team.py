@@ -10,6 +10,7 @@ within a team goes on from part to part: its cycles are counted on, and who has 
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -81,7 +82,7 @@ class _Team:
             while (led := await self._cycle(self._at))[1].exit == BROADCAST:
                 self._at += 1
         except asyncio.CancelledError:
-            self._let_go(self._at, "the run was cancelled")
+            self._let_go(self._at, "the run was cancelled", "run")
             raise
         finally:
             del self._run.leads[inv.session]
@@ -267,7 +268,7 @@ class _Team:
         A team within a team keeps its members for its next part, unless its lead failed."""
         ended = "failed" if outcome.failed else "has reported"
         if outcome.failed or self._span == self._inv.span:
-            self._let_go(cycle, f"the lead {self._lead.agent.id} {ended}")
+            self._let_go(cycle, f"the lead {self._lead.agent.id} {ended}", "lead")
         if self._lead.agent.file != self._inv.agent.file:
             own = self._request
             first = replace(asked, original=own.original, blocks=self._inv.blocks, parts=own.parts)
@@ -275,7 +276,7 @@ class _Team:
         self._run.log.once(self._inv.place, TeamCompleted(outcome=outcome))
         return outcome
 
-    def _let_go(self, cycle: int, reason: str) -> None:
+    def _let_go(self, cycle: int, reason: str, by: Literal["run", "lead"]) -> None:
         members = tuple(self._members[name].agent.id for name in self._broker.present(cycle + 1))
         if members:
-            self._run.log.once(self._inv.place, TeamCancelled(members=members, reason=reason))
+            self._run.log.once(self._inv.place, TeamCancelled(members, reason, by))

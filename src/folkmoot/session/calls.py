@@ -19,7 +19,7 @@ from folkmoot.domain.inbox_events import (
     ApprovalRevoked,
     ToolSettled,
 )
-from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import Grounds, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.step_policy import Spent
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal
@@ -36,7 +36,7 @@ class Sorted(msgspec.Struct):
     doubts: list[tuple[int, ToolCall]] = []
     """May have happened or not, and nobody was asked yet."""
     calls: list[tuple[int, ToolCall, ToolSpec]] = []
-    reasons: dict[int, str] = {}
+    reasons: dict[int, Allow] = {}
     """Why a call is made, by position."""
     leaving: list[tuple[int, ToolCall]] = []
     files: frozenset[str] = frozenset()
@@ -64,6 +64,7 @@ class Released(Value):
 
     decision: str
     """Why; recorded with the call."""
+    grounds: Grounds
 
 
 def sort_calls(state: State, around: Around = NOTHING) -> Sorted:
@@ -100,13 +101,13 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
                 return _refusal(gated(call))
             if fingerprint(call) != state.requested[position].hash:
                 return _denied("the word was given for another call")
-            return Released(f"approved: {id}" + (f" by {by}" if by else ""))
+            return Released(f"approved: {id}" + (f" by {by}" if by else ""), "approved")
         case ApprovalDenied(reason=reason) | ApprovalRevoked(reason=reason):
             return _denied(reason or "no reason given")
         case ApprovalExpired(reason=reason):
             return Refusal(reason=reason, code="approval_expired")
         case ToolSettled(decision="retry", by=by):
-            return Released("made again, as a person said" + (f": {by}" if by else ""))
+            return Released("made again, as a person said" + (f": {by}" if by else ""), "retried")
         case ToolSettled(decision=decision, text=text):
             failed = decision == "fail"
             return ToolResult(
@@ -158,9 +159,9 @@ def _sort(state: State, found: Sorted, around: Around, wanted: tuple[int, ToolCa
                 return
             case Ask() as ask:
                 found.unasked.append((position, call, ask))
-            case Allow(reason):
+            case Allow() as allowed:
                 found.calls.append(wanted)
-                found.reasons[position] = reason
+                found.reasons[position] = allowed
     if spec.access == "write" and state.brief.policy.step.budget.files_changed is not None:
         found.files |= named_paths(call.arguments)
 

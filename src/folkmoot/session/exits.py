@@ -8,8 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Format
-from folkmoot.domain.gate import Code
-from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.message import Code, ToolCall, ToolSpec
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Claim, Report, Selection
 from folkmoot.domain.value import Value
 from folkmoot.session.schema import violation

@@ -101,7 +101,7 @@ def _fork(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) ->
 
 def _granted(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Allow | None:
     by = standing.granted.get(fingerprint(call)) if standing.granted else None
-    return Allow(f"granted: {by}") if by else None
+    return Allow(f"granted: {by}", "granted") if by else None
 
 
 def _escalation(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Ask | None:

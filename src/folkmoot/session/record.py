@@ -89,6 +89,9 @@ def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
         retryable=error.retryable,
         retry_after=error.retry_after,
         latency_ms=latency_ms,
+        status=error.status,
+        kind=error.kind,
+        reset_after=error.reset_after,
     )
 
 
@@ -97,9 +100,8 @@ def with_its_parts(error: ModelFailed, messages: tuple[Message, ...]) -> ModelFa
     carried = ", ".join(str(part) for message in messages for part in message.parts)
     if error.retryable or not carried:
         return error
-    return ModelFailed(
-        f"{error}; the request carried {carried}: see that the model takes it", retryable=False
-    )
+    text = f"{error}; the request carried {carried}: see that the model takes it"
+    return ModelFailed(text, retryable=False, status=error.status, kind=error.kind)
 
 
 def approval_requested(state: State, position: int, call: ToolCall, ask: gate.Ask) -> ApprovalRequested:
@@ -125,7 +127,7 @@ def in_doubt(state: State, position: int, call: ToolCall, lease: float) -> ToolI
     return ToolInDoubt(state.turn, position, call.tool, doubt_id(state, position), wait)
 
 
-def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, reason: str) -> ToolStarted:
+def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, why: gate.Allow) -> ToolStarted:
     """With what somebody said about this very call, or else why the gate needs no word."""
     said = verdict(state, site.call, call)
     return ToolStarted(
@@ -136,8 +138,9 @@ def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, reason
         effect=spec.effect,
         access=spec.access,
         key=site.key,
-        decision=said.decision if isinstance(said, Released) else reason,
+        decision=said.decision if isinstance(said, Released) else why.reason,
         plan_id=state.brief.plan,
+        grounds=said.grounds if isinstance(said, Released) else why.grounds,
     )
 
 

@@ -26,6 +26,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.evidence import Evidence
+from folkmoot.domain.gate import Allow
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
@@ -162,7 +163,9 @@ class Session:
             raise record.with_its_parts(error, messages) from None
         except TimeoutError:
             within = f": within {written(round(limit, 3))}" if limit < math.inf else ""
-            raise ModelFailed(f"the model did not answer in time{within}", retryable=True) from None
+            raise ModelFailed(
+                f"the model did not answer in time{within}", retryable=True, kind="timeout"
+            ) from None
 
     async def _call_all(self, step: Call) -> None:
         """Those that wait for someone hold up none of the others."""
@@ -177,12 +180,12 @@ class Session:
             await self._world.together(works)
 
     async def _let_through(
-        self, calls: Sequence[tuple[int, ToolCall, ToolSpec]], reasons: Mapping[int, str]
+        self, calls: Sequence[tuple[int, ToolCall, ToolSpec]], reasons: Mapping[int, Allow]
     ) -> None:
         for position, call, spec in calls:
             if position not in self._state.started:
-                reason = reasons.get(position, "")
-                self.happen(record.let_through(self._state, self._site(position), call, spec, reason))
+                why = reasons.get(position, Allow("", ""))
+                self.happen(record.let_through(self._state, self._site(position), call, spec, why))
         if all(spec.effect == "pure" for _, _, spec in calls):
             # A repetition does no harm, so nobody waits for the record of it.
             self._world.write_soon()
@@ -225,24 +228,28 @@ class Session:
 
     def _outcome(self, site: Site, call: ToolCall, result: ToolResult) -> ToolFinished | ToolFailed:
         if result.failed:
-            failed = record.failed(site, call, result.text)
-            return replace(failed, text=storable(result.text)) if result.plain else failed
+            failed = replace(record.failed(site, call, result.text), code=result.code)
+            as_it_is = result.plain or result.recorded
+            return replace(failed, text=storable(result.text)) if as_it_is else failed
         text, artifact = storable(result.text), ""
         limit = self._state.brief.agent.tuning.tool_response_max_bytes
         if len(text) > limit // 4 and len(whole := text.encode()) > limit:
             artifact = self._world.keep(whole)
             text = record.cut(whole, limit, artifact)
-        text += storable(result.footer) + record.evidence_line(self._state, site)
+        if not result.recorded:
+            text += storable(result.footer) + record.evidence_line(self._state, site)
         if not fits(self._state, tokens := estimated_tokens(text)):
             refused = record.failed(site, call, "context window budget exceeded")
             return replace(refused, overflow=True)
         seen = result.parts if fits(self._state, tokens + sum(part.tokens for part in result.parts)) else ()
-        return replace(record.finished(self._state, site, call, text, artifact), parts=seen)
+        finished = record.finished(self._state, site, call, text, artifact)
+        return replace(finished, parts=seen, records=result.records)
 
     def _refuse(self, refusals: tuple[tuple[int, ToolCall, Refusal], ...]) -> None:
         for position, call, refusal in refusals:
             refused = record.failed(self._site(position), call, refusal.reason)
-            self.happen(replace(refused, broke_schema=refusal.schema, code=refusal.code))
+            limit = refusal.reason if refusal.code == "budget" else ""
+            self.happen(replace(refused, broke_schema=refusal.schema, code=refusal.code, limit=limit))
 
     def _consult(self, step: Consult) -> None:
         for position, call, ask in step.approvals:

@@ -35,6 +35,7 @@ from folkmoot.domain.inbox_events import (
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.domain.naming import GROUPS
+from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
 from folkmoot.domain.sources import Source, Sources, joined
@@ -284,7 +285,7 @@ def _result(state: State, event: ToolFinished | ToolFailed) -> State:
         heard = heard or _first_source(state, event)
     state = replace(state, results=results, added=added, overflow=overflow, broke_schema=broke, heard=heard)
     if isinstance(event, ToolFailed) and event.code == "budget":
-        state = replace(state, overspent=event.text.removeprefix("(tool failed: ").removesuffix(")"))
+        state = replace(state, overspent=event.limit or bare_failure(event.text))
     if state.brief.policy.needs_task and isinstance(event, ToolFinished):
         state = replace(state, task=working_on(state.task, state.brief.agent.id, event))
     if isinstance(event, ToolFinished) and event.tool in GROUPS["plans"]:

@@ -32,7 +32,7 @@ class Call(Value):
     """Make these calls, by position, all at once; those that wait for someone as soon as they may."""
 
     calls: tuple[tuple[int, ToolCall, ToolSpec], ...]
-    reasons: dict[int, str] = {}
+    reasons: dict[int, gate.Allow] = {}
     """Why the gate lets a call through, by position; of those that somebody approved, their word says it."""
 
 

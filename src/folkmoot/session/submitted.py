@@ -1,22 +1,21 @@
 """What an agent may do that has submitted a plan in its session: read until that is approved, then what it requested.
 
-Pure: it goes by how the results of the plan tools begin, which the runtime writes, and by the calls themselves.
-Whatever else stands in a plan, its agent may have made up.
+Pure: it goes by what the plan tools record of a plan, and by the calls themselves. Whatever stands in the text of a
+plan, its agent may have made up.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.message import ToolCall
+from folkmoot.domain.older_entries import plan_states
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
 SUBMIT = "plan_submit"
 ANYTHING, READING = StepPolicy(), StepPolicy(acting=())
-_PLAN = re.compile(r"(plan_\w+) \((\w+)\):")
 _AGREED = ("approved", "committed", "done")
 
 
@@ -38,11 +37,13 @@ class Submitted(Value):
 
 def submitted(before: Submitted, event: ToolFinished, call: ToolCall) -> Submitted:
     """After one more result of a tool for plans."""
-    begun = _PLAN.match(event.text)
-    if not begun or (event.tool != SUBMIT and begun[1] != before.plan):
-        return before
-    requested = tuple(dict.fromkeys(_requested(call))) if event.tool == SUBMIT else before.requested
-    return Submitted(begun[1], requested, begun[2] in _AGREED)
+    plans = plan_states(event.text) if event.records is None else event.records
+    for plan in plans:
+        if event.tool == SUBMIT:
+            return Submitted(plan.id, tuple(dict.fromkeys(_requested(call))), plan.status in _AGREED)
+        if plan.id == before.plan:
+            return Submitted(plan.id, before.requested, plan.status in _AGREED)
+    return before
 
 
 def _requested(call: ToolCall) -> Iterator[str]:

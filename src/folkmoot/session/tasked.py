@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.naming import GROUPS
-
-
-class _Said(msgspec.Struct):
-    """What a task tool answers when it has changed a task."""
-
-    task_id: str
-    agent_id: str
-    status: str
+from folkmoot.domain.older_entries import task_states
 
 
 def working_on(task: str, agent: str, event: ToolFinished) -> str:
     """The task after one more result; `task` is the one before, empty if there is none."""
     if event.tool not in GROUPS["tasks"]:
         return task
-    try:
-        said = msgspec.json.decode(event.text, type=_Said)
-    except msgspec.MsgspecError:  # it was only looked at
-        return task
-    if said.agent_id == agent and said.status == "in_progress":
-        return said.task_id
-    return "" if said.task_id == task else task
+    for changed in task_states(event.text) if event.records is None else event.records:
+        if changed.agent == agent and changed.status == "in_progress":
+            return changed.id
+        if changed.id == task:
+            return ""
+    return task

@@ -6,13 +6,13 @@ What anybody wrote (requests, prompts, answers, arguments, results, reports) sta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from folkmoot.domain import older_entries
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse
 from folkmoot.domain.message import Message
@@ -28,7 +28,6 @@ ERROR = "error.type"
 OTHER = "_OTHER"
 """An error of which no more is known than its words."""
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
-_STATUS = re.compile(r"\banswered ([45]\d\d)\b")
 
 Attributes = dict[str, Any]
 
@@ -78,9 +77,9 @@ def answer(said: LlmResponse) -> Attributes:
 
 def failure(failed: LlmFailed) -> str:
     """The status of a provider that answered with one, or `timeout`."""
-    if found := _STATUS.search(failed.error):
-        return found[1]
-    return "timeout" if "did not answer in time" in failed.error else OTHER
+    status = failed.status if failed.kind else older_entries.failure_status(failed.error)
+    kind = failed.kind or older_entries.failure_kind(failed.error)
+    return str(status) if status else "timeout" if kind == "timeout" else OTHER
 
 
 def tool(draft: Draft, name: str, call: str) -> Attributes:

@@ -12,7 +12,6 @@ from folkmoot.tools.registry import meant
 
 Turn = Callable[[int], Awaitable[None]]
 """Return when it is the turn of this entry of the record."""
-_FAILED = "(tool failed: "
 
 
 class RecordedTools:
@@ -45,14 +44,19 @@ class RecordedTools:
         match event:
             case ToolFinished():
                 whole = self._whole.get(event.artifact)
-                # What the runtime put below the text then, it puts there again.
-                text = event.text.removesuffix(f"\n[evidence {event.evidence}]")
-                text = text if whole is None else whole.decode()
-                return ToolResult(text=text, parts=event.parts, sources=event.sources)
+                text = event.text if whole is None else whole.decode()
+                return ToolResult(
+                    text=text,
+                    parts=event.parts,
+                    sources=event.sources,
+                    records=event.records,
+                    recorded=whole is None,
+                )
             case ToolFailed(overflow=True):
                 return ToolResult(text="x" * self._too_long, sources=event.sources)
             case ToolFailed():
-                text = event.text.removeprefix(_FAILED).removesuffix(")")
-                return ToolResult(text=text, failed=True, sources=event.sources)
+                return ToolResult(
+                    text=event.text, failed=True, sources=event.sources, code=event.code, recorded=True
+                )
             case None:
                 return ToolResult(text=f"the record holds no result of {site.key}", failed=True)

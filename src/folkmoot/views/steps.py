@@ -43,6 +43,7 @@ from folkmoot.domain.inbox_events import (
     QuestionAsked,
     ToolSettled,
 )
+from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import TeamCompleted, TeamStarted
@@ -258,7 +259,7 @@ class Steps(StepTree):
             step = self._happen(draft, "tool", _name(event.tool))
             step.turn, step.call = event.turn, event.call
         if isinstance(event, ToolFailed):
-            step.what = in_one_line(event.text.removeprefix("(tool failed: ").removesuffix(")"))
+            step.what = in_one_line(bare_failure(event.text))
             return self._end(step, "failed")
         step.evidence = event.evidence
         return self._end(step, "done")

@@ -157,13 +157,13 @@ def _unblocked(scene: Scene, step: PlanStep) -> Sequence[Move]:
         return [Wait(f"step {step.id} is blocked: {step.blocked}")]
     if decision.status != "committed":
         return _deciding(scene, decision)
-    chosen, because = decision.committed_option, decision.rationale or f"decided by {decision.how}"
+    chosen, why = decision.committed_option, prompts.because(decision)
     if chosen == SKIP:
-        return [CompleteStep(step.id, f"skipped: {because}", skipped=True)]
+        return [CompleteStep(step.id, f"skipped: {why}", skipped=True)]
     to = chosen.removeprefix(REASSIGN)
     if to != chosen and step.owner != to:
-        return [ReassignStep(step.id, to, because)]
-    return [ResumeStep(step.id, because)]
+        return [ReassignStep(step.id, to, why)]
+    return [ResumeStep(step.id, why)]
 
 
 def _deciding(scene: Scene, decision: Decision) -> Sequence[Move]:

@@ -89,10 +89,13 @@ def decided(decisions: Iterable[Decision]) -> Iterable[Block]:
 
 def reason(step: PlanStep, decisions: Iterable[Decision]) -> Iterable[Block]:
     """Why a step was passed on or resumed, unless a decision that is shown says so."""
-    if step.reason and step.reason not in {
-        why for each in decisions for why in (each.rationale, f"decided by {each.how}")
-    }:
+    if step.reason and step.reason not in map(because, decisions):
         yield Block("reason", step.reason)
+
+
+def because(decision: Decision) -> str:
+    """Why a step is done as was decided."""
+    return decision.rationale or f"decided by {decision.how}"
 
 
 def votes(decision: Decision) -> Iterable[Block]:

@@ -10,7 +10,7 @@ from folkmoot.coordination.plans import life
 from folkmoot.coordination.plans.brief import brief
 from folkmoot.coordination.plans.desk import Plans
 from folkmoot.coordination.plans.wish import PlanWish, StepWish
-from folkmoot.domain.message import ToolResult
+from folkmoot.domain.message import RecordState, ToolResult
 from folkmoot.domain.plan import Plan
 from folkmoot.ports import Site
 from folkmoot.tools.functions import FunctionTool
@@ -26,7 +26,11 @@ class PlanTools:
 
     async def _told(self, change: Awaitable[Plan]) -> ToolResult:
         plan = await change
-        return ToolResult(brief(plan), sources=await self._plans.sources([plan.id]))
+        return ToolResult(
+            brief(plan),
+            sources=await self._plans.sources([plan.id]),
+            records=(_state(plan),),
+        )
 
     async def plan_submit(  # noqa: PLR0913  # because a model gives each as an argument
         self,
@@ -67,13 +71,19 @@ class PlanTools:
         id = await self._plans.meant(plan_id, site.work_session)
         return await self._told(self._plans.change(id, calling(site), life.reject, reason))
 
-    async def plan_status(self, plan_id: str = "") -> ToolResult:
+    async def plan_status(self, site: Site, plan_id: str = "") -> ToolResult:
         """Where a plan stands: its decision and the reason, its steps and their owners. Without an id: all plans."""
         if plan_id:
             return await self._told(self._plans.get(plan_id))
         plans = await self._plans.all()
         lines = [f"{plan.id} ({plan.status}): {plan.title}" for plan in plans.values()]
-        return ToolResult("\n".join(lines) or "there are no plans", sources=await self._plans.sources(plans))
+        text = "\n".join(lines) or "there are no plans"
+        own = tuple(_state(plan) for plan in plans.values() if plan.author == calling(site).name)
+        return ToolResult(text, sources=await self._plans.sources(plans), records=own)
+
+
+def _state(plan: Plan) -> RecordState:
+    return RecordState(plan.id, plan.status, plan.author)
 
 
 def plan_tools(moot: Callable[[], Moot]) -> dict[str, FunctionTool]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from folkmoot.coordination.author import calling
 from folkmoot.coordination.moot import Moot
@@ -16,7 +17,7 @@ from folkmoot.coordination.task.desk import AgentTasks
 from folkmoot.coordination.task.document import document, step_counts, whole
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.task.stepping import Stepping
-from folkmoot.domain.message import ToolResult
+from folkmoot.domain.message import RecordState, ToolResult
 from folkmoot.domain.task import Blocking, Task
 from folkmoot.domain.task_events import StepAction
 from folkmoot.ports import Site
@@ -63,7 +64,7 @@ class TaskTools:
         requires_approval: bool = False,
         simple: bool = False,
         steps: Texts = (),
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """Start a task of yours and begin with its first step. With requires_approval it waits to be approved first."""
         new = NewTask(description, context, priority, requires_approval, simple, steps)
         return _said(await self._tasks(site).start(new))
@@ -78,7 +79,7 @@ class TaskTools:
         step_content: str = "",
         steps: Texts = (),
         steps_order: Texts = (),
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """Note progress on a task, or change its steps by an action. Completing a step begins the next one."""
         stepping = Stepping(action, step_id, step_content, steps, steps_order) if action else None
         task = await self._tasks(site).update(task_id, progress, stepping)
@@ -86,7 +87,7 @@ class TaskTools:
 
     async def task_complete(
         self, site: Site, task_id: TaskId = "", summary: str = "", force_complete: bool = False
-    ) -> dict[str, Any] | ToolResult:
+    ) -> ToolResult:
         """Complete a task. It is refused while steps are open, unless you insist with force_complete."""
         try:
             return _said(await self._tasks(site).complete(task_id, summary, force=force_complete))
@@ -106,7 +107,7 @@ class TaskTools:
         tasks = await desk.all()
         if task_id:
             if (task := tasks.get(task_id)) is None:
-                return ToolResult(as_text({"found": False, "task_id": task_id}))
+                return ToolResult(as_text({"found": False, "task_id": task_id}), records=())
             shown = {"found": True, "task": document(task), "step_counts": step_counts(task)}
             return await self._shown(shown, task)
         own = self._tasks(site)
@@ -122,23 +123,23 @@ class TaskTools:
         found = await self._tasks(site).list(status, everybody=scope == "all")
         return await self._shown({"count": len(found), "tasks": [document(task) for task in found]}, *found)
 
-    async def task_cancel(self, task_id: str, site: Site, reason: str = "") -> dict[str, Any]:
+    async def task_cancel(self, task_id: str, site: Site, reason: str = "") -> ToolResult:
         """Give a task up for good, and say why."""
         return _said(await self._tasks(site).cancel(task_id, reason))
 
-    async def task_approve(self, task_id: str, site: Site) -> dict[str, Any]:
+    async def task_approve(self, task_id: str, site: Site) -> ToolResult:
         """Approve of a task that waits for it; work on it begins."""
         return _said(await self._tasks(site).approve(task_id))
 
     async def task_block(
         self, reason: str, unblock_by: Texts, site: Site, unblock_action: str = "", task_id: TaskId = ""
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """Say that you cannot go on with a task, why, which agents can help, and what they should do."""
         return _said(await self._tasks(site).block(Blocking(reason, unblock_by, unblock_action), task_id))
 
     async def task_resume(
         self, site: Site, task_id: Annotated[str, Meta(description="Left out: the blocked one.")] = ""
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """Go on with a task that was blocked."""
         return _said(await self._tasks(site).resume(task_id))
 
@@ -153,7 +154,7 @@ class TaskTools:
         due_date: Day = "",
         depends_on: Texts = (),
         assignee: Annotated[str, Meta(description="Another agent; left out: you.")] = "",
-    ) -> dict[str, Any]:
+    ) -> ToolResult:
         """Put a task into your backlog, or ask another agent by putting it into theirs."""
         new = NewTask(
             description,
@@ -174,19 +175,19 @@ class TaskTools:
         """Take a task from your backlog and begin with it."""
         task = await self._tasks(site).pick(task_id)
         said = _said(task, description=task.description, steps=[whole(step) for step in task.steps])
-        return await self._shown(said, task)
+        return replace(said, sources=await self._moot().tasks.keeper.sources([task.id]))
 
     async def _shown(self, shown: dict[str, Any], *tasks: Task) -> ToolResult:
         """With what those have read who wrote the tasks."""
         read = await self._moot().tasks.keeper.sources([task.id for task in tasks]) if tasks else ()
-        return ToolResult(as_text(shown), sources=read)
+        return ToolResult(as_text(shown), sources=read, records=())
 
     def _tasks(self, site: Site) -> AgentTasks:
         return self._moot().tasks.of(site.agent, calling(site))
 
 
-def _said(task: Task, **more: Any) -> dict[str, Any]:
-    return {
+def _said(task: Task, **more: Any) -> ToolResult:
+    said = {
         "success": True,
         "task_id": task.id,
         "agent_id": task.agent_id,
@@ -194,3 +195,4 @@ def _said(task: Task, **more: Any) -> dict[str, Any]:
         "status": task.status,
         **more,
     }
+    return ToolResult(as_text(said), records=(RecordState(task.id, task.status, task.agent_id),))
