@@ -179,11 +179,9 @@ class Folkmoot:
         wait: bool = False,
         with_current_files: bool = False,
     ) -> Result:
-        """Continue an interrupted or parked run from its journal, with the files it was started with.
-
-        `with_current_files`: with those of this opening, from here on; that is recorded. Raises `WrongUse` if
-        something that has begun does not fit them.
-        """
+        """Continue an interrupted or parked run from its journal, with the files it was started with, or
+        `with_current_files` with those of this opening, from here on; that is recorded. Raises `WrongUse` if something
+        that has begun does not fit them."""
         current, audience = self._project if with_current_files else None, _audience(hear, answer, wait=wait)
         return await self._engine.resume(run_id, self._pinned, audience, current)
 
@@ -250,10 +248,8 @@ class Folkmoot:
         answer: Answerer | None = None,
         wait: bool = False,
     ) -> Result:
-        """Start a new run that begins as this one did, up to an entry, and goes on from there with real models.
-
-        In a fork every call of a tool that is not `pure` waits for a person's word.
-        """
+        """Start a new run that begins as this one did, up to an entry, and goes on from there with real models. In a
+        fork every call of a tool that is not `pure` waits for a person's word."""
         return await self.resume(await self.branch(run_id, fork), hear=hear, answer=answer, wait=wait)
 
     async def branch(self, run_id: str, fork: Fork) -> str:
