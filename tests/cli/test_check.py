@@ -34,7 +34,7 @@ def test_problems_as_json_have_the_fixed_shape(folkmoot):
     assert done.code == 4
     (problem,) = done.json["problems"]
     assert problem.pop("message")
-    assert problem == {"file": "c.ai", "line": 2, "column": 1, "severity": "error"}
+    assert problem == {"file": "c.ai", "line": 2, "column": 1, "severity": "error", "code": "bad_declaration"}
 
 
 def test_warnings_do_not_fail(folkmoot):
