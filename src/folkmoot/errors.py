@@ -116,7 +116,7 @@ class ModelFailed(OperationFailed):
 
     code = "model_failed"
 
-    def __init__(  # because each is a field of the event that records it
+    def __init__(
         self,
         message: str,
         *,

@@ -12,6 +12,7 @@ from folkmoot.domain.events import RunCancelled, RunParked, RunStarted, ToolFail
 from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import ApprovalExpired
 from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.older_entries import is_unattended
 from folkmoot.engine.fork import AskingTools
 from folkmoot.engine.pins import bound_to
@@ -136,7 +137,7 @@ def _is_denied(draft: Draft) -> bool:
     match draft.event:
         case ApprovalExpired(reason=reason, unattended=unattended):
             return unattended or reason == NOBODY
-        case ToolFailed(text=text, code=code):
-            return code == "unattended" or is_unattended(text)
+        case ToolFailed(tool=tool, text=text, code=code):
+            return code == "unattended" or (tool == ASK_USER and is_unattended(text))
         case _:
             return False
