@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from folkmoot.http.server import allow_files
 from tests.cli.conftest import PROGRAM, wait_for
 from tests.desk import write
 from tests.http.doors import TOKEN, UPGRADE, Served, frame, request
@@ -157,8 +158,9 @@ async def test_two_hundred_clients_that_never_finish_their_request(local):
 
 async def test_more_connections_than_anyone_needs_lock_nobody_out(local):
     """K-12: the oldest that ask nothing give way."""
+    allow_files(4_000)
     async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(local.connected()) for _ in range(300)]
+        clients = [await stack.enter_async_context(local.connected()) for _ in range(1_550)]
         assert (await local.ask("/api/health")).status == 200
         assert {await client.rest() for client in clients[:50]} == {b""}
 

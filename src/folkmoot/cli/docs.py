@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound
 
 if TYPE_CHECKING:
     from folkmoot.site.pages import Library
@@ -70,7 +70,10 @@ def _write_hits(books: Library, words: str, as_json: bool) -> None:
         (f"{page.id}#{section.anchor}", section.title, text) for page, section, text in search(books, words)
     ]
     if not found:
-        raise WrongUse(f"there is no page {words!r}, and none has all these words; `folkmoot docs` lists all")
+        raise NotFound(
+            f"there is no page {words!r}, and none has all these words; `folkmoot docs` lists all",
+            code="page_not_found",
+        )
     if as_json:
         write_json([dict(zip(("topic", "title", "excerpt"), each, strict=True)) for each in found])
     else:

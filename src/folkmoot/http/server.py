@@ -25,7 +25,7 @@ async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[s
 
     `app` is the application of this house, if somebody has added something to it.
     """
-    _allow_files(2 * house.door.limits.connections)
+    allow_files(2 * house.door.limits.connections)
     with _bound(house.door) as listener:
         server = Server(house, app)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -37,7 +37,7 @@ async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[s
             await serving
 
 
-def _allow_files(wanted: int) -> None:
+def allow_files(wanted: int) -> None:
     """A connection is an open file, and systems allow few of them unless they are asked."""
     with suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415  # not every system has it

@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from folkmoot.errors import OperationFailed, WrongUse
+from folkmoot.errors import NotFound, OperationFailed
 
 INDEX = "README"
 """The page with the contents: which pages there are, in which order and under which names."""
@@ -44,7 +44,8 @@ class Page(NamedTuple):
         level, first = next(((s.level, s.line) for s in self.sections if s.anchor == anchor), (0, 0))
         if anchor and not level:
             there = ", ".join(s.anchor for s in self.sections if s.level == 2)
-            raise WrongUse(f"there is no section {anchor!r} on the page {self.id!r}; it has: {there}")
+            told = f"there is no section {anchor!r} on the page {self.id!r}; it has: {there}"
+            raise NotFound(told, code="page_not_found")
         last = next((s.line for s in self.sections if s.line > first and s.level <= level), None)
         return COMMENT.sub("", "\n".join(self.source.splitlines()[first:last])).strip()
 
