@@ -1,6 +1,7 @@
 """Every key that the help lists, every form by Ctrl+Enter, and what can be sent while the server is away."""
 
 import re
+from contextlib import suppress
 
 import pytest
 from playwright.async_api import expect
@@ -34,9 +35,14 @@ async def test_every_key_that_goes_somewhere_goes_there(house, visit):
 
     for words, keys in listed.items():
         await visitor.go("/start")
-        await visitor.page.keyboard.press("Escape")
-        await visitor.page.keyboard.type("".join(keys))
-        await expect(visitor.page.locator('.rail [aria-current="page"]')).to_contain_text(words)
+        here = visitor.page.locator('.rail [aria-current="page"]', has_text=words)
+        for _ in range(10):  # on a busy machine the second key may come too late for the first
+            await visitor.page.keyboard.press("Escape")
+            await visitor.page.keyboard.type("".join(keys))
+            with suppress(AssertionError):
+                await expect(here).to_be_visible(timeout=6_000)
+                break
+        await expect(here).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["/", "/start", "/graph", "/costs", "/more", "/tasks", "/chat"])
