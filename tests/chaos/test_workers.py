@@ -23,7 +23,10 @@ def test_a_worker_whose_commit_was_not_answered_does_not_call_when_others_have_t
 @pytest.mark.parametrize("planted", ["check", "lookup", "renewal"])
 def test_a_worker_that_acts_for_a_run_it_has_lost_is_found_out(planted):
     """K-11: without a look at the clock before a call, at the epoch of a lost commit, or without renewals."""
-    done = chaos("--planted", planted, "--count", "1")
+    for seed in ("1", "2", "3"):  # on a busy machine a zombie may come back too late to do harm
+        done = chaos("--planted", planted, "--count", "1", "--seed", seed)
+        if done.returncode:
+            break
 
     assert done.returncode == 1
     assert "its call arrived 2 times" in done.stdout
