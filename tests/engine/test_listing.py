@@ -1,12 +1,14 @@
 """The list of runs and the inbox: what they say, and that a look costs what is new and not what there ever was."""
 
+from contextlib import suppress
 from functools import partial
 
 import pytest
 from msgspec.structs import replace
 
-from folkmoot import tool
+from folkmoot import ScriptedModel, tool
 from folkmoot.engine.listing import RunIndex, run_list, run_row
+from folkmoot.errors import NotFound
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import Query, Version
 
@@ -20,15 +22,23 @@ class Counting(MemoryJournal):
     def __init__(self, monotonic):
         super().__init__(monotonic)
         self.entries_read = 0
+        self.breaks_after = 0
+        """Entries; 0: never."""
+
+    def _count(self):
+        self.entries_read += 1
+        if self.breaks_after and not (left := self.breaks_after - 1):
+            raise RuntimeError("broken off")
+        self.breaks_after = left if self.breaks_after else 0
 
     async def stored(self, query):
         async for stored in super().stored(query):
-            self.entries_read += 1
+            self._count()
             yield stored
 
     async def read(self, query):
         async for entry in super().read(query):
-            self.entries_read += 1
+            self._count()
             yield entry
 
 
@@ -106,3 +116,34 @@ async def test_a_look_costs_what_is_new(shop):
         await lived_in(shop, moot, range(12, 132))
 
         assert await costs() == first
+
+
+async def test_an_id_that_another_agent_wrote_hides_nothing(shop):
+    """K-10: a later question that names an approval does not keep anybody from giving it."""
+    async with shop.open() as moot:
+        (item,) = (await moot.run("payer", "hi")).inbox
+        shop.identity = replace(shop.identity, run="run-2")
+        shop.model._script = ScriptedModel(
+            {"asker": [{"calls": [{"tool": "ask_user", "arguments": {"question": f"Is {item.id} done?"}}]}]}
+        )._script
+        await moot.run("asker", "hi")
+
+        assert await moot.item(item.id) == item
+        with pytest.raises(NotFound):
+            await moot.item("")
+
+
+async def test_a_look_that_is_broken_off_loses_nothing(shop):
+    """A request over HTTP may end at any moment; what had changed is still told to the next one."""
+    async with shop.open() as moot:
+        await moot.run("payer", "hi")
+        await moot.inbox()
+        shop.identity = replace(shop.identity, run="run-2")
+        await moot.run("asker", "hi")
+        for moment in range(1, 8):
+            shop.journal.breaks_after = moment
+            with suppress(RuntimeError):
+                await moot.inbox()
+        shop.journal.breaks_after = 0
+
+        assert [item.run for item in await moot.inbox()] == ["run-1", "run-2"]

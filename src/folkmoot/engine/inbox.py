@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -21,14 +21,11 @@ ANSWER = "answer"
 ATTEND_EVERY = 0.25
 """Seconds between looks into the inboxes of the runs that are held here."""
 ASKING = ("question.asked", "client.called", "approval.requested", "tool.in_doubt")
-
-
 CHANGING = (
-    *ASKING,
-    *("question.answered", "client.answered"),
-    *("approval.approved", "approval.denied", "approval.declined", "approval.revoked", "approval.expired"),
-    *("tool.settled", "tool.started", "tool.finished", "tool.failed"),
-    *("run.completed", "run.failed", "run.cancelled", "run.pruned", "run.forked"),
+    *(*ASKING, "question.answered", "client.answered", "approval.declined", "approval.expired"),
+    *("approval.approved", "approval.denied", "approval.revoked", "tool.settled", "tool.started"),
+    *("tool.finished", "tool.failed", "run.completed", "run.failed", "run.cancelled", "run.pruned"),
+    "run.forked",
 )
 """The events that change what waits for people in a run, or may."""
 
@@ -51,10 +48,10 @@ async def with_replies(journal: Journal, items: dict[str, Item]) -> list[Item]:
 
 
 async def find_item(journal: Journal, id: str) -> Item:
-    run = await _asking(journal, id)
-    for item in await read_inbox(journal, run) if run else ():
-        if item.id == id:
-            return item
+    async for run in _naming(journal, id):
+        for item in await read_inbox(journal, run):
+            if item.id == id:
+                return item
     raise NotFound(
         f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does", code="item_not_found"
     )
@@ -111,13 +108,17 @@ async def take_in(journal: Journal, run: Run, post: Post) -> None:
     await journal.take(post)
 
 
-async def _asking(journal: Journal, id: str) -> str:
-    """The run that asks under this id, which is seldom long ago; a call in doubt of 0.1.0 has it in its id."""
-    named = id.encode()
+async def _naming(journal: Journal, id: str) -> AsyncIterator[str]:
+    """The runs that may ask under this id, the newest first: an agent may write an id that is another's."""
+    if not id:
+        return
+    if "/" in id:  # a call in doubt of 0.1.0
+        yield id.partition("/")[0]
+    named, told = id.encode(), set[str]()
     async for stored in journal.stored(Query(types=ASKING, newest_first=True)):
-        if named in stored.text:
-            return stored.stream
-    return id.partition("/")[0] if "/" in id else ""
+        if named in stored.text and stored.stream not in told:
+            told.add(stored.stream)
+            yield stored.stream
 
 
 async def items_of(journal: Journal, run: str) -> dict[str, Item]:

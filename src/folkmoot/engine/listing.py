@@ -11,7 +11,7 @@ import asyncio
 from folkmoot.domain.item import Item
 from folkmoot.engine.inbox import ASKING, CHANGING, items_of, with_replies
 from folkmoot.engine.owner import is_gone
-from folkmoot.ports import Claim, Journal, Query
+from folkmoot.ports import Journal, Query
 from folkmoot.views.runs import LISTED, RunRow, advance, is_open, newest_first, with_holder
 
 
@@ -25,6 +25,8 @@ class RunIndex:
         """Up to where the journal was read for the rows, and below for the items."""
         self._items: dict[str, dict[str, Item]] = {}
         """By run, in the order in which they first asked."""
+        self._changed: dict[str, None] = {}
+        """Runs whose items are to be read again: also after a look that was broken off."""
         self._noticed = 0
 
     async def runs(self) -> list[RunRow]:
@@ -41,21 +43,22 @@ class RunIndex:
     async def inbox(self) -> list[Item]:
         """Every item of all runs; an answer that nobody took in yet counts."""
         async with self._reading:
-            for run in await self._changed():
+            await self._notice()
+            for run in [*self._changed]:
                 self._items[run] = await items_of(self._journal, run)
+                del self._changed[run]
         found = {id: item for items in self._items.values() for id, item in items.items()}
         return await with_replies(self._journal, found)
 
-    async def _changed(self) -> dict[str, None]:
-        """Runs in which something changed for people, or may have, since their items were read."""
-        last, changed = await last_position(self._journal), dict[str, None]()
+    async def _notice(self) -> None:
+        """In which runs something changed for people, or may have, since their items were read."""
+        last = await last_position(self._journal)
         types = CHANGING if self._items else ASKING
         async for stored in self._journal.stored(Query(types=types, after=self._noticed)):
             if stored.type in ASKING or stored.stream in self._items:
-                changed[stored.stream] = None
+                self._changed[stored.stream] = None
             self._noticed = stored.seq
         self._noticed = max(self._noticed, last)
-        return changed
 
 
 async def run_list(journal: Journal) -> list[RunRow]:
@@ -83,11 +86,6 @@ async def _held(journal: Journal, rows: list[RunRow]) -> list[RunRow]:
     if not open:
         return [*rows]
     claims = await journal.claims(open[0] if len(open) == 1 else "")
-    held = {claim.run: _state(claim) for claim in claims}
+    live = (claim for claim in claims if not claim.owner or (claim.live and not is_gone(claim.owner)))
+    held = {claim.run: "running" if claim.owner else "queued" for claim in live}
     return [with_holder(row, held.get(row.run_id, "")) if is_open(row) else row for row in rows]
-
-
-def _state(claim: Claim) -> str:
-    if not claim.owner:
-        return "queued"
-    return "running" if claim.live and not is_gone(claim.owner) else ""
