@@ -200,3 +200,34 @@ async def test_a_journal_from_before_the_inbox_names_a_call_in_doubt_by_its_key(
 
         assert result.waiting == [item.id] == ["run-1/0/turn:1/call:1"]
         assert (await moot.resume("run-1")).success
+
+
+async def test_a_run_that_is_taken_up_while_somebody_looks_is_never_told_as_still_running(desk, monkeypatch):
+    """U-7: whoever follows a run hears that it waits or how it ended, also if another goes on with it just then."""
+    begun, over = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="pure", access="read")
+    async def hold() -> str:
+        """Hold."""
+        begun.set()
+        await over.wait()
+        return "held"
+
+    script = {"desk": [{"calls": [ASK]}, {"calls": [{"tool": "hold"}]}, "done"]}
+    at = desk({"desk": "tools: [ask_user, hold]"}, script, tools=[hold])
+    async with at.open() as moot:
+        run = (await moot.run("desk.ai", "Pay.")).run_id
+        read, others = moot.events, []
+
+        async def with_another(run_id, **how):
+            for entry in [entry async for entry in read(run_id, **how)]:
+                yield entry
+            [item] = await moot.inbox(run)
+            await moot.reply(item.answer("5"))
+            others.append(asyncio.create_task(moot.resume(run)))
+            await begun.wait()
+
+        monkeypatch.setattr(moot, "events", with_another)
+        assert (await moot.followed(run)).status == "waiting"
+        over.set()
+        assert (await others[0]).status == "completed"

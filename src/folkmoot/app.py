@@ -317,15 +317,15 @@ class Folkmoot:
         return Result(run_id, await self._engine.past(run_id), unended=row.status if row else "interrupted")
 
     async def followed(self, run_id: str, *, wait: bool = False) -> Result:
-        """The result of a run that others run, as soon as it has ended or waits for someone; with `wait`, not before
-        it has ended."""
+        """The result of a run that others run, as it ended or, without `wait`, when it waited for someone."""
         ends = RUN_ENDS if wait else (*RUN_ENDS, RunParked)
-        past = [entry async for entry in self.events(run_id)]
-        if past and not isinstance(past[-1].event, ends):
-            async for entry in self.events(run_id, follow=True, after=past[-1].seq):
-                if isinstance(entry.event, ends):
-                    break
-        return await self.result(run_id)
+        seen = [entry async for entry in self.events(run_id)]
+        if not seen:
+            return await self.result(run_id)  # which refuses it
+        coming = self.events(run_id, follow=True, after=seen[-1].seq)
+        while not isinstance(seen[-1].event, ends):
+            seen.append(await anext(coming))
+        return Result(run_id, [entry.draft for entry in seen])
 
     async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
         """The messages that a model was sent with the request at this entry, exactly."""
