@@ -8,9 +8,10 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -41,12 +42,16 @@ def names() -> dict[str, str]:
 
 
 def restore(folder: Path) -> Path:
-    """The project of the record with its journal, in a folder that does not exist yet."""
+    """The project of the record with its journal, in a folder that does not exist yet.
+
+    Its artifacts count as stored just now, as they were when the answers were recorded: a day later they may be swept.
+    """
     shutil.copytree(RECORD / "project", folder)
     (folder / ".folkmoot").mkdir()
-    (folder / ".folkmoot" / "folkmoot.db").write_bytes(
-        gzip.decompress((RECORD / "folkmoot.db.gz").read_bytes())
-    )
+    journal = folder / ".folkmoot" / "folkmoot.db"
+    journal.write_bytes(gzip.decompress((RECORD / "folkmoot.db.gz").read_bytes()))
+    with closing(sqlite3.connect(journal)) as connection, connection:
+        connection.execute("UPDATE artifact SET kept = strftime('%s', 'now')")
     return folder
 
 
