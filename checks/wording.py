@@ -26,7 +26,7 @@ ALLOWED = {
     "src/folkmoot/engine/inbox.py:_naming": "the stored JSON of an entry, for an id",
     "src/folkmoot/http/doors/reading.py:body": "msgspec says only in words what is wrong where",
     "src/folkmoot/http/doors/reading.py:converted": "msgspec says only in words what is wrong where",
-    "src/folkmoot/http/doors/told.py:rest": "what a model wrote",
+    "src/folkmoot/http/doors/streaming.py:rest": "what a model wrote",
     "src/folkmoot/journal/database.py:_code": "this error of the module sqlite3 has no code",
     "src/folkmoot/journal/index.py:_row": "the stored JSON of an entry",
     "src/folkmoot/journal/memory.py:sweep": "the stored JSON of an entry",

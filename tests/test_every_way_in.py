@@ -26,8 +26,7 @@ from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.templates import TEMPLATES
 from folkmoot.http.pages.markdown import markdown
-from folkmoot.mcp_server.answers import ABOUT
-from folkmoot.mcp_server.offers import RESUME
+from folkmoot.mcp_server.server import ABOUT, RESUME
 from folkmoot.views.inbox import whole_call
 from tests.a2a_server.conftest import client_of, message, report, sent, state
 from tests.browser.visitor import chromium, visiting

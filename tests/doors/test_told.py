@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot.http.doors.reply import Reply
-from folkmoot.http.doors.told import Told
+from folkmoot.http.doors.streaming import Told
 from folkmoot.http.doors.wrong import Wrong
 from folkmoot.views.accounting import Totals
 

@@ -12,8 +12,7 @@ from folkmoot import MemoryJournal
 from folkmoot.domain.plan_events import PlanCompleted
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.stream import hub as hubs
-from folkmoot.http.stream.deltas import WAITING, Delta, Deltas
-from folkmoot.http.stream.hub import Hub
+from folkmoot.http.stream.hub import WAITING, Delta, Deltas, Hub
 from folkmoot.ports import Filter, Query
 from tests.desk import Desk
 from tests.http.doors import until

@@ -12,8 +12,7 @@ from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.ports import Site
 from folkmoot.tools.mcp import processes
 from folkmoot.tools.mcp.listing import Listings, Offer, mark_of
-from folkmoot.tools.mcp.server import ServerTool
-from folkmoot.tools.mcp.servers import Servers
+from folkmoot.tools.mcp.servers import Servers, ServerTool
 from tests.npm import installed
 
 HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, ServerFailed, Untrusted
 from folkmoot.tools.mcp.listing import Offer, changes
 from folkmoot.tools.mcp.processes import MARK, end_processes
-from folkmoot.tools.mcp.server import ServerTool
+from folkmoot.tools.mcp.servers import ServerTool
 from folkmoot.tools.registry import Registry
 from tests.cli.conftest import soon
 from tests.mcp.conftest import ECHO, SITE, Shop, marked, rogue, use

@@ -19,8 +19,8 @@ from mcp_types import CallToolResult, ElicitResult
 
 from folkmoot import Folkmoot
 from folkmoot.cli.main import main
-from folkmoot.mcp_server.answers import ABOUT
 from folkmoot.mcp_server.application import mcp_app
+from folkmoot.mcp_server.server import ABOUT
 
 PROGRAM = ("-c", "import sys; from folkmoot.cli.main import main; sys.exit(main())")
 SETTINGS = """

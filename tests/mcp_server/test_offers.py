@@ -4,7 +4,7 @@ import pytest
 
 from folkmoot.domain.agent import Agent, Input, Output, Team
 from folkmoot.errors import WrongUse
-from folkmoot.mcp_server.offers import offered, request_of, tool_of
+from folkmoot.mcp_server.server import offered, request_of, tool_of
 
 TWICE = {"type": "object", "properties": {"twice": {"type": "integer"}}}
 

@@ -10,8 +10,7 @@ from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Message
 from folkmoot.errors import ModelFailed
 from folkmoot.models.a2a import RemoteAgent
-from folkmoot.models.a2a_way import Way
-from folkmoot.models.bounded import Bounded
+from folkmoot.models.a2a_way import Bounded, Way
 from folkmoot.ports import Request
 from tests.remote_agent import TOKEN, Helper, application, card, served, serving
 

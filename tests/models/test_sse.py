@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.models.sse import Events
+from folkmoot.models.http import Events
 
 RAW = (
     b": a comment\n\nevent: hello\ndata: one\n\nid: 7\r\ndata:two\r\n\r\ndata: a\ndata: b\n\n"

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH as CARD
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from folkmoot.a2a_server.cards import card_of, listed
+from folkmoot import __version__
 from folkmoot.a2a_server.handling import Engine, Tasks
 from folkmoot.app import Folkmoot
+from folkmoot.domain.agent import Agent
 from folkmoot.engine.offering import offered
 
 PATH = "/a2a"
@@ -76,3 +87,45 @@ async def _unless_gone(request: Request, answering: Coroutine[Any, Any, Response
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+_MODES = {"text": ["text/plain"], "markdown": ["text/markdown"], "json": ["application/json"]}
+_BEARER = "bearer"
+
+
+def card_of(name: str, agent: Agent, url: str, *, secured: bool) -> AgentCard:
+    about = "\n\n".join(filter(None, (agent.description, agent.usage))) or f"The agent {agent.id}."
+    card = AgentCard(
+        name=agent.id,
+        description=about,
+        version=__version__,
+        supported_interfaces=[
+            AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version=version)
+            for version in ("1.0", "0.3")
+        ],
+        capabilities=AgentCapabilities(streaming=True),
+        default_input_modes=_MODES[agent.input.format],
+        default_output_modes=_MODES[agent.output.format],
+        skills=[
+            AgentSkill(id=name, name=agent.id, description=about, tags=agent.capabilities or [agent.role])
+        ],
+    )
+    if secured:
+        scheme = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))
+        card.security_schemes[_BEARER].CopyFrom(scheme)
+        card.security_requirements.append(SecurityRequirement(schemes={_BEARER: StringList()}))
+    return card
+
+
+def listed(offers: Mapping[str, Agent], base: str) -> dict[str, Any]:
+    return {
+        "agents": [
+            {
+                "name": name,
+                "description": agent.description,
+                "url": f"{base}/{name}",
+                "card": f"{base}/{name}{CARD}",
+            }
+            for name, agent in offers.items()
+        ]
+    }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
@@ -18,27 +18,61 @@ from a2a.types import (
     SendMessageRequest,
     SubscribeToTaskRequest,
     Task,
+    TaskState,
 )
+from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import (
+    ExtendedAgentCardNotConfiguredError,
     InternalError,
     InvalidParamsError,
+    PushNotificationNotSupportedError,
     TaskNotCancelableError,
+    TaskNotFoundError,
     UnsupportedOperationError,
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
-from a2a.utils.task import apply_history_length, validate_history_length
+from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
-from folkmoot.a2a_server.course import Course, Courses
-from folkmoot.a2a_server.listing import page_of
 from folkmoot.a2a_server.messages import files_of, hops_of, run_of, text_of, work_session_of
-from folkmoot.a2a_server.unsupported import WithoutNotifications
-from folkmoot.a2a_server.updates import updates
+from folkmoot.a2a_server.tasks import ENDED, root_of, task_of
+from folkmoot.a2a_server.updates import RESTS, updates
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.errand import Errand
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.errand import Block, Errand
+from folkmoot.domain.events import RunParked
 from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
+from folkmoot.ports import Filter
+from folkmoot.views.chat import exchange, said_before
+from folkmoot.views.runs import RunRow
+
+
+class WithoutNotifications:
+    async def on_create_task_push_notification_config(
+        self, params: object, context: ServerCallContext
+    ) -> NoReturn:
+        raise PushNotificationNotSupportedError("follow the task with SubscribeToTask instead")
+
+    async def on_get_task_push_notification_config(
+        self, params: object, context: ServerCallContext
+    ) -> NoReturn:
+        raise PushNotificationNotSupportedError
+
+    async def on_list_task_push_notification_configs(
+        self, params: object, context: ServerCallContext
+    ) -> NoReturn:
+        raise PushNotificationNotSupportedError
+
+    async def on_delete_task_push_notification_config(
+        self, params: object, context: ServerCallContext
+    ) -> NoReturn:
+        raise PushNotificationNotSupportedError
+
+    async def on_get_extended_agent_card(self, params: object, context: ServerCallContext) -> NoReturn:
+        raise ExtendedAgentCardNotConfiguredError
+
 
 BY = "a2a"
 _CLIENT = Source("the message of an A2A client")
@@ -170,3 +204,116 @@ class Tasks(WithoutNotifications, RequestHandler):
             raise InvalidParamsError(self._moot.secrets.text(str(error))) from None
         except FolkmootError as error:
             raise InternalError(self._moot.secrets.text(str(error))) from None
+
+
+_MOST = 10_000
+"""Runs of one context that are looked at."""
+
+
+class Course(NamedTuple):
+    """A run, up to some entry."""
+
+    run: str
+    past: Sequence[Entry]
+    after: int
+    """What comes behind this entry of the journal is news."""
+
+    @property
+    def task(self) -> Task:
+        return task_of(self.run, [entry.draft for entry in self.past])
+
+    @property
+    def is_over(self) -> bool:
+        return self.task.status.state in ENDED
+
+    @property
+    def rests(self) -> bool:
+        return isinstance(self.past[-1].event, RESTS)
+
+    @property
+    def begun(self) -> Course:
+        """From its first entry on, however much has happened since."""
+        return Course(self.run, self.past[:1], self.past[0].seq)
+
+    @property
+    def answered(self) -> Course:
+        """It waits no more, though that is not in the journal yet."""
+        parked = isinstance(self.past[-1].event, RunParked)
+        return self._replace(past=self.past[:-1]) if parked else self
+
+
+class Courses:
+    def __init__(self, moot: Folkmoot, agent: Agent) -> None:
+        self._moot = moot
+        self._agent = agent
+
+    async def known(self, run: str) -> Course:
+        """Raises `TaskNotFoundError` for runs of other agents too: so an id need not be a secret."""
+        if course := await self.find(run):
+            return course
+        raise TaskNotFoundError(f"there is no task {run!r} of this agent")
+
+    async def find(self, run: str) -> Course | None:
+        past = [entry async for entry in self._moot.events(run)] if run else []
+        if root_of([entry.draft for entry in past[:1]]) != self._agent.file:
+            return None
+        return Course(run, past, past[-1].seq)
+
+    async def rows(self, context: str = "") -> list[RunRow]:
+        """All of them, or those of a context, the newest first."""
+        rows = [row for row in await self._moot.runs() if row.agent == self._agent.file]
+        within = set(await self._within(context)) if context else {row.run_id for row in rows}
+        return [row for row in rows if row.run_id in within]
+
+    async def said_before(self, context: str) -> tuple[Block, ...]:
+        """What this agent was asked in a context, and what it answered."""
+        courses = [await self.find(run) for run in reversed(await self._within(context))] if context else []
+        told = (
+            exchange(each.run, [entry.draft for entry in each.past], "running") for each in courses if each
+        )
+        return said_before(filter(None, told))
+
+    async def _within(self, context: str) -> list[str]:
+        wanted = Filter(work_session=work_session_of(context), types=("run.started",), limit=_MOST)
+        return [entry.stream for entry in await self._moot.find(wanted)]
+
+
+async def page_of(
+    rows: Sequence[RunRow], asked: ListTasksRequest, shown: Callable[[str], Awaitable[Task]]
+) -> ListTasksResponse:
+    """`rows` are all runs that may be meant; `shown` makes the task of one. A page token is the last task shown."""
+    size = asked.page_size if asked.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
+    validate_page_size(size)
+    names = [row.run_id for row in rows]
+    if _selects(asked):
+        names = [run for run in names if _fits(await shown(run), asked)]
+    start = _after(asked.page_token, names)
+    page = names[start : start + size]
+    more = start + size < len(names)
+    return ListTasksResponse(
+        tasks=[await shown(run) for run in page],
+        next_page_token=page[-1] if more else "",
+        page_size=size,
+        total_size=len(names),
+    )
+
+
+def _selects(asked: ListTasksRequest) -> bool:
+    """Whether each task must be looked at to know if it is meant."""
+    return asked.status != TaskState.TASK_STATE_UNSPECIFIED or asked.HasField("status_timestamp_after")
+
+
+def _fits(task: Task, asked: ListTasksRequest) -> bool:
+    since = asked.status_timestamp_after
+    in_time = not asked.HasField("status_timestamp_after") or (
+        (task.status.timestamp.seconds, task.status.timestamp.nanos) >= (since.seconds, since.nanos)
+    )
+    return in_time and asked.status in (TaskState.TASK_STATE_UNSPECIFIED, task.status.state)
+
+
+def _after(token: str, names: Sequence[str]) -> int:
+    if not token:
+        return 0
+    if token not in names:
+        raise InvalidParamsError(f"{token!r} is no page token of this list")
+    return names.index(token) + 1

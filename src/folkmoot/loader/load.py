@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
-from folkmoot.domain.agent import Agent, Graph, KnownModel, ModelChoice
+from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice, Tuning
+from folkmoot.domain.budget import FREE
 from folkmoot.domain.naming import canonical_tool, writes
-from folkmoot.domain.settings import Settings, Storage
+from folkmoot.domain.providers import REMOTE
+from folkmoot.domain.settings import Provider, Settings, Storage
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound, Problem, WrongUse
 from folkmoot.loader import options
 from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import Draft, read_draft
-from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, inside, read_text
+from folkmoot.loader.draft import CALLED, Draft, read_draft
+from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
 from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.hints import near, short
 from folkmoot.loader.links import check_links
 from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.nodes import Node, Scalar, keys
+from folkmoot.loader.nodes import Node, Scalar, keys, place_of
 from folkmoot.loader.options import Project, Setting
-from folkmoot.loader.orchestration import check_orchestration
-from folkmoot.loader.remote import check_remote, in_one_turn, way_to, ways
 from folkmoot.loader.rules import check_rules
 from folkmoot.loader.schemas import settled
 from folkmoot.loader.sinks import check_sinks
-from folkmoot.loader.sources import check_sources
+from folkmoot.loader.sources import check_sources, fault_of_key, fault_of_url
 from folkmoot.loader.tools import canonical_settings, check_tools
-from folkmoot.loader.unfinished import warn_of_unfinished
 from folkmoot.loader.walk import declared
 
 
@@ -191,3 +191,92 @@ def _models(draft: Draft, project: Project, models: Shelf, findings: Findings) -
         return (way_to(draft.file),)
     named = options.ask("models", project, draft)
     return choices(named, draft, models, findings) if project.readable else ()
+
+
+def check_orchestration(
+    project: Project, files: Collection[str] | None, models: Shelf, findings: Findings
+) -> None:
+    """`files` are all agent files of the project; none if not all were read."""
+    settings = project.settings.orchestration
+    profile = settings.sub_agent_profile
+    if profile is not None and files is not None and profile not in files:
+        hint = near(profile, files) or "; name an agent file, relative to folkmoot.yaml, with `.ai`"
+        place = place_of(project.node, ("orchestration", "sub_agent_profile"))
+        findings.error(place, f"there is no agent file {short(profile)}{hint}")
+    folder = settings.sub_agent_work_dir
+    if folder is not None and climbs_out("", folder):
+        place = place_of(project.node, ("orchestration", "sub_agent_work_dir"))
+        hint = "name a folder inside it, or an absolute path"
+        findings.error(place, f"{short(folder)} leads out of the project; {hint}")
+    if settings.summarize_results and "fast" not in models.aliases:
+        place = place_of(project.node, ("orchestration", "summarize_results"))
+        findings.error(
+            place,
+            "summaries are written by the model alias `fast`, and there is none; declare it: "
+            "`models: {fast: provider/model}`",
+        )
+
+
+CONTEXT = 1_000_000
+"""Tokens; how much the other program takes is its own business."""
+_FITTING = frozenset(
+    "remote description usage toolName input output role capabilities advisors handoff budget"
+    " llmTimeout maxRetries maxOutputTokens".split()
+)
+_SEATED = ("member", "lead")
+
+
+def check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) -> None:
+    for link in draft.links:
+        if link.pattern in _SEATED and link.to in drafts and drafts[link.to].declared.remote:
+            message = f"{link.to!r} is a remote agent, which hears no broadcasts; it cannot be a {CALLED[link.pattern]}"
+            findings.error(link.place, f"{message}: have it as an advisor, a destination or an agent")
+    remote = draft.declared.remote
+    if remote is None:
+        return
+    if fault := fault_of_url(remote.url, ("http", "https")):
+        findings.error(draft.at("remote", "url"), f"`url` {fault}")
+    if fault := fault_of_key(remote.api_key_env):
+        findings.error(draft.at("remote", "apiKeyEnv"), f"`apiKeyEnv` {fault}")
+    for key in keys(draft.root, ()):
+        if key not in _FITTING:
+            message = f"`{key}` has no effect on a remote agent: another program runs it; take it out"
+            findings.error(draft.at(key), message)
+    if draft.declared.output.claims:
+        message = (
+            "a remote agent cannot cite what its tools returned: they are not of this run; take `claims` out"
+        )
+        findings.error(draft.at("output", "claims"), message)
+
+
+def way_to(file: str) -> ModelChoice:
+    """Its one model. What it costs, whoever runs it pays."""
+    return ModelChoice(provider=f"{REMOTE}{file}", model="a2a", context_window=CONTEXT, price=FREE)
+
+
+def ways(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:
+    """The providers of a project, with one for each remote agent: so trust, keys and secrets hold for it too."""
+    remote = {
+        f"{REMOTE}{file}": Provider("a2a", base_url=agent.remote.url, api_key_env=agent.remote.api_key_env)
+        for file, agent in agents.items()
+        if agent.remote
+    }
+    return {**providers, **remote}
+
+
+def in_one_turn(tuning: Tuning) -> Tuning:
+    """It is sent one message, and what comes back is its report: there is no exit that it could miss."""
+    return replace(tuning, max_turns=1)
+
+
+_STANDARD = Frontmatter()
+KEYS = ("cache", "plugins", "tool_output")
+
+
+def warn_of_unfinished(declared: Frontmatter, node: Node, findings: Findings) -> None:
+    """One warning for each that is set to something."""
+    written = {field.name: field.encode_name for field in fields(Frontmatter)}
+    for name in KEYS:
+        if getattr(declared, name) != getattr(_STANDARD, name):
+            message = f"`{written[name]}` is checked, but this release does not do it yet"
+            findings.warning(place_of(node, (written[name],)), message)

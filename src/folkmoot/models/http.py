@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import lru_cache
@@ -19,7 +19,6 @@ from yarl import URL
 
 from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models import failure
-from folkmoot.models.sse import LOOKS_LIKE_EVENTS, Events
 
 LARGEST_BODY = 32 * 1024 * 1024
 LARGEST_STREAM = 4 * LARGEST_BODY
@@ -234,3 +233,40 @@ def _reason(error: aiohttp.ClientConnectorError) -> str:
     if isinstance(inner, ConnectionError) and inner.errno:
         return os.strerror(inner.errno)
     return getattr(inner, "strerror", "") or str(inner) or type(inner).__name__
+
+
+LOOKS_LIKE_EVENTS = (b"data:", b"event:", b":")
+
+
+class Events:
+    """Feed it what arrives; it gives back the data of each event that is complete."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        lines = chunk.split(b"\n")
+        if len(lines) == 1:
+            self._rest.append(chunk)
+            return []
+        if self._rest:
+            lines[0] = b"".join((*self._rest, lines[0]))
+        last = lines.pop()
+        self._rest = [last] if last else []
+        return list(self._complete(lines))
+
+    def end(self) -> list[bytes]:
+        """What was left without its closing blank line, if it is whole: some servers leave that line out."""
+        left = self._complete((b"".join(self._rest), b""))
+        return [data for data in left if data.rstrip().endswith((b"}", b"]"))]
+
+    def _complete(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            if line.endswith(b"\r"):
+                line = line[:-1]
+            if line.startswith(b"data:"):
+                self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            elif not line and self._data:
+                yield b"\n".join(self._data)
+                self._data.clear()

@@ -6,29 +6,42 @@ Every id in it is the same each time, so that what a model cited when it was rec
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.task.document import document as task_document
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RunStarted
+from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered
+from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
-from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.clock import FakeClock, SystemClock
 from folkmoot.engine.identity import Identity
+from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.engine.workshop import Surroundings
-from folkmoot.errors import FolkmootError
+from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.journal.codec import to_entry
 from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.source import open_source
+from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
-from folkmoot.ports import Clock, Model
-from folkmoot.scenarios.answers import Answers
+from folkmoot.ports import Clock, Model, Query, Site, Tools
 from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.clock import HurriedClock
-from folkmoot.scenarios.recorded import Recorded, read_recorded
-from folkmoot.scenarios.tools import ScenarioTools
+from folkmoot.scenarios.matching import fits, in_files, is_tool
+from folkmoot.scenarios.scenario import Scenario, Stub, Word
+from folkmoot.tools.recorded import RecordedTools
 from folkmoot.views.decisions import document as decision_document
 from folkmoot.views.result import Result
 
@@ -106,3 +119,178 @@ def _answering(case: Case, graph: Graph, past: Recorded | None, clock: Clock) ->
     if case.script:
         model = ScriptedModel(case.script, sleep=clock.sleep)
     return dict.fromkeys({**BUILT_IN, **graph.settings.providers}, model) if model else {}
+
+
+class Answers:
+    def __init__(self, words: Sequence[Word], past: Sequence[Draft] = ()) -> None:
+        self._words = list(words)
+        self._past = past
+
+    async def __call__(self, item: Item) -> Reply | None:
+        fitting = [word for word in self._words if _is_for(word, item)]
+        if not fitting:
+            return self._recorded(item)
+        word = fitting[0]
+        if len(fitting) > 1:
+            self._words.remove(word)
+        if item.kind == "question":
+            return item.answer(word.answer)
+        return item.deny(word.reason) if word.deny else item.approve()
+
+    def _recorded(self, item: Item) -> Reply | None:
+        for draft in self._past:
+            match draft.event:
+                case QuestionAnswered(id=item.id, text=text, by=by):
+                    return item.answer(text, by)
+                case ApprovalApproved(id=item.id, by=by, scope=scope):
+                    return item.approve(by, scope)
+                case ApprovalDenied(id=item.id, reason=reason, by=by):
+                    return item.deny(reason, by)
+        return None
+
+
+def _is_for(word: Word, item: Item) -> bool:
+    if item.kind == "question":
+        return bool(word.answer) and word.to.casefold() in item.question.casefold()
+    return item.kind == "approval" and is_tool(word.approve or word.deny, item.tool)
+
+
+_LOOK = 0.002
+"""Seconds, of real time, between looks at work outside that is under way."""
+
+
+class HurriedClock(FakeClock):
+    async def sleep(self, seconds: float) -> None:
+        """Who only looks whether others left something looks no more: in a scenario there are no others, and time
+        would pass in the smallest of steps."""
+        await super().sleep(math.inf if seconds == ATTEND_EVERY else seconds)
+
+    @asynccontextmanager
+    async def hurrying(self, busy: Callable[[], bool]) -> AsyncIterator[None]:
+        """Time stands while something outside is `busy`: that takes the time it takes."""
+        task = asyncio.create_task(self._hurry(busy))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _hurry(self, busy: Callable[[], bool]) -> None:
+        while True:
+            await self._settle()
+            waiting = sorted(each for each in self._sleepers if not each[2].done())
+            if busy() or not waiting or waiting[0][0] == math.inf:
+                await asyncio.sleep(_LOOK)
+                continue
+            self._sleepers = waiting  # a pause that nobody waits for any more takes no time
+            await self.advance(waiting[0][0] - self._elapsed)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    identity: Identity
+    """With the same name and seed everything in the run is called as it was then."""
+    drafts: list[Draft]
+    whole: dict[str, bytes]
+
+    def model(self) -> RecordedModel:
+        return RecordedModel(self.drafts)
+
+    def tools(self, graph: Graph) -> RecordedTools:
+        longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
+        return RecordedTools({}, self.drafts, self.whole, at_once, longest + 1)
+
+
+async def read_recorded(path: Path) -> Recorded:
+    """Raises `WrongUse` for a file that does not hold just one run."""
+    source = open_source(path)
+    try:
+        entries = [to_entry(stored) async for stored in source.stored(Query())]
+        started = [(each.stream, each.event) for each in entries if isinstance(each.event, RunStarted)]
+        if len(started) != 1:
+            raise WrongUse(f"{path} holds {len(started)} runs; `folkmoot log export RUN` writes one")
+        run, event = started[0]
+        drafts = [entry.draft for entry in entries if entry.stream == run]
+        whole: dict[str, bytes] = {}
+        for id in {id for draft in drafts for id in named_by(draft.event)}:
+            with suppress(KeyError):  # an exported log names artifacts and holds none
+                whole[id] = await source.artifact(id)
+        return Recorded(Identity(run, event.seed), drafts, whole)
+    finally:
+        await source.close()
+
+
+class ScenarioTools:
+    """Stands before the real ones. Calls that nobody said a word about are `surprises`, and fail the scenario."""
+
+    def __init__(self, scenario: Scenario, recorded: RecordedTools | None = None) -> None:
+        self._scenario = scenario
+        self._recorded = recorded
+        self._under_way = 0
+        self.surprises: list[str] = []
+
+    def before(self, tools: Tools) -> Tools:
+        return _Guarded(self, tools)
+
+    def needs(self, tool: str) -> bool:
+        return not self._recorded and not self._stubs(wire_name(tool))
+
+    def is_busy(self) -> bool:
+        """Whether a real tool is at work."""
+        return self._under_way > 0
+
+    async def call(self, call: ToolCall, site: Site, tools: Tools, spec: ToolSpec | None) -> ToolResult:
+        if stubs := self._stubs(call.tool):
+            return self._stubbed(stubs, call)
+        if self._recorded:
+            return await self._recorded.call(call, site)
+        if spec is None or not self._may_be_called(spec):
+            return self._surprised(call, site, spec)
+        self._under_way += 1
+        try:
+            return await tools.call(call, site)
+        finally:
+            self._under_way -= 1
+
+    def _stubs(self, wire: str) -> Sequence[Stub]:
+        return next((stubs for name, stubs in self._scenario.tools.items() if is_tool(name, wire)), ())
+
+    def _stubbed(self, stubs: Sequence[Stub], call: ToolCall) -> ToolResult:
+        for stub in stubs:
+            if fits(stub.arguments, call.arguments):
+                if stub.error:
+                    return ToolResult(stub.error, failed=True)
+                return ToolResult(stub.text if stub.json is None else msgspec.json.encode(stub.json).decode())
+        self.surprises.append(
+            f"{in_files(call.tool)} was called with {call.arguments}, and no result under `tools` fits"
+        )
+        return ToolResult("the scenario has no result for these arguments", failed=True)
+
+    def _may_be_called(self, spec: ToolSpec) -> bool:
+        """What coordination writes, it writes into the journal of the scenario."""
+        if any(is_tool(name, spec.name) for name in (*self._scenario.allow, *COORDINATION)):
+            return True
+        return spec.access == "read" or (spec.effect == "pure" and spec.access != "egress")
+
+    def _surprised(self, call: ToolCall, site: Site, spec: ToolSpec | None) -> ToolResult:
+        does = f"{spec.effect}, {spec.access}" if spec else "unknown"
+        name = in_files(call.tool)
+        remedy = f"give its result under `tools: {{{name}: …}}`, or say `allow: [{name}]`"
+        self.surprises.append(f"{site.agent} called {name} ({does}), which does more than read: {remedy}")
+        return ToolResult("the scenario does not let this tool be called", failed=True)
+
+
+class _Guarded:
+    def __init__(self, guard: ScenarioTools, tools: Tools) -> None:
+        self._guard = guard
+        self._tools = tools
+        self._specs: dict[str, ToolSpec] = {}
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        specs = self._tools.specs(names)
+        self._specs.update((spec.name, spec) for spec in specs)
+        return specs
+
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        return await self._guard.call(call, site, self._tools, self._specs.get(call.tool))

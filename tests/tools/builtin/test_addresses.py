@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.tools.builtin.addresses import refusal
+from folkmoot.tools.builtin.web import refusal
 
 CLOSED = """
     127.0.0.1 127.255.255.254 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 224.0.0.1

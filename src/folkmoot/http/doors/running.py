@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -18,17 +19,19 @@ from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.trace import Told
+from folkmoot.domain.value import Value
 from folkmoot.engine.admission import check_request, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.doors.client_tools import with_free_names
 from folkmoot.http.doors.conversation import Talk
 from folkmoot.http.doors.going_on import entries_of, gone_on, let_go, run_before
+from folkmoot.http.doors.reading import WORK_SESSION
 from folkmoot.http.doors.reply import OVER, Going, Reply, reply_of
 from folkmoot.http.doors.threads import Answered, Threads
-from folkmoot.http.doors.tickets import Ticket, ticket_of
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong
 from folkmoot.http.house import House, house_of
 from folkmoot.http.problems import input_refused
+from folkmoot.http.repeating import another_request, key_of
 from folkmoot.http.tracing import trace_of
 from folkmoot.ports import Filter
 from folkmoot.views.result import Result
@@ -216,3 +219,31 @@ async def left(receive: Receive) -> None:
 def seconds(time: str) -> int:
     """As these clients count it."""
     return int(datetime.fromisoformat(time).timestamp())
+
+
+class Ticket(Value):
+    key: str
+    """By hash, and for one address: also the name of the run that the request starts."""
+    asks: str
+    """What the request holds, by hash."""
+
+    def __str__(self) -> str:
+        """As it is recorded with what came of it."""
+        return f"{self.key}.{self.asks}"
+
+    def require_same(self, recorded: str) -> None:
+        """Raises `Refused` if something else was asked under this key."""
+        if recorded != str(self):
+            raise another_request()
+
+
+async def ticket_of(request: Request) -> Ticket | None:
+    """None if it has no key."""
+    if not (key := key_of(request)):
+        return None
+    asks = request.headers.get(WORK_SESSION, "").encode() + b"\n" + await request.body()
+    return Ticket(_hash(f"{request.url.path} {key}".encode()), _hash(asks))
+
+
+def _hash(content: bytes) -> str:
+    return sha256(content).hexdigest()[:20]

@@ -19,8 +19,7 @@ from folkmoot.domain.canonical import visible
 from folkmoot.errors import FolkmootError
 from folkmoot.http.doors.reply import Going, Reply
 from folkmoot.http.doors.running import Running, left
-from folkmoot.http.doors.told import Told
-from folkmoot.http.doors.wrong import Wrong, wrong
+from folkmoot.http.doors.wrong import NO_RETRY, Wrong, wrong
 from folkmoot.http.stream.event_source import HEARTBEAT, STALLED
 from folkmoot.views.timeline import line_of
 
@@ -157,3 +156,30 @@ def pieces(text: str) -> Iterator[str]:
     """A long answer as several."""
     for start in range(0, len(text), _PIECE):
         yield text[start : start + _PIECE]
+
+
+class Told:
+    def __init__(self) -> None:
+        self.text = ""
+
+    def more(self, said: str) -> str:
+        """What comes behind what the client has. A blank answer is none, and an attempt after one that broke off has
+        nothing to add before it has come as far in the same words."""
+        if not said.strip() or not said.startswith(self.text):
+            return ""
+        new, self.text = said[len(self.text) :], said
+        return new
+
+    def rest(self, reply: Reply, page: str) -> str:
+        """What is missing in the end. Raises `Wrong` if what the client was told is not the answer; `page` is the
+        address of this server."""
+        if not reply.text.startswith(self.text):
+            raise Wrong(
+                500,
+                "what was streamed is not the answer: the model broke off and then said something else."
+                f" Run {reply.run} is {reply.status}; what it came to stands at {page}runs/{reply.run}, and"
+                f" `folkmoot runs show {reply.run}` shows it",
+                code="answer_changed",
+                headers=NO_RETRY,
+            )
+        return reply.text[len(self.text) :]

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from msgspec.structs import replace
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.value import Value
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
-from folkmoot.http.stream.deltas import Deltas
 from folkmoot.http.stream.wanted import fits, is_narrow
+from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Filter
 
 ROOM = 1_000
@@ -159,3 +160,40 @@ class _Seat:
 def hub_of(connection: HTTPConnection) -> Hub:
     hub: Hub = connection.app.state.hub
     return hub
+
+
+WAITING = 1_000
+"""Pieces that wait for a listener. Who is slower misses some; the whole answer is an event of the journal."""
+
+
+class Delta(Value):
+    """A piece of an answer."""
+
+    run: str
+    span: str
+    text: str
+
+
+class Deltas:
+    """Whoever starts a run gives it `hear(run)` as the ear that `Folkmoot.run` takes."""
+
+    def __init__(self) -> None:
+        self._listeners: set[asyncio.Queue[Delta]] = set()
+
+    def hear(self, run: str) -> HearSpan:
+        def heard(span: str, piece: str) -> None:
+            for listener in self._listeners:
+                with suppress(asyncio.QueueFull):
+                    listener.put_nowait(Delta(run, span, piece))
+
+        return heard
+
+    async def listen(self) -> AsyncIterator[Delta]:
+        """Everything from now on, without end."""
+        pieces: asyncio.Queue[Delta] = asyncio.Queue(WAITING)
+        self._listeners.add(pieces)
+        try:
+            while True:
+                yield await pieces.get()
+        finally:
+            self._listeners.discard(pieces)

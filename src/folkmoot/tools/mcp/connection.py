@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from base64 import b64decode
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import httpx2
 import mcp_types as types
+import msgspec
 from mcp.client import Client, Transport
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from folkmoot.domain.message import ToolResult
+from folkmoot.domain.message import Attachment, ToolResult
+from folkmoot.domain.trace import told
 from folkmoot.errors import ServerFailed
-from folkmoot.tools.mcp.answers import as_result
-from folkmoot.tools.mcp.http import over_http
 from folkmoot.tools.mcp.listing import Offer
 from folkmoot.tools.mcp.process import Process, running
-from folkmoot.tools.mcp.way import Way
+from folkmoot.tools.mcp.way import LONGEST, Way
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
 
 _ME = types.Implementation(name="folkmoot", version="1")
 _MOST_PAGES = 100
@@ -186,3 +193,119 @@ def _innermost(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
+
+
+def as_result(answer: types.CallToolResult) -> ToolResult:
+    """All its text; and what it says as data, unless the text says the same."""
+    parts = [_text(content) for content in answer.content]
+    data = answer.structured_content
+    if data is not None and not _says(parts, data):
+        parts.append(msgspec.json.encode(data).decode())
+    attached = tuple(each for each in map(_attachment, answer.content) if each)
+    return ToolResult(text="\n".join(parts), failed=bool(answer.is_error), attachments=attached)
+
+
+def _says(parts: list[str], data: Any) -> bool:
+    """Servers tell data as JSON too, or wrap the text that they tell into an object, for whoever wants one."""
+    whole = "\n".join(parts)
+    return (isinstance(data, dict) and list(data.values()) == [whole]) or any(
+        _is(part, data) for part in parts
+    )
+
+
+def _text(content: types.ContentBlock) -> str:
+    """What is no text is attached, and said to be."""
+    match content:
+        case types.TextContent():
+            return content.text
+        case types.ImageContent() | types.AudioContent():
+            return _sized(content.type, content.mime_type, content.data)
+        case types.ResourceLink():
+            return f"[resource {content.name}: {content.uri}]"
+        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
+            return f"[resource {resource.uri}]\n{resource.text}"
+        case types.EmbeddedResource(resource=types.BlobResourceContents() as resource):
+            return _sized(f"resource {resource.uri}", resource.mime_type or "", resource.blob)
+    return f"[{content.type} is left out]"
+
+
+def _sized(what: str, kind: str, encoded: str) -> str:
+    return f"[{what}{f' {kind}' if kind else ''} of {len(_bytes(encoded)):,} bytes]"
+
+
+def _attachment(content: types.ContentBlock) -> Attachment | None:
+    match content:
+        case types.ImageContent() | types.AudioContent():
+            return Attachment(f"{content.type} {content.mime_type}", _bytes(content.data))
+        case types.EmbeddedResource(resource=types.BlobResourceContents() as resource):
+            return Attachment(f"resource {resource.uri}", _bytes(resource.blob))
+    return None
+
+
+def _bytes(encoded: str) -> bytes:
+    """What a server calls base64; if it is not, what it sent."""
+    try:
+        return b64decode(encoded, validate=True)
+    except ValueError:
+        return encoded.encode()
+
+
+def _is(text: str, data: Any) -> bool:
+    try:
+        return bool(msgspec.json.decode(text) == data)
+    except msgspec.DecodeError:
+        return False
+
+
+_CONNECT = 30.0
+"""Seconds. How long an answer may take is said where it is waited for."""
+
+
+@asynccontextmanager
+async def over_http(way: Way) -> AsyncIterator[TransportStreams]:
+    timeout = httpx2.Timeout(_CONNECT, read=None)
+    hooks: dict[str, list[Callable[..., Any]]] = {"request": [_trace], "response": [_bound]}
+    async with (
+        httpx2.AsyncClient(headers=way.headers(), timeout=timeout, event_hooks=hooks) as http,
+        streamable_http_client(way.source.url or "", http_client=http) as streams,
+    ):
+        yield streams
+
+
+async def _trace(request: httpx2.Request) -> None:
+    """What stands in a call's `_meta`, for those that look at headers. The SDK sends it from a task of its own."""
+    try:
+        meta = msgspec.json.decode(request.content, type=_Message).params.meta
+    except (msgspec.DecodeError, httpx2.StreamError):
+        return
+    request.headers.update({name: str(text) for name, text in told(meta).items()})
+
+
+class _Params(msgspec.Struct):
+    meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
+
+
+class _Message(msgspec.Struct):
+    params: _Params = msgspec.field(default_factory=_Params)
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """The SDK bounds each event of a stream, but not an answer that is one document."""
+    if response.headers.get("content-type", "").startswith("application/json"):
+        response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, whole: httpx2.AsyncByteStream) -> None:
+        self._whole = whole
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._whole:
+            size += len(part)
+            if size > LONGEST:
+                raise httpx2.StreamError(f"an answer of more than {LONGEST:,} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._whole.aclose()

@@ -6,13 +6,19 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
+from folkmoot.domain.message import Access, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed, Untrusted
-from folkmoot.tools.mcp.listing import Listings, Offer, mark_of
+from folkmoot.ports import Site
+from folkmoot.tools.mcp.listing import Listings, Offer, changes, mark_of
 from folkmoot.tools.mcp.processes import end_processes
-from folkmoot.tools.mcp.server import Server, ServerTool
 from folkmoot.tools.mcp.way import Way
+
+if TYPE_CHECKING:
+    from folkmoot.tools.mcp.connection import Connection
 
 
 class Servers:
@@ -85,3 +91,125 @@ class Servers:
             way = Way(name, source, self._folder, self._env, f"{self._owner}/{len(self._servers)}")
             self._servers[key] = Server(way, trusted)
         return self._servers[key]
+
+
+_MOST_LOSSES = 3
+"""In a row: then it is left alone for a while."""
+_PAUSE = 30.0
+
+
+class Server:
+    def __init__(self, way: Way, trusted: tuple[Offer, ...]) -> None:
+        self.way = way
+        self._trusted = trusted
+        self._changed: dict[str, str] = {}
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._losses = 0
+        self._left_alone = 0.0
+        """Until then, in the time of the event loop."""
+
+    async def changed(self) -> dict[str, str]:
+        """The tools that are not what was trusted, and why; connects. Raises `ServerFailed`."""
+        await self._connected()
+        return self._changed
+
+    async def offers(self) -> tuple[Offer, ...]:
+        """What it offers now; connects. Raises `ServerFailed`."""
+        return await (await self._connected()).offers()
+
+    async def call(self, tool: str, call: ToolCall, trace: Mapping[str, str]) -> ToolResult:
+        try:
+            connection = await self._connected()
+            if tool in self._changed:
+                return self._distrusted(tool)
+            result = await connection.call(tool, call.arguments, trace)
+        except ServerFailed as error:
+            self._lost()
+            return ToolResult(text=str(error), failed=True)
+        self._losses = 0
+        return result
+
+    async def close(self) -> None:
+        if self._connection:
+            await self._connection.close()
+
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or not connection.alive:
+                connection = await self._connect()
+            if connection.outdated:
+                found = await connection.offers()
+                self._changed = {name: how for name, how in changes(self._trusted, found) if how != "is new"}
+            return connection
+
+    async def _connect(self) -> Connection:
+        now = asyncio.get_running_loop().time()
+        if now < self._left_alone:
+            why = f"it was lost {self._losses} times in a row and is left alone for {_PAUSE:g} s"
+            raise self.way.failed(why, "do without it, or try again later")
+        if self._connection:
+            await self._connection.close()
+        try:
+            from folkmoot.tools.mcp.connection import Connection
+        except ImportError as error:
+            raise self.way.failed(
+                str(error), "install the client with: pip install 'folkmoot[mcp]'"
+            ) from None
+        self._connection = connection = Connection(self.way)
+        try:
+            await connection.opened()
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    def _lost(self) -> None:
+        self._losses += 1
+        if self._losses >= _MOST_LOSSES:
+            self._left_alone = asyncio.get_running_loop().time() + _PAUSE
+
+    def _distrusted(self, tool: str) -> ToolResult:
+        text = (
+            f"the tool {tool!r} of the server {self.way.name!r} {self._changed[tool]} since it was trusted; "
+            f"it is not used until a person allows it again with: folkmoot trust {quote(str(self.way.folder))}"
+        )
+        return ToolResult(text=text, failed=True)
+
+
+class ServerTool:
+    """A tool of a server, as it was trusted."""
+
+    def __init__(self, server: Server, offer: Offer, source: ToolSource | None = None) -> None:
+        self.name = offer.name
+        self._server = server
+        self._offer = offer
+        self._source = source or ToolSource("mcp")
+
+    def under(self, source: ToolSource) -> ServerTool:
+        return ServerTool(self._server, self._offer, source)
+
+    def spec(self, name: str) -> ToolSpec:
+        access = self._source.access or self._claimed
+        return ToolSpec(
+            name=wire_name(name),
+            description=self._offer.description,
+            parameters=self._offer.parameters,
+            effect=self._source.effect or "once",
+            access=access,
+            asks="" if access == "read" or (self._offer.read_only and not self._source.access) else "medium",
+            untrusted=self._source.untrusted is not False,
+        )
+
+    @property
+    def _claimed(self) -> Access:
+        """What the server says of itself. Whoever asks it over the network sends it the arguments."""
+        if not self._offer.read_only:
+            return "exec"
+        return "egress" if self._source.url else "read"
+
+    async def call(self, call: ToolCall, site: Site, work_dir: Path = Path()) -> ToolResult:
+        if call.malformed:
+            return ToolResult(text="the arguments are not a JSON object", failed=True)
+        return await self._server.call(self.name, call, site.trace)
