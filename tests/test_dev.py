@@ -219,6 +219,7 @@ def test_check_runs_every_guard_in_order_and_the_tests_last(clone):
         "checks.lines",
         "checks.hygiene",
         "checks.wording",
+        "checks.surface",
         "checks.docs",
         f"{PYTEST} --whole",
     ]

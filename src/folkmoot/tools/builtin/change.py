@@ -15,19 +15,6 @@ LARGEST_COMPARED = 2_000
 """Lines; of more, all that lie between the first and the last difference count as changed."""
 
 
-def planned_change(arguments: Mapping[str, Any], folder: Path, largest: int = 10_000_000) -> Change:
-    """What a call with these arguments would change in `folder` now. It changes nothing itself.
-
-    A call that will be refused, because of its path or of its text, changes nothing: 0 lines.
-    """
-    path = str(arguments.get("path", ""))
-    try:
-        before, after = before_and_after(arguments, folder, largest)
-    except (Refused, KeyError):
-        return Change(path)
-    return change("/".join(parts_of(path)), before, after)
-
-
 def before_and_after(arguments: Mapping[str, Any], folder: Path, largest: int) -> tuple[str, str]:
     """The text of the file that a call is about, now and then."""
     path = str(arguments["path"])
