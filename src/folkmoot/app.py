@@ -21,7 +21,7 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
 from folkmoot.engine.enclosing import Enclosure, enclosed
-from folkmoot.engine.fork import Fork, begun
+from folkmoot.engine.fork import Fork, altered, begun
 from folkmoot.engine.inbox import find_item, read_inbox
 from folkmoot.engine.listing import RunIndex, last_position, run_row
 from folkmoot.engine.loading import load_project
@@ -219,8 +219,7 @@ class Folkmoot:
 
     def watch(self, duties: Sequence[Duty] = ()) -> Watch:
         """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
-        from folkmoot.engine.starting import Starts
-        from folkmoot.engine.watch import Watch
+        from folkmoot.engine.watch import Starts, Watch
 
         start = self.submit if self._journal.shared else self.run
         starts = Starts(lambda agent: self._admit(agent, "go on"), start)
@@ -254,8 +253,6 @@ class Folkmoot:
 
     async def branch(self, run_id: str, fork: Fork) -> str:
         """The name of a fork that nobody has gone on with yet."""
-        from folkmoot.engine.altering import altered
-
         past = await whole_past(self._journal, run_id)
         pin = pin_of(past[: max(fork.at, 1)])
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
@@ -329,7 +326,7 @@ class Folkmoot:
 
     async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
         """The messages that a model was sent with the request at this entry, exactly."""
-        from folkmoot.engine.prompting import prompt
+        from folkmoot.engine.replay import prompt
 
         return await prompt(self._journal, run_id, at)
 

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 from folkmoot.a2a_server.cards import card_of, listed
 from folkmoot.a2a_server.handling import Engine, Tasks
 from folkmoot.app import Folkmoot
-from folkmoot.engine.offering import offered
+from folkmoot.engine.admission import offered
 
 PATH = "/a2a"
 

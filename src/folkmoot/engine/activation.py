@@ -12,6 +12,7 @@ from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BEHAVIOR,
+    SESSION_ENDS,
     CancelRequested,
     LlmFailed,
     LlmResponse,
@@ -20,20 +21,21 @@ from folkmoot.domain.events import (
     RunFailed,
     RunParked,
     RunStarted,
+    SessionCancelled,
+    SessionStarted,
     SystemError,
 )
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.value import Value
-from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import run_root
 from folkmoot.ports import Models, Tools
-from folkmoot.session.parked import Parked
+from folkmoot.session.steps import Parked
 
 
 class Asked(Value):
@@ -222,3 +224,18 @@ def _model_failure(log: RunLog, outcome: Outcome) -> tuple[FailureKind, float]:
     }
     failed = [event for event in last.values() if isinstance(event, LlmFailed)]
     return (failed[-1].kind or "unknown", failed[-1].reset_after) if failed else ("unknown", 0.0)
+
+
+def bury(log: RunLog, reason: str) -> None:
+    """Every session that began gets its end, then the run."""
+    end_sessions(log, reason)
+    root = log.drafts[0]
+    log.note(Place(root.span, root.session_id, root.agent_id), RunCancelled(reason=reason))
+
+
+def end_sessions(log: RunLog, reason: str) -> None:
+    """Those too that began in an earlier activation, and that this one had not come back to."""
+    ended = {draft.session_id for draft in log.drafts if isinstance(draft.event, SESSION_ENDS)}
+    for draft in tuple(log.drafts):
+        if isinstance(draft.event, SessionStarted) and draft.session_id not in ended:
+            log.note(Place(draft.span, draft.session_id, draft.agent_id), SessionCancelled(reason=reason))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Graph, ModelChoice
+from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -37,6 +37,7 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.message import Message, ToolCall, ToolResult, ToolSpec, Usage
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
+from folkmoot.engine.admission import find_agent
 from folkmoot.errors import WrongUse
 from folkmoot.journal.codec import data_of, decode_event
 from folkmoot.orchestration.kit import Kits
@@ -91,17 +92,20 @@ def begun(
     return [replace(over[0], event=pinned), *over[1:], replace(over[0], ts=now(), event=forked)]
 
 
-def changed(
-    graph: Graph, fork: Fork, agents: Mapping[str, Agent], models: Mapping[str, ModelChoice]
-) -> Graph:
-    """The project with other prompts and models; `agents` and `models` are what the names of the fork stand for."""
+def altered(graph: Graph, fork: Fork) -> Graph:
+    """The project with the prompts and models that a fork wants."""
+    from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
+    from folkmoot.models.known import known_models  # noqa: PLC0415
+
     changes = dict(graph.agents)
     for name, prompt in fork.prompts.items():
-        file = agents[name].file
+        file = find_agent(graph, name).file
         changes[file] = replace(changes[file], prompt=prompt)
-    for name in fork.models:
-        file = agents[name].file
-        changes[file] = replace(changes[file], models=(models[name],))
+    known = known_models() if fork.models else {}
+    for name, model in fork.models.items():
+        file = find_agent(graph, name).file
+        choice = choice_named(model, graph.settings, known, f"the model for {name}")
+        changes[file] = replace(changes[file], models=(choice,))
     return replace(graph, agents=changes)
 
 

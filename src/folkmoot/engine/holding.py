@@ -13,15 +13,12 @@ from folkmoot.domain.fence import may_call
 from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.inbox import ATTEND_EVERY, take_in
-from folkmoot.engine.owner import claim_run, this_process
+from folkmoot.engine.owner import LEASE, claim_run, this_process
 from folkmoot.engine.pausing import LOOK, is_paused
 from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Ownership
 from folkmoot.ports import Claim, Clock, Journal, NewRun, Post
-
-LEASE = 30.0
-"""Seconds for which a run stays with a process that says nothing any more."""
 
 
 class HeldRun:

@@ -21,21 +21,19 @@ from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Reply
 from folkmoot.domain.spans import ROOT
 from folkmoot.engine import gating, kept
-from folkmoot.engine.activation import Activation, Asked, Project
+from folkmoot.engine.activation import Activation, Asked, Project, bury
 from folkmoot.engine.fork import asking
 from folkmoot.engine.holding import Holding
 from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, withdrawn
 from folkmoot.engine.installation import Installation
 from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
-from folkmoot.engine.making import Audience, Maker, Placement
+from folkmoot.engine.making import Audience, Maker, Placement, TeamSubscriber
 from folkmoot.engine.past import past_of
 from folkmoot.engine.pausing import LOOK, is_paused, open_runs, rested
 from folkmoot.engine.pins import bound_to, check_fit, pin_of, repin
-from folkmoot.engine.takeover import bury
 from folkmoot.errors import Conflict, Elsewhere, Held, WrongUse
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun
 from folkmoot.views.result import Result
 

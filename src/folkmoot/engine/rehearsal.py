@@ -32,12 +32,11 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.item import Item
 from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run
 from folkmoot.domain.team_events import TeamCancelled
-from folkmoot.engine.activation import Activation
+from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.kept import destroy_kept, is_kept
 from folkmoot.engine.pausing import rests
 from folkmoot.engine.record import Record, buried_from
 from folkmoot.engine.stage import Script, Stage
-from folkmoot.engine.takeover import bury
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.views.deeds import deed

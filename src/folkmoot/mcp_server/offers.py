@@ -10,7 +10,7 @@ from mcp_types import Tool
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.engine.offering import offered as by_name
+from folkmoot.engine.admission import offered as by_name
 from folkmoot.errors import WrongUse
 
 RESUME = "folkmoot__resume"

@@ -36,12 +36,11 @@ from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.a2a_tools import name_in
 from folkmoot.orchestration.answer import returned
 from folkmoot.orchestration.custom import reach_of_called
-from folkmoot.orchestration.envelope import enveloped
-from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.invocation import Invocation, Run, Start, enveloped
 from folkmoot.orchestration.log import Place
 from folkmoot.orchestration.spawn import refuse, spawn
 from folkmoot.session.conversation import conversation
-from folkmoot.session.parked import Parked
+from folkmoot.session.steps import Parked
 
 
 class Letter(Value):

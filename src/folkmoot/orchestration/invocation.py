@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -24,21 +24,46 @@ from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.brought import FACING, beside
-from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.envelope import enveloped
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kit, Kits
-from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.ledger import Ledger, StepAccount
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.reach import Reach
 from folkmoot.orchestration.readings import Readings, heard_before, outside
-from folkmoot.orchestration.step_account import StepAccount
-from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Hear, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
+
+
+def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str, fence: bool = False) -> str:
+    """The request alone if nothing was added to it, unless `fence`; otherwise a block for it and for each addition.
+
+    Without a request it is the next message of a conversation that began with one: the blocks alone.
+    """
+    if not blocks and not (fence and original):
+        return original
+    every = (Block("original_user_request", original), *blocks) if original else (*blocks,)
+    said = "\n".join(block.text for block in every)
+    return "\n".join(_fenced(block, _nonce(said, seed, span, n)) for n, block in enumerate(every))
+
+
+def _fenced(block: Block, nonce: str) -> str:
+    mark = f"{block.tag}__{nonce}"
+    said_by = f' agent="{block.agent}"' if block.agent else ""
+    stamp = f' runtime="{block.runtime}"' if block.runtime else ""
+    return f"<{mark}{said_by}{stamp}>\n{block.text}\n</{mark}>"
+
+
+def _nonce(said: str, seed: str, span: str, number: int) -> str:
+    """Drawn again while it occurs in what is said: nobody can close a block from inside."""
+    again = 0
+    while (nonce := draw(seed, span, "nonce", number, again)) in said:
+        again += 1
+    return nonce
+
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""

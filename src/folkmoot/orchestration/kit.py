@@ -23,8 +23,7 @@ from folkmoot.orchestration.chats import ask_tool
 from folkmoot.orchestration.question import QUESTION_TOOLS
 from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
-from folkmoot.session.broadcast import leads_broadcast, members_broadcast
-from folkmoot.session.exits import final_report, route
+from folkmoot.session.exits import final_report, leads_broadcast, members_broadcast, route
 
 
 class Kit(Value):

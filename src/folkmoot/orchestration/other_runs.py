@@ -1,10 +1,13 @@
-"""What agents of the whole project wrote to each other lately: what the loop guard goes by."""
+"""What other runs of the project recorded: messages between agents, for the loop guard, and results of equal calls."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from datetime import datetime
 
 from folkmoot.domain.a2a_events import A2aSend
+from folkmoot.domain.call_events import SubAgentCompleted
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.loop_guard import LoopGuard, Sent
 from folkmoot.orchestration.log import RunLog
@@ -56,3 +59,32 @@ def _sent(draft: Draft, event: A2aSend) -> Sent:
 
 def _seconds(ts: str) -> float:
     return datetime.fromisoformat(ts).timestamp()
+
+
+class ResultCache:
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self.turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By key: of equal calls at the same time the first runs, and the others wait for what it gives."""
+
+    async def find(self, key: str, seconds: int) -> SubAgentCompleted | None:
+        """The newest result under this key, if it is not older than so many seconds and still kept."""
+        now = datetime.fromisoformat(self._clock.now())
+        newest = Query(types=(SubAgentCompleted.type,), newest_first=True)
+        async for entry in self._journal.read(newest):
+            if (now - datetime.fromisoformat(entry.draft.ts)).total_seconds() > seconds:
+                return None
+            if isinstance(entry.event, SubAgentCompleted) and entry.event.key == key:
+                return entry.event if await self._kept(entry.event.artifact) else None
+        return None
+
+    async def text(self, artifact: str) -> str:
+        return (await self._journal.artifact(artifact)).decode()
+
+    async def _kept(self, artifact: str) -> bool:
+        try:
+            await self._journal.artifact(artifact)
+        except KeyError:
+            return False
+        return True
