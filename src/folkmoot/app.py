@@ -20,6 +20,7 @@ from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
+from folkmoot.engine.commands import CancelRun, CloseSession
 from folkmoot.engine.enclosing import Enclosure, enclosed
 from folkmoot.engine.fork import Fork, altered, begun
 from folkmoot.engine.inbox import find_item, read_inbox
@@ -284,7 +285,7 @@ class Folkmoot:
 
     async def cancel(self, run_id: str, reason: str = "cancelled by its user") -> None:
         """Stop a run, wherever it runs. Returns when the stop is acknowledged."""
-        await self._engine.cancel(run_id, reason)
+        await self._engine.send(run_id, CancelRun(reason))
 
     async def live(self, run_id: str) -> list[LiveChild]:
         """The finished children of a run that are kept and can still be asked."""
@@ -292,7 +293,7 @@ class Folkmoot:
 
     async def destroy(self, session_id: str, reason: str = "destroyed by its user") -> None:
         """Let go of a kept child and of all it kept itself, wherever its run runs."""
-        await self._engine.destroy(session_id, reason)
+        await self._engine.send(session_id.partition(":")[0], CloseSession(session_id, reason))
 
     async def gate(self, session_id: str, *tools: str, by: str = "user", reason: str = "") -> None:
         """Take tools, named as in files, from one session of a run, wherever that runs; other sessions keep them."""

@@ -16,7 +16,7 @@ from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.event import Event
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.inbox_events import ApprovalExpired, ClientAnswered, ClientCalled, QuestionAsked
-from folkmoot.domain.item import Item, Reply, check_time, decided
+from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
 from folkmoot.orchestration.grants import Grants
@@ -187,10 +187,9 @@ class Inbox:
         finally:
             del self._sessions[span]
 
-    def take(self, reply: Reply, *, now: str = "") -> None:
-        """Let an answer happen. Raises `WrongUse` if nothing waits for it, or its time is over `now`."""
+    def take(self, reply: Reply) -> None:
+        """Let an answer happen. Raises `WrongUse` if nothing waits for it."""
         item = self.items.get(reply.id)
-        check_time(item, reply, now)
         event = decided(item, reply)
         assert item is not None
         self.happen(item, event)
