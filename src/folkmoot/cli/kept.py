@@ -31,5 +31,4 @@ def write_live(drafts: Iterable[Draft], *, as_json: bool) -> None:
 
 async def let_go(folder: Path, session: str, reason: str) -> None:
     async with opened(folder, readonly=False) as journal:
-        command = CloseSession(session, reason)
-        await LocalEngine(journal, SystemClock()).send(session.partition(":")[0], command)
+        await LocalEngine(journal, SystemClock()).send(session, CloseSession(session, reason))

@@ -13,20 +13,21 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, SESSION_ENDS, CancelRequested, SessionStarted
+from folkmoot.domain.events import RUN_ENDS, CancelRequested
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply, decided, too_late
 from folkmoot.domain.naming import ALIASES, wire_name
+from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
 from folkmoot.engine.activation import Activation, bury
+from folkmoot.engine.history import pinned_graph, read_history
 from folkmoot.engine.inbox import ANSWER, find_item, read_reply
 from folkmoot.engine.owner import holder
-from folkmoot.engine.past import past_of
-from folkmoot.engine.pins import pinned_graph
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.freeze import destroy
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal, Post, Query
 from folkmoot.views.live import live_children
@@ -39,7 +40,7 @@ class _Command(Value):
     recorded: ClassVar[bool] = True
     """Whether it is recorded in a run that nobody holds; otherwise it is left for whoever holds the run next."""
 
-    def check(self, run: str, past: Sequence[Draft]) -> None:
+    def check(self, run: str, past: RunHistory) -> None:
         """Raises `WrongUse` if the run cannot take it. `past` is empty for what is not recorded."""
 
     def record(self, log: RunLog) -> None:
@@ -54,7 +55,7 @@ class CancelRun(_Command):
     kind = "cancel"
     reason: str
 
-    def check(self, run: str, past: Sequence[Draft]) -> None:
+    def check(self, run: str, past: RunHistory) -> None:
         _require_open(run, past)
 
     async def apply(self, activation: Activation, journal: Journal) -> None:
@@ -64,8 +65,7 @@ class CancelRun(_Command):
         bury(log, self.reason)
 
     async def is_done(self, journal: Journal, run: str) -> bool:
-        acknowledged = (*RUN_ENDS, CancelRequested)
-        return any(isinstance(draft.event, acknowledged) for draft in (await past_of(journal, run))[-50:])
+        return (await read_history(journal, run)).has(*RUN_ENDS, CancelRequested)
 
 
 class CloseSession(_Command):
@@ -75,7 +75,7 @@ class CloseSession(_Command):
     session: str
     reason: str
 
-    def check(self, run: str, past: Sequence[Draft]) -> None:
+    def check(self, run: str, past: RunHistory) -> None:
         if not is_kept(past, self.session):
             raise NotFound(
                 f"there is no kept session {self.session!r}; `folkmoot sessions list --live` shows those that are",
@@ -99,7 +99,7 @@ class CloseSession(_Command):
         destroy(log, chats, chat, self.reason, by="user")
 
     async def is_done(self, journal: Journal, run: str) -> bool:
-        return not is_kept(await past_of(journal, run), self.session)
+        return not is_kept(await read_history(journal, run), self.session)
 
 
 class ChangeGate(_Command):
@@ -108,7 +108,7 @@ class ChangeGate(_Command):
     kind = "gate"
     change: GateChanged
 
-    def check(self, run: str, past: Sequence[Draft]) -> None:
+    def check(self, run: str, past: RunHistory) -> None:
         _require_open(run, past)
         self._place(past)
 
@@ -120,19 +120,18 @@ class ChangeGate(_Command):
         log.note(self._place(log.drafts), self.change)
 
     async def is_done(self, journal: Journal, run: str) -> bool:
-        past = await past_of(journal, run)
-        own = [draft.event for draft in past if draft.session_id == self.change.session]
-        return self.change in own or any(isinstance(event, SESSION_ENDS) for event in own)
+        past = await read_history(journal, run)
+        told = any(draft.event == self.change for draft in past if draft.session_id == self.change.session)
+        return told or self.change.session in past.ended_sessions
 
-    def _place(self, past: Sequence[Draft]) -> Place:
+    def _place(self, past: RunHistory) -> Place:
         """Where the session stands. Raises `WrongUse` for one that has ended or never was."""
         session = self.change.session
-        own = [draft for draft in past if draft.session_id == session]
-        if any(isinstance(draft.event, SESSION_ENDS) for draft in own):
+        if session in past.ended_sessions:
             raise WrongUse(f"session {session!r} has ended; there is nothing to gate in it any more")
-        for draft in own:
-            if isinstance(draft.event, SessionStarted):
-                return Place(draft.span, draft.session_id, draft.agent_id)
+        for begun in past.open_sessions:
+            if begun.session_id == session:
+                return Place.of(begun)
         raise NotFound(
             f"there is no session {session!r}; `folkmoot sessions list` shows those that are",
             code="session_not_found",
@@ -148,7 +147,7 @@ class Answer(_Command):
     item: Item | None = None
     """As it was found; only to check whether it takes the reply."""
 
-    def check(self, run: str, past: Sequence[Draft]) -> None:
+    def check(self, run: str, past: RunHistory) -> None:
         decided(self.item, self.reply)
 
     async def apply(self, activation: Activation, journal: Journal) -> None:
@@ -220,17 +219,17 @@ async def is_paused(journal: Journal, work_session: str) -> bool:
     return False
 
 
-async def named_by_run(journal: Journal, run: str, change: GateChanged) -> GateChanged:
+async def named_by_run(journal: Journal, change: GateChanged) -> GateChanged:
     """With tools of ours by their own names, unless the run has tools of its project by the names that were given."""
     if ALIASES.keys().isdisjoint((*change.gated, *change.freed)):
         return change
-    graph = await pinned_graph(journal, run)
+    graph = await pinned_graph(journal, run_of(change.session))
     gated, freed = (
         tuple(wire_name(graph.tool_name(name)) for name in names) for names in (change.gated, change.freed)
     )
     return replace(change, gated=gated, freed=freed)
 
 
-def _require_open(run: str, past: Sequence[Draft]) -> None:
-    if isinstance(past[-1].event, RUN_ENDS):
+def _require_open(run: str, past: RunHistory) -> None:
+    if past.is_over:
         raise WrongUse(f"run {run!r} is over already: {Result(run, past).status}")

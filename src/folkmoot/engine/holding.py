@@ -9,14 +9,14 @@ from functools import partial
 from itertools import count
 from typing import Literal
 
-from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.fence import may_call
 from folkmoot.engine.activation import Activation
 from folkmoot.engine.commands import Command, post_body, read_post
+from folkmoot.engine.history import read_history
 from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.engine.owner import LEASE, claim_run, this_process
-from folkmoot.engine.past import past_of
 from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner, WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Ownership, Place, RunLog
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post
 
@@ -125,7 +125,7 @@ class Holding:
             await command.apply(activation, self._journal)
             await activation.run.log.settle()
             return
-        command.check(run_id, await past_of(self._journal, run_id) if command.recorded else ())
+        command.check(run_id, await read_history(self._journal, run_id) if command.recorded else RunHistory())
         if not command.recorded or not await self._record(run_id, command):
             await self._journal.post(run_id, command.kind, post_body(command), wake=wake)
             while not await command.is_done(self._journal, run_id):
@@ -143,13 +143,12 @@ class Holding:
         """In a run that nobody holds; one that waits goes on waiting for the same. False if somebody holds it."""
         try:
             async with self.taking_over(run_id) as claim:
-                past = await past_of(self._journal, run_id)
+                past = await read_history(self._journal, run_id)
                 command.check(run_id, past)
                 log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
                 command.record(log)
-                if isinstance(past[-1].event, RunParked) and not isinstance(log.drafts[-1].event, RUN_ENDS):
-                    last = past[-1]
-                    log.note(Place(last.span, last.session_id, last.agent_id), last.event)
+                if past.is_parked and not log.drafts.is_over:
+                    log.note(Place.of(past[-1]), past.last)
                 await log.settle()
                 await self._journal.release(claim)
         except Held:

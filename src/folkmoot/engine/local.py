@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested, RunParked, RunStarted
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply, check_time
-from folkmoot.domain.spans import ROOT
+from folkmoot.domain.spans import ROOT, run_of
 from folkmoot.engine.activation import Activation, Asked, Project, bury
 from folkmoot.engine.commands import (
     Answer,
@@ -27,14 +26,14 @@ from folkmoot.engine.commands import (
     post_body,
 )
 from folkmoot.engine.fork import asking
+from folkmoot.engine.history import check_fit, read_history, repin
 from folkmoot.engine.holding import Holding
 from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.inbox import find_item
 from folkmoot.engine.installation import Installation
 from folkmoot.engine.making import Audience, Maker, Placement, TeamSubscriber
-from folkmoot.engine.past import past_of
-from folkmoot.engine.pins import bound_to, check_fit, pin_of, repin
 from folkmoot.errors import Conflict, Elsewhere, Held
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
@@ -122,10 +121,10 @@ class LocalEngine:
         With `current` it is pinned to that from here on.
         """
         past = await self.past(run_id)
-        if isinstance(past[-1].event, RUN_ENDS):
+        if past.is_over:
             return Result(run_id, past)
-        if self._installation and isinstance(past[0].event, RunStarted):
-            await self._installation.require(run_id, past[0].event)
+        if self._installation:
+            await self._installation.require(run_id, past.started)
         if current:
             check_fit(past, current.graph)
         async with self._holding.taking_over(run_id) as claim:
@@ -146,25 +145,23 @@ class LocalEngine:
         """A run that is ours by now, ready to go on; or how it ended, if somebody wanted it stopped."""
         run_id = claim.run
         past = await self.past(run_id)
-        if isinstance(past[-1].event, RUN_ENDS):
+        if past.is_over:
             return Result(run_id, past)
-        if self._label and bound_to(past) not in ("", self._label):
-            raise Elsewhere(run_id, bound_to(past))
-        started = past[0].event
-        assert isinstance(started, RunStarted)
-        if any(isinstance(draft.event, CancelRequested) for draft in past):
+        if self._label and past.label not in ("", self._label):
+            raise Elsewhere(run_id, past.label)
+        if past.has(CancelRequested):
             return await self._bury(run_id, claim, past, "interrupted while it was being cancelled")
-        pin = pin_of(past)
+        pin = past.pins[-1]
         pinned = project(await self._journal.artifact(pin.graph), pin.graph)
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
         if current:
             pinned = repin(log, pinned, current)
-        if any(isinstance(draft.event, RunForked) for draft in past):
+        if past.is_forked:
             pinned = asking(pinned)
-        run = self._maker.run(pinned, Identity(run_id, started.seed), log, audience)
+        run = self._maker.run(pinned, Identity(run_id, past.started.seed), log, audience)
         for draft in past:
             log.tell(draft.span, draft.event)
-        activation = Activation(run, started, fresh=False)
+        activation = Activation(run, past.started, fresh=False)
         for post in await self._journal.posts([run_id]):
             if post.kind == CancelRun.kind:
                 ended = await self._bury(run_id, claim, past, post.body)
@@ -179,8 +176,8 @@ class LocalEngine:
         """Of a run that was taken over while its work session is paused: it waits until that goes on."""
         log = run.log
         parked = RunParked(waiting=(log.work_session, *run.inbox.open_ids))
-        if log.drafts[-1].event != parked:
-            log.note(Place(ROOT, run.id, log.drafts[0].agent_id), parked)
+        if log.drafts.last != parked:
+            log.note(Place.of(log.drafts[0]), parked)
             await log.settle()
         await self._journal.release(claim)
         return Result(run.id, log.drafts)
@@ -208,15 +205,14 @@ class LocalEngine:
         await self.send(item.run, Answer(reply, item), wake=wake)
         return item
 
-    async def send(self, run_id: str, command: Command, *, wake: bool = True) -> None:
-        """Return when the command is acknowledged, whoever holds the run."""
-        await self._holding.send(run_id, command, wake=wake)
+    async def send(self, id: str, command: Command, *, wake: bool = True) -> None:
+        """To a run, or the run of a session. Return when the command is acknowledged, whoever holds the run."""
+        await self._holding.send(run_of(id), command, wake=wake)
 
     async def gate(self, change: GateChanged) -> GateChanged:
         """As it is noted, when a session has heard which tools it has no longer, or again."""
-        run_id = change.session.partition(":")[0]
-        change = await named_by_run(self._journal, run_id, change)
-        await self.send(run_id, ChangeGate(change))
+        change = await named_by_run(self._journal, change)
+        await self.send(change.session, ChangeGate(change))
         return change
 
     async def open_runs(self, work_session: str) -> list[str]:
@@ -240,8 +236,8 @@ class LocalEngine:
                 await self._journal.post(run, command.kind, post_body(command))
         return runs
 
-    async def past(self, run_id: str) -> list[Draft]:
-        return await past_of(self._journal, run_id)
+    async def past(self, run_id: str) -> RunHistory:
+        return await read_history(self._journal, run_id)
 
     async def close(self) -> None:
         """Cancel what still runs here and wait for it."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from folkmoot.domain.event import Event
-from folkmoot.domain.spans import without_cycle
+from folkmoot.domain.spans import parent_span, without_cycle
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
@@ -39,7 +39,7 @@ def told(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
     """A watcher of a run's log that tells the subscriber."""
 
     def watch(span: str, event: Event) -> None:
-        team = (run, without_cycle(span).rpartition("/")[0])
+        team = (run, parent_span(without_cycle(span)))
         match event:
             case TeamBroadcast():
                 subscriber.on_member_broadcast(team, event)

@@ -164,7 +164,7 @@ class Rehearsal:
                 self._cue(run, activation, task)  # several may have been said before anything else happened
                 return
             case GateChanged() as event:
-                run.inbox.tell(Place(draft.span, draft.session_id, draft.agent_id), event)
+                run.inbox.tell(Place.of(draft), event)
             case CancelRequested(reason=reason) if not self._stopping:
                 self._stopping = True
                 activation.stop(reason)
@@ -209,7 +209,7 @@ class Rehearsal:
             follows = (type(before), type(draft.event)) in _PAIRS
             if not isinstance(draft.event, _BETWEEN) and not follows:
                 break
-            log.note(Place(draft.span, draft.session_id, draft.agent_id), draft.event)
+            log.note(Place.of(draft), draft.event)
             before = draft.event
 
     def _watched(self) -> RunLog:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -18,17 +18,16 @@ import msgspec
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, LlmRequest, RunParked, RunStarted, SessionStarted
-from folkmoot.domain.fork_events import RunRepinned
+from folkmoot.domain.events import LlmRequest, RunParked, SessionStarted
 from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.value import Value
-from folkmoot.engine.past import whole_past
-from folkmoot.engine.pins import pin_of
+from folkmoot.engine.history import read_whole_history
 from folkmoot.engine.record import Record, state_hash
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.stage import Script
 from folkmoot.errors import NotFound, OperationFailed
 from folkmoot.journal.codec import data_of
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Journal, Query, Request
 from folkmoot.session.conversation import sent
 from folkmoot.views.deeds import deed
@@ -52,7 +51,7 @@ class Replayed(Value, omit_defaults=False):
 
 async def replay(journal: Journal, run_id: str) -> Replayed:
     """Raises `WrongUse` for a run that does not exist or was recorded without what is needed to replay it."""
-    drafts = await whole_past(journal, run_id)
+    drafts = await read_whole_history(journal, run_id)
     record = Record(drafts)
     await Rehearsal(run_id, record, await script_of(journal, drafts)).to_its_end()
     hashed = state_hash(record.again)
@@ -67,9 +66,9 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     )
 
 
-async def script_of(journal: Journal, drafts: Sequence[Draft]) -> Script:
+async def script_of(journal: Journal, drafts: RunHistory) -> Script:
     """Read beforehand, because a replay waits for nothing."""
-    pins = [draft.event for draft in drafts if isinstance(draft.event, RunStarted | RunRepinned)]
+    pins = drafts.pins
     graphs = {pin.graph: msgspec.json.decode(await journal.artifact(pin.graph), type=Graph) for pin in pins}
     tools = {pin.tools: await _tools(journal, pin.tools, graphs[pin.graph]) for pin in pins}
     kept = {}
@@ -89,9 +88,9 @@ async def _tools(journal: Journal, id: str, graph: Graph) -> Mapping[str, ToolSp
     return {}
 
 
-def _where_it_ends(drafts: Sequence[Draft]) -> str:
+def _where_it_ends(drafts: RunHistory) -> str:
     last = drafts[-1]
-    if isinstance(last.event, RUN_ENDS):
+    if drafts.is_over:
         return ""
     if isinstance(last.event, RunParked):
         return f"it waits for {', '.join(last.event.waiting)}"
@@ -104,13 +103,13 @@ _OWN = ("", "advisor", "route", "handoff", "sub")
 
 async def prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
     """Raises `WrongUse` if the entry is no request to a model."""
-    drafts = [entry.draft async for entry in journal.read(Query(stream=run_id, limit=at))]
+    drafts = RunHistory([entry.draft async for entry in journal.read(Query(stream=run_id, limit=at))])
     asked = drafts[-1].event if len(drafts) == at else None
     if not isinstance(asked, LlmRequest):
         raise NotFound(
             f"there is no request to a model at entry {at} of run {run_id!r}", code="request_not_found"
         )
-    graph = msgspec.json.decode(await journal.artifact(pin_of(drafts).graph), type=Graph)
+    graph = msgspec.json.decode(await journal.artifact(drafts.pins[-1].graph), type=Graph)
     own = [draft.event for draft in drafts if draft.session_id == drafts[-1].session_id]
     if agent := _plain(graph, drafts[-1], own[0] if at > 1 else asked):
         return sent(agent, own, asked.model)
@@ -125,7 +124,7 @@ def _plain(graph: Graph, last: Draft, first: object) -> Agent | None:
 
 
 async def _overheard(
-    run_id: str, drafts: Sequence[Draft], script: Script, asked: LlmRequest
+    run_id: str, drafts: RunHistory, script: Script, asked: LlmRequest
 ) -> tuple[Message, ...]:
     heard: list[tuple[Message, ...]] = []
     wanted = (drafts[-1].session_id, asked.turn, asked.attempt)

@@ -26,15 +26,13 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
 )
-from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import ApprovalExpired
-from folkmoot.domain.loop_guard import LoopGuard, Sent
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.older_entries import is_unattended
+from folkmoot.domain.spans import prefixes
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.fork import AskingTools
-from folkmoot.engine.pins import bound_to
 from folkmoot.engine.record import Record
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, Turn
@@ -43,9 +41,9 @@ from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
-from folkmoot.orchestration.ledger import Ledger, Scope, Tally, prefixes
+from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog
-from folkmoot.orchestration.other_runs import ResultCache, Traffic
+from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
 from folkmoot.orchestration.readings import Readings
 from folkmoot.ports import Clock, Journal, NewRun, Request, Tools
 from folkmoot.tools.recorded import RecordedTools
@@ -197,14 +195,12 @@ class Stage:
 
     @property
     def started(self) -> RunStarted:
-        event = self._record.drafts[0].event
-        assert isinstance(event, RunStarted)
-        return event
+        return self._record.drafts.started
 
     @property
     def buried_for(self) -> str:
         """Why the run was ended by somebody who did not run it."""
-        event = self._record.drafts[-1].event
+        event = self._record.drafts.last
         return event.reason if isinstance(event, RunCancelled) else ""
 
     def log(self) -> RunLog:
@@ -242,20 +238,18 @@ class Stage:
             chats=chats,
             readings=readings,
             evidence=evidence,
-            label=bound_to(self._record.drafts),
+            label=self._record.drafts.label,
         )
 
     def _pinned(self) -> tuple[Graph, Tools]:
         """As the run was pinned by then."""
-        pins = [d.event for d in self._record.past if isinstance(d.event, RunStarted | RunRepinned)]
-        pin = pins[-1] if pins else self.started
+        pin = self._record.past.pins[-1] if self._record.past else self.started
         graph, drafts = self._script.graphs[pin.graph], self._record.drafts
         longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
         tools: Tools = RecordedTools(
             self._script.tools[pin.tools], drafts, self._script.kept, self._turn, longest + 1
         )
-        forked = any(isinstance(draft.event, RunForked) for draft in drafts)
-        return graph, AskingTools(tools) if forked else tools
+        return graph, AskingTools(tools) if drafts.is_forked else tools
 
     def _inbox(self, log: RunLog) -> Inbox:
         """Whoever was there then says the same; where the run parked, nobody was."""

@@ -23,6 +23,7 @@ from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.naming import ASK_PARENT
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.sources import joined, named, untrusted
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.clarify import Refused
@@ -87,7 +88,7 @@ def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site
     """The conversation of whoever is asked, with the question at its end. The header stands outside the fence of the
     question, so that no question can pass for another's."""
     agent = _answering(parent.brief)
-    answering = inv.child(run, agent, "ask", f"{inv.span}/ask:{site.turn}.{site.call}")
+    answering = inv.child(run, agent, "ask", child_span(inv.span, "ask", f"{site.turn}.{site.call}"))
     asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
     return replace(
         answering,

@@ -14,7 +14,7 @@ import msgspec
 from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
 from folkmoot.domain.event import Event
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.spans import caller, conversation
+from folkmoot.domain.spans import caller, conversation, is_within, steps_below
 
 ASK_CLARIFICATION = "agent__ask_clarification"
 
@@ -85,8 +85,9 @@ class Chats:
         members = {
             chat.holder
             for chat in self._chats.values()
-            if chat.holder.startswith(f"{span}/")
-            and all(part.startswith("member:") for part in chat.holder[len(span) + 1 :].split("/"))
+            if chat.holder != span
+            and is_within(chat.holder, span)
+            and all(kind == "member" for kind, _ in steps_below(chat.holder, span))
         }
         return [chat for holder in (span, *sorted(members)) for chat in self.held_by(holder)]
 

@@ -13,12 +13,13 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
-from folkmoot.domain.events import BEHAVIOR, RunBound, RunStarted, SessionStarted
+from folkmoot.domain.events import RunBound, SessionStarted
 from folkmoot.domain.message import Message
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.sources import Source, Sources, joined
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
@@ -118,14 +119,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def errand(self) -> Errand:
         """Why it was started."""
-        started = self.log.drafts[0].event
-        return started.errand if isinstance(started, RunStarted) else Errand()
+        return self.log.drafts.started.errand
 
     @property
     def behavior(self) -> int:
         """The version of prompts, turns and error texts that it was started with."""
-        started = self.log.drafts[0].event
-        return started.behavior if isinstance(started, RunStarted) else BEHAVIOR
+        return self.log.drafts.started.behavior
 
     @property
     def trace(self) -> Passing | None:
@@ -145,9 +144,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     def bind(self) -> None:
         """Have the run go on only here: it begins to use a working folder."""
-        root = self.log.drafts[0]
         if self.label:
-            self.log.once(Place(root.span, root.session_id, root.agent_id), RunBound(label=self.label))
+            self.log.once(Place.of(self.log.drafts[0]), RunBound(label=self.label))
 
     def kit(self, inv: Invocation) -> Kit:
         return self.offering(inv, self.kits.of(inv.agent, inv.reach, inv.cause))
@@ -226,7 +224,7 @@ class Invocation(Value):
 
     def child(self, run: Run, agent: Agent, cause: Cause, span: str = "") -> Invocation:
         """The same request for another agent, one step further down."""
-        span = span or f"{self.span}/{cause}:{agent.id}"
+        span = span or child_span(self.span, cause, agent.id)
         suffix = draw(run.seed, span, "session", length=8)
         return Invocation(
             agent=agent,
@@ -264,7 +262,7 @@ class Invocation(Value):
 
     def part(self, run: Run, cause: Cause, path: str) -> Invocation:
         """A session of the same agent, for a part of its own work."""
-        span = f"{self.span}/{path}"
+        span = child_span(self.span, path)
         suffix = draw(run.seed, span, "session", length=8)
         return replace(
             self,

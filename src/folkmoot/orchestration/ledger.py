@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from functools import cache
 from typing import ClassVar
 
 import msgspec
@@ -24,14 +23,23 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolStarted,
 )
-from folkmoot.domain.spans import CALLED, conversation
+from folkmoot.domain.spans import (
+    CALLED,
+    call_depth,
+    calling_span,
+    conversation,
+    kind_of,
+    parent_span,
+    prefixes,
+    steps_below,
+)
 from folkmoot.domain.step_policy import Spent, StepBudget, StepPolicy
 from folkmoot.orchestration.log import RunLog
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
 _ROUNDING = 1e-9
-_OWN = ("route:", "handoff:", "clarify:", "cycle:", "round:", "executor")
+_OWN = ("lead", "route", "handoff", "clarify", "cycle", "round", "executor")
 
 
 class Tally(msgspec.Struct):
@@ -107,9 +115,8 @@ class Ledger:
         """Let a child begin, or say which limit forbids it."""
         if span in self._admitted:
             return ""
-        if _is_call(span):
-            depth = span.count("/call:") - span.count("/to:") + 1  # messages have hops of their own
-            if depth > self._limits.call_depth:
+        if kind_of(span) in CALLED:
+            if call_depth(span) >= self._limits.call_depth:
                 return f"call depth {self._limits.call_depth} (limits.callDepth)"
             if self._tallies[_caller(span)].children >= self._limits.children_per_parent:
                 return f"{self._limits.children_per_parent} children per parent (limits.childrenPerParent)"
@@ -142,11 +149,11 @@ class Ledger:
         if span in self._admitted:
             return
         self._admitted.add(span)
-        if _is_clarification(span):
+        if kind_of(span) == "clarify":
             return  # nobody new: a child that is there already is asked again
         for prefix in prefixes(span)[:-1]:
             self._tallies[prefix].descendants += 1
-        if _is_call(span):
+        if kind_of(span) in CALLED:
             self._tallies[_caller(span)].children += 1
 
     def _spend(self, span: str, requests: int, tokens: int, usd: float) -> None:
@@ -179,34 +186,16 @@ class Ledger:
         return self._clock.monotonic() - scope.began if self._clock else 0.0
 
 
-@cache
-def prefixes(span: str) -> tuple[str, ...]:
-    """The span itself and all it lies in, outermost first."""
-    parts = span.split("/")
-    return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-
-
 def _in_line(scope: str, span: str) -> bool:
     """Whether a span stands in for the scope's own agent: itself, its route, its handoff, its team's lead, itself
     asked again or carrying out its own plan."""
-    below = span[len(scope) :].split("/")[1:]
-    return all(part == "lead" or part.startswith(_OWN) for part in below)
-
-
-def _is_call(span: str) -> bool:
-    """Whether an agent was called as a tool here: by a call of its own, as one mission of several, or by a
-    message."""
-    return span.rpartition("/")[2].startswith(CALLED)
-
-
-def _is_clarification(span: str) -> bool:
-    return span.rpartition("/")[2].startswith("clarify:")
+    return all(kind in _OWN for kind, _ in steps_below(span, scope))
 
 
 def _caller(span: str) -> str:
     """The conversation that calls: one limit holds for it, however often it is taken up again."""
-    caller = span.rpartition("/turn:")[0]
-    return caller.rpartition("/")[0] if _is_clarification(caller) else caller
+    caller = calling_span(span)
+    return parent_span(caller) if kind_of(caller) == "clarify" else caller
 
 
 NOTHING_SPENT = Spent()

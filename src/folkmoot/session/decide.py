@@ -10,6 +10,7 @@ from folkmoot.domain.budget import Allowance
 from folkmoot.domain.evidence import Evidence, judged, unknown
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
+from folkmoot.domain.spans import is_within
 from folkmoot.session.ask import ask, ask_again
 from folkmoot.session.calls import NOTHING, Around, sort_calls
 from folkmoot.session.ends import failure, no_report, outcome
@@ -135,7 +136,7 @@ def _reports(state: State) -> Iterator[ToolCall]:
 
 def _remedy(state: State, missing: list[str], evidence: Evidence) -> str:
     span = state.brief.span
-    near = [one for one in evidence.values() if one.span == span or one.span.startswith(f"{span}/")]
+    near = [one for one in evidence.values() if is_within(one.span, span)]
     ids = ", ".join(f"{one.id} ({one.tool})" for one in near[-_LISTED:])
     there_are = f"yours are: {ids}" if ids else "you have none, so leave `evidence` empty"
     return f"no result of this run has the id {', '.join(missing)}; {there_are}"
