@@ -7,33 +7,25 @@ from typing import Literal
 
 import msgspec
 
-from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
 from folkmoot.domain.plan_events import PlanCreated, PlanUpdated, StepCompleted, StepStarted
 from folkmoot.domain.planning import carried_on
 from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.session.exits import runtime_tool
 
-PLAN_UPDATE = ToolSpec(
-    name="plan__update",
-    description="Say that a step of your plan begins, is done or is skipped, or add steps; you read where it stands.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "step": {"type": "string", "description": "The id of a step, such as s1."},
-            "status": {"type": "string", "enum": ["in_progress", "done", "skipped"]},
-            "note": {"type": "string", "description": "What came of it, or why it is skipped."},
-            "add": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Further steps, in a sentence each.",
-            },
-        },
-        "additionalProperties": False,
+_FURTHER = "Further steps, in a sentence each."
+PLAN_UPDATE = runtime_tool(
+    "plan__update",
+    "Say that a step of your plan begins, is done or is skipped, or add steps; you read where it stands.",
+    {
+        "step": {"type": "string", "description": "The id of a step, such as s1."},
+        "status": {"type": "string", "enum": ["in_progress", "done", "skipped"]},
+        "note": {"type": "string", "description": "What came of it, or why it is skipped."},
+        "add": {"type": "array", "items": {"type": "string"}, "description": _FURTHER},
     },
-    effect="pure",
-    access="read",
 )
 
 
