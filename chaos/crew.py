@@ -22,8 +22,8 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.inbox import leave
 from folkmoot.engine.listing import RunIndex
+from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
@@ -189,7 +189,7 @@ class Crew:
                 seen = tell(self._port, now=True)
                 for item in items:
                     with suppress(WrongUse):  # somebody was quicker
-                        await leave(journal, reply_to(item, seen), SystemClock().now())
+                        await LocalEngine(journal, SystemClock()).reply(reply_to(item, seen))
         finally:
             await journal.close()
 

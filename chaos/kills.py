@@ -25,8 +25,8 @@ from chaos.person import reply_to
 from chaos.project import ROOTS, project
 from chaos.witness import Seen, tell, witness
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.inbox import leave
 from folkmoot.engine.listing import RunIndex
+from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
 
@@ -146,7 +146,7 @@ class _Batch:
         for item in await RunIndex(journal).inbox():
             if item.is_open and dice.random() < 0.5:
                 with suppress(WrongUse):
-                    await leave(journal, reply_to(item, self.seen), SystemClock().now())
+                    await LocalEngine(journal, SystemClock()).reply(reply_to(item, self.seen))
         await journal.close()
 
     def compare(self, undisturbed: _Batch, tally: Tally) -> None:

@@ -33,8 +33,8 @@ from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.holding import Holding
-from folkmoot.engine.inbox import leave
 from folkmoot.engine.listing import RunIndex
+from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
@@ -256,7 +256,7 @@ class Round:
                 if item.is_open:
                     with suppress(WrongUse):  # somebody was quicker, or it is too early
                         reply = reply_to(item, seen)
-                        await leave(journal, reply, SystemClock().now())
+                        await LocalEngine(journal, SystemClock()).reply(reply)
                         self.retried += reply.word == "retry"
         finally:
             await journal.close()

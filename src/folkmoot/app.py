@@ -13,25 +13,26 @@ import msgspec
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
+from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
+from folkmoot.engine.commands import CancelRun, CloseSession
 from folkmoot.engine.enclosing import Enclosure, enclosed
-from folkmoot.engine.fork import Fork, begun
+from folkmoot.engine.fork import Fork, altered, begun
+from folkmoot.engine.history import pinned_graph, read_whole_history
 from folkmoot.engine.inbox import find_item, read_inbox
 from folkmoot.engine.listing import RunIndex, last_position, run_row
 from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
-from folkmoot.engine.past import whole_past
-from folkmoot.engine.pins import pin_of, pinned_graph
 from folkmoot.engine.step_runs import settle_all, settle_its_step
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
 from folkmoot.errors import WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query
@@ -219,8 +220,7 @@ class Folkmoot:
 
     def watch(self, duties: Sequence[Duty] = ()) -> Watch:
         """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
-        from folkmoot.engine.starting import Starts
-        from folkmoot.engine.watch import Watch
+        from folkmoot.engine.watch import Starts, Watch
 
         start = self.submit if self._journal.shared else self.run
         starts = Starts(lambda agent: self._admit(agent, "go on"), start)
@@ -237,7 +237,7 @@ class Folkmoot:
         """The first thing that two runs did otherwise, and what is not the same in the end."""
         from folkmoot.views.difference import difference
 
-        return difference(await whole_past(self._journal, a), await whole_past(self._journal, b))
+        return difference(*[await read_whole_history(self._journal, run) for run in (a, b)])
 
     async def fork(
         self,
@@ -254,15 +254,11 @@ class Folkmoot:
 
     async def branch(self, run_id: str, fork: Fork) -> str:
         """The name of a fork that nobody has gone on with yet."""
-        from folkmoot.engine.altering import altered
-
-        past = await whole_past(self._journal, run_id)
-        pin = pin_of(past[: max(fork.at, 1)])
+        past = await read_whole_history(self._journal, run_id)
+        pin = RunHistory(past[: max(fork.at, 1)]).pins[-1]
         graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
         graph = altered(graph, fork)
-        started = past[0].event
-        assert isinstance(started, RunStarted)
-        root = find_agent(graph, started.agent)
+        root = find_agent(graph, past.started.agent)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
         self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)
@@ -287,7 +283,7 @@ class Folkmoot:
 
     async def cancel(self, run_id: str, reason: str = "cancelled by its user") -> None:
         """Stop a run, wherever it runs. Returns when the stop is acknowledged."""
-        await self._engine.cancel(run_id, reason)
+        await self._engine.send(run_id, CancelRun(reason))
 
     async def live(self, run_id: str) -> list[LiveChild]:
         """The finished children of a run that are kept and can still be asked."""
@@ -295,7 +291,7 @@ class Folkmoot:
 
     async def destroy(self, session_id: str, reason: str = "destroyed by its user") -> None:
         """Let go of a kept child and of all it kept itself, wherever its run runs."""
-        await self._engine.destroy(session_id, reason)
+        await self._engine.send(session_id, CloseSession(session_id, reason))
 
     async def gate(self, session_id: str, *tools: str, by: str = "user", reason: str = "") -> None:
         """Take tools, named as in files, from one session of a run, wherever that runs; other sessions keep them."""
@@ -329,7 +325,7 @@ class Folkmoot:
 
     async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
         """The messages that a model was sent with the request at this entry, exactly."""
-        from folkmoot.engine.prompting import prompt
+        from folkmoot.engine.replay import prompt
 
         return await prompt(self._journal, run_id, at)
 

@@ -1,7 +1,6 @@
 """Every place where the house touches the world, on one page.
 
-The rooms of the core ask for these; the adapters (`models`, `tools`, `journal`, `sinks`) answer them; only `app` knows
-both.
+The core asks for these; the adapters (`models`, `tools`, `journal`, `sinks`) answer them; only `app` knows both.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.sources import Sources
+from folkmoot.domain.spans import call_span
 from folkmoot.domain.value import Value
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Site(Value):
     @property
     def below(self) -> str:
         """The span of whatever the call starts."""
-        return f"{self.span}/turn:{self.turn}/call:{self.call}"
+        return call_span(self.span, self.turn, self.call)
 
     @property
     def key(self) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot import FakeClock
-from folkmoot.domain.loop_guard import LoopGuard, Sent
+from folkmoot.orchestration.other_runs import LoopGuard, Sent
 
 
 def test_a_message_to_oneself_is_not_delivered():

@@ -16,10 +16,8 @@ from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.alone import alone
-from folkmoot.engine.collaboration import Collaboration, Stopped
-from folkmoot.engine.gathering import gathered
-from folkmoot.engine.holding import LEASE
+from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
+from folkmoot.engine.owner import LEASE, alone
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 from tests.examples import copied

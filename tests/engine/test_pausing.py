@@ -11,8 +11,8 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import Policy
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.activation import Asked
+from folkmoot.engine.commands import is_paused
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.pausing import is_paused
 from folkmoot.ports import Query
 
 CALL = {"calls": [{"tool": "work"}]}

@@ -14,9 +14,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.role import role
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.feeding import Outlet, pause_after
-from folkmoot.engine.sinking import Sinking
-from folkmoot.engine.standing import lag, move, standing
+from folkmoot.engine.sinking import Outlet, Sinking, lag, move, pause_after, standing
 from folkmoot.errors import OperationFailed, SinkFailed
 from folkmoot.ports import Query
 from tests.desk import SETTINGS, Desk

@@ -2,7 +2,7 @@
 
 import re
 
-from folkmoot.orchestration.envelope import Block, enveloped
+from folkmoot.orchestration.invocation import Block, enveloped
 
 TAG = re.compile(r"<(\w+)__([0-9a-f]{12})( agent=\"([^\"]*)\")?>\n(.*?)\n</\1__\2>", re.DOTALL)
 

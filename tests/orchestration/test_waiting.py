@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from folkmoot.orchestration.waiting import WaitingRoom
-from folkmoot.session.parked import Parked
+from folkmoot.orchestration.inbox import WaitingRoom
+from folkmoot.session.steps import Parked
 
 
 async def rounds(count):

@@ -7,7 +7,7 @@ from folkmoot.domain.agent import Output, Remote
 from folkmoot.domain.budget import Allowance, Room
 from folkmoot.domain.events import LlmRequest, LlmResponse, SessionStarted
 from folkmoot.domain.message import Message, ToolCall, Usage
-from folkmoot.session.aloud import is_report
+from folkmoot.session.ask import is_report
 from folkmoot.session.decide import decide
 from folkmoot.session.state import State, evolve
 from tests.session.conftest import LOOK

@@ -11,8 +11,8 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, Broadcast
-from folkmoot.session.broadcast import leads_broadcast, members_broadcast
 from folkmoot.session.decide import decide
+from folkmoot.session.exits import leads_broadcast, members_broadcast
 from folkmoot.session.state import folded
 from folkmoot.session.steps import Call, Finish, Refuse
 from tests.session.test_decide import FREELY

@@ -17,8 +17,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.plan_events import StepStarted
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.feeding import Outlet
-from folkmoot.engine.sinking import Sinking
+from folkmoot.engine.sinking import Outlet, Sinking
 from folkmoot.ports import Journal, Query, Sink, Version
 
 PATIENCE = 60.0

@@ -12,7 +12,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.outlets import rows_of
-from folkmoot.engine.standing import standing
+from folkmoot.engine.sinking import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
 from folkmoot.sinks.dashboard import DashboardSink, Row, board

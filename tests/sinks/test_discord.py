@@ -11,7 +11,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import HandoffRequested, RunStarted, SystemError, ToolStarted
 from folkmoot.domain.plan_events import PlanRejected, StepCompleted
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.standing import standing
+from folkmoot.engine.sinking import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.sinks.discord import DiscordSink
 from folkmoot.sinks.embeds import embed

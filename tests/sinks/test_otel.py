@@ -11,7 +11,7 @@ from folkmoot import Fork
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.trace import trace_id
-from folkmoot.engine.prompting import prompt
+from folkmoot.engine.replay import prompt
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query
 from folkmoot.sinks.meters import BOUNDS, DURATION, TOKENS, Meters

@@ -1,5 +1,5 @@
 from folkmoot.domain.errand import Block
-from folkmoot.orchestration.envelope import enveloped
+from folkmoot.orchestration.invocation import enveloped
 from folkmoot.views.envelopes import Part, parts
 
 

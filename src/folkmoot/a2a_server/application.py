@@ -29,7 +29,7 @@ from folkmoot import __version__
 from folkmoot.a2a_server.handling import Engine, Tasks
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.engine.offering import offered
+from folkmoot.engine.admission import offered
 
 PATH = "/a2a"
 

@@ -124,7 +124,7 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
     from folkmoot.coordination.work_sessions.desk import WORK_SESSION
     from folkmoot.domain.work_session_events import WorkSessionOpened
-    from folkmoot.engine.gathering import gathered, seats
+    from folkmoot.engine.collaboration import gathered, seats
     from folkmoot.engine.identity import chance
 
     if not wanted.resume:

@@ -267,13 +267,11 @@ async def _left(
     there may be workers."""
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.inbox import find_item, leave, withdrawn
+    from folkmoot.engine.inbox import find_item
+    from folkmoot.engine.local import LocalEngine
     from folkmoot.engine.owner import holder
 
     async with opened(folder, readonly=False) as journal:
         said = reply(await find_item(journal, id))
-        clock = SystemClock()
-        item = await leave(journal, said, clock.now(), wake=wake)
-        if said.word == "revoke":
-            await withdrawn(journal, item, clock.sleep)
+        item = await LocalEngine(journal, SystemClock()).reply(said, wake=wake)
         return item, await holder(journal, item.run), journal.shared

@@ -9,6 +9,7 @@ from folkmoot.cli.output import say, write_json, write_table
 from folkmoot.cli.records import opened
 from folkmoot.domain.entry import Draft
 from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.commands import CloseSession
 from folkmoot.engine.local import LocalEngine
 from folkmoot.views.live import live_children
 
@@ -30,4 +31,4 @@ def write_live(drafts: Iterable[Draft], *, as_json: bool) -> None:
 
 async def let_go(folder: Path, session: str, reason: str) -> None:
     async with opened(folder, readonly=False) as journal:
-        await LocalEngine(journal, SystemClock()).destroy(session, reason)
+        await LocalEngine(journal, SystemClock()).send(session, CloseSession(session, reason))

@@ -155,10 +155,10 @@ async def _replay(folder: Path, name: str) -> Replayed:
 
 async def _diff(folder: Path, a: str, b: str) -> Difference:
     from folkmoot.cli.records import find_run, opened
-    from folkmoot.engine.past import whole_past
+    from folkmoot.engine.history import read_whole_history
     from folkmoot.views.difference import difference
 
     async with opened(folder) as journal:
         return difference(
-            *[await whole_past(journal, (await find_run(journal, name)).run_id) for name in (a, b)]
+            *[await read_whole_history(journal, (await find_run(journal, name)).run_id) for name in (a, b)]
         )

@@ -223,9 +223,10 @@ def _trace(call: Call, trace: str) -> str:
 async def _cancel(folder: Path, name: str, reason: str) -> str:
     from folkmoot.cli.records import find_run, opened
     from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.commands import CancelRun
     from folkmoot.engine.local import LocalEngine
 
     async with opened(folder, readonly=False) as journal:
         run_id = (await find_run(journal, name)).run_id
-        await LocalEngine(journal, SystemClock()).cancel(run_id, reason)
+        await LocalEngine(journal, SystemClock()).send(run_id, CancelRun(reason))
         return run_id

@@ -9,7 +9,7 @@ from folkmoot.cli.amounts import counted
 from folkmoot.cli.finding import Finding
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.survey import Survey, survey
+from folkmoot.engine.procrastinate import Survey, survey
 
 _APART = 2.0
 """Seconds that clocks may differ before it is worth a word."""

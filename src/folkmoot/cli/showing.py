@@ -13,7 +13,7 @@ from folkmoot.domain.events import RunPruned
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.pins import bound_to
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.views.activity import measure
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
@@ -34,7 +34,7 @@ def as_document(record: Record) -> dict[str, Any]:
         "startedAt": record.row.started_at,
         "endedAt": record.row.ended_at,
         "heldBy": record.owner or None,
-        "boundTo": bound_to(record.drafts) or None,
+        "boundTo": RunHistory(record.drafts).label or None,
         "journal": journal,
         "traceId": record.result.trace,
     }
@@ -80,7 +80,7 @@ def _write_holder(record: Record) -> None:
     row = record.row
     if record.owner:
         write(f"  held by  {called(record.owner)}")
-    elif label := bound_to(record.drafts) if row.status in ("queued", "interrupted") else "":
+    elif label := RunHistory(record.drafts).label if row.status in ("queued", "interrupted") else "":
         write(f"  held by  nobody; it has used a working folder and waits for a worker with --label {label}")
     elif row.status == "queued":
         write("  held by  nobody; the next worker that has room takes it: see `folkmoot doctor`")

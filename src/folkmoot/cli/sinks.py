@@ -10,8 +10,7 @@ from folkmoot.cli.call import AsJson, Call, call_of, finished
 
 if TYPE_CHECKING:
     from folkmoot.domain.settings import Settings
-    from folkmoot.engine.sinking import Sinking
-    from folkmoot.engine.standing import Place
+    from folkmoot.engine.sinking import Place, Sinking
 
 app = typer.Typer(
     help="Where events are sent on to: files, Discord, webhooks, OpenTelemetry.", no_args_is_help=True
@@ -87,7 +86,7 @@ def move(
 
 async def _rows(call: Call) -> list[dict[str, Any]]:
     from folkmoot.cli.records import has_run, opened
-    from folkmoot.engine.standing import Standing, lag, standing
+    from folkmoot.engine.sinking import Standing, lag, standing
 
     sinks, rows = _settings(call).sinks, []
     if has_run(call.folder):
@@ -129,7 +128,7 @@ async def _until_stopped(sinking: Sinking) -> int:
 async def _move(call: Call, name: str, to: str) -> int:
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.standing import move
+    from folkmoot.engine.sinking import move
     from folkmoot.errors import NotFound, WrongUse
 
     if name not in (known := _settings(call).sinks):

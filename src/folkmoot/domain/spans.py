@@ -1,51 +1,104 @@
-"""Spans of a conversation that goes on, in a cycle, a clarification or an answer to a child; and of work in parts."""
+"""Spans: the place of something in a run, as a path of names such as `0/route:billing/turn:2/call:1`.
+
+A span is stored as its text and compared as its text; only this module knows how one is put together and taken apart.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
-CALLED = ("call:", "mission:", "to:")
+ROOT = "0"  # of a run's first agent
+CALLED = ("call", "mission", "to")
 """What a call started: one agent, one of several, or the receiver of a message."""
-_PARTS = ("planner", "try:", "executor", "step:", "round:", "sense", "reflect")
+_PARTS = ("planner", "try", "executor", "step", "round", "sense", "reflect")
 
-ROOT = "0"
-"""Of a run's first agent."""
+
+def child_span(span: str, kind: str, name: object = "") -> str:
+    return f"{span}/{kind}:{name}" if name else f"{span}/{kind}"
+
+
+def call_span(span: str, turn: int, call: int) -> str:
+    """Of whatever a tool call starts."""
+    return f"{span}/turn:{turn}/call:{call}"
+
+
+def parent_span(span: str) -> str:
+    return span.rpartition("/")[0]
+
+
+def kind_of(span: str) -> str:
+    """Of the last step: `call` for `0/turn:2/call:1`."""
+    return span.rpartition("/")[2].partition(":")[0]
+
+
+def is_within(span: str, outer: str) -> bool:
+    """Whether it is this span or lies below it."""
+    return span.startswith(outer) and (len(span) == len(outer) or span[len(outer)] == "/")
+
+
+def steps_below(span: str, outer: str) -> list[tuple[str, str]]:
+    """Kind and name of each step from a span down to one that lies within it."""
+    steps = span[len(outer) :].split("/")[1:]
+    return [(kind, name) for kind, _, name in (step.partition(":") for step in steps)]
+
+
+@cache
+def prefixes(span: str) -> tuple[str, ...]:
+    """The span itself and all it lies in, outermost first."""
+    parts = span.split("/")
+    return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def calling_span(span: str) -> str:
+    """Of the session that made the call below which a span lies."""
+    return span.rpartition("/turn:")[0]
+
+
+def call_depth(span: str) -> int:
+    """How many agents called one another down to a span; messages are counted by their hops."""
+    return span.count("/call:") - span.count("/to:")
 
 
 def without_cycle(span: str) -> str:
     """The place of the whole conversation: `0/member:coder` for `0/member:coder/cycle:2`."""
-    above, _, last = span.rpartition("/")
-    return above if last.startswith("cycle:") else span
+    return parent_span(span) if kind_of(span) == "cycle" else span
 
 
 @lru_cache(maxsize=4096)
 def conversation(span: str) -> str:
     """The agent whose conversation it is: a lead speaks for its team, which has no session of its own, and who is
     asked again, or by its child, or plans and then acts, is no other agent."""
-    above, _, last = span.rpartition("/")
-    if last.startswith("ask:"):
+    kind, above = kind_of(span), parent_span(span)
+    if kind == "ask":
         return caller(above)
-    if last.startswith(("clarify:", *_PARTS)):
+    if kind == "clarify" or kind in _PARTS:
         return conversation(above)
     return without_cycle(span).removesuffix("/lead")
 
 
 def caller(span: str) -> str:
     """The conversation that an agent was called from, as a tool or as an advisor."""
-    above, _, last = span.rpartition("/")
-    return conversation(span.rpartition("/turn:")[0] if last.startswith(CALLED) else above)
+    return conversation(calling_span(span) if kind_of(span) in CALLED else parent_span(span))
 
 
 def precedes(earlier: str, later: str) -> bool:
     """Whether all of one span was over before another began, whoever was quicker: it lies in an earlier turn."""
-    for one, other in zip(earlier.split("/"), later.split("/"), strict=False):
+    for one, other in zip(in_order(earlier), in_order(later), strict=False):
         if one != other:
-            (word, _, number), (same, _, greater) = one.partition(":"), other.partition(":")
-            return word == same and word in ("turn", "cycle") and int(number) < int(greater)
+            return one[0] == other[0] and one[0] in ("turn", "cycle") and one[1] < other[1]
     return False
 
 
 def in_order(span: str) -> list[tuple[str, int, str]]:
     """Sorts spans by their names, turn 9 before turn 10."""
-    parts = (part.partition(":")[::2] for part in span.split("/"))
-    return [(word, int(name) if name.isdigit() else 0, name) for word, name in parts]
+    return [(kind, int(name) if name.isdigit() else 0, name) for kind, name in steps_below(f"/{span}", "")]
+
+
+def run_of(session: str) -> str:
+    """The run of a session: `run-1` for `run-1:sub_clerk_0123abcd`."""
+    return session.partition(":")[0]
+
+
+def agent_of(session: str) -> str:
+    """The agent of a session that another one called: `clerk` in the example above."""
+    return session.rpartition(":")[2].partition("_")[2].rpartition("_")[0]

@@ -20,20 +20,20 @@ from folkmoot.domain.events import (
     RunFailed,
     RunParked,
     RunStarted,
+    SessionCancelled,
     SystemError,
 )
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
-from folkmoot.domain.spans import ROOT
+from folkmoot.domain.spans import ROOT, is_within
 from folkmoot.domain.value import Value
-from folkmoot.engine.takeover import end_sessions
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import run_root
 from folkmoot.ports import Models, Tools
-from folkmoot.session.parked import Parked
+from folkmoot.session.steps import Parked
 
 
 class Asked(Value):
@@ -112,7 +112,7 @@ class Activation:
             end = await self._end()
             self._task, self._decided = None, True
             self.parked = isinstance(end, RunParked)
-            if self.run.log.drafts[-1].event != end:  # an activation that found nothing new says nothing new
+            if self.run.log.drafts.last != end:  # an activation that found nothing new says nothing new
                 self._note(end)
             await self.run.log.settle()
         finally:
@@ -217,8 +217,19 @@ def _model_failure(log: RunLog, outcome: Outcome) -> tuple[FailureKind, float]:
     last = {
         draft.span: draft.event
         for draft in log.drafts
-        if isinstance(draft.event, LlmResponse | LlmFailed)
-        and f"{draft.span}/".startswith(f"{outcome.span}/")
+        if isinstance(draft.event, LlmResponse | LlmFailed) and is_within(draft.span, outcome.span)
     }
     failed = [event for event in last.values() if isinstance(event, LlmFailed)]
     return (failed[-1].kind or "unknown", failed[-1].reset_after) if failed else ("unknown", 0.0)
+
+
+def bury(log: RunLog, reason: str) -> None:
+    """Every session that began gets its end, then the run."""
+    end_sessions(log, reason)
+    log.note(Place.of(log.drafts[0]), RunCancelled(reason=reason))
+
+
+def end_sessions(log: RunLog, reason: str) -> None:
+    """Those too that began in an earlier activation, and that this one had not come back to."""
+    for begun in log.drafts.open_sessions:
+        log.note(Place.of(begun), SessionCancelled(reason=reason))

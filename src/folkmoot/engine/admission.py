@@ -1,13 +1,14 @@
-"""What is refused before a run begins: nothing is recorded and nothing is asked."""
+"""Which agents can be run, by which names, and what is refused before a run begins: nothing is recorded or asked."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH
+from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.orchestration.brought import facing
@@ -117,3 +118,21 @@ def find_agent(graph: Graph, name: str) -> Agent:
     near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(graph.agents)) or 'none'}"
     raise NotFound(f"this project has no agent {name!r}; {hint}", code="agent_not_found")
+
+
+def offered(agents: Collection[Agent], reserved: Collection[str] = ()) -> dict[str, Agent]:
+    """Each by its id; an id that several files share is not enough to tell them apart: those go by their paths.
+
+    Raises `WrongUse` for two that would be called the same, or as what is `reserved`.
+    """
+    shared = Counter(wire_name(agent.id) for agent in agents)
+    offers: dict[str, Agent] = {}
+    for agent in agents:
+        name = wire_name(agent.id)
+        name = name if shared[name] == 1 else wire_name(agent.file.removesuffix(".ai"))
+        other = name if name in reserved else offers.setdefault(name, agent).file
+        if other != agent.file:
+            raise WrongUse(
+                f"{agent.file} would be called {name!r}, as {other} is; rename it, or offer others with --agent"
+            )
+    return offers

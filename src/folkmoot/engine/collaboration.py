@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,14 +22,18 @@ from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.desk import Milestone
+from folkmoot.coordination.work_sessions.forming import Seat, compose
+from folkmoot.domain.agent import Graph, MemberRole
 from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
-from folkmoot.engine.alone import alone
-from folkmoot.engine.owner import host_of
+from folkmoot.domain.work_session import WorkSession
+from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.admission import find_agent
+from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query
 from folkmoot.views import adr
@@ -274,3 +278,36 @@ def _voters(scene: Scene) -> Sequence[str]:
     """All but the lead, who decides where they do not; with fewer than two of them the lead votes too."""
     voters = [each for each in scene.who_may("vote") if each != scene.lead]
     return voters if len(voters) > 1 else [*voters, scene.lead]
+
+
+_NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit"}
+"""The tool without which a role cannot do its part."""
+
+
+def seats(graph: Graph, members: Iterable[tuple[str, MemberRole | None]]) -> list[Seat]:
+    """For agents by file or id, in a role or in their own; for nobody in particular: every agent of the project."""
+    wanted = list(members) or [(agent.file, None) for agent in graph.agents.values()]
+    found = [(find_agent(graph, name), role) for name, role in wanted]
+    return [Seat(role or agent.role, agent=agent.id) for agent, role in found]
+
+
+async def gathered(
+    moot: Moot, opening: WorkSessionOpened, seats: Sequence[Seat], chance: str, author: Author = Author()
+) -> WorkSession:
+    """A new work session with this team; or, under a `chance` that was used before, the one that was opened then.
+
+    Raises `WrongUse` for a team that could not reach anything.
+    """
+    team = compose(seats, moot.graph.agents.values())
+    agents = {agent.id: agent for agent in moot.graph.agents.values()}
+    if not team.in_role("lead"):
+        raise WrongUse(
+            "the team has no lead: give one agent `role: lead`, or name one as lead among its members"
+            " (--member AGENT=lead)"
+        )
+    for role, tool in _NEEDS.items():
+        for member in team.in_role(role):
+            if not {tool, "plans"} & {*agents[member].tools}:
+                raise WrongUse(f"{member} is the {role} and lacks {tool}: put `plans` into its `tools`")
+    opened = await moot.work_sessions.open(opening, author, chance=chance)
+    return opened if opened.team else await moot.work_sessions.form(opened.id, seats, author)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions.decide import becoming, paused, resumed
 from folkmoot.coordination.work_sessions.desk import WorkSessions
+from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import WrongUse
 
@@ -33,5 +34,5 @@ class Control:
         runs = await self.engine.open_runs(id)
         for run in runs:
             with suppress(WrongUse):  # it ended meanwhile
-                await self.engine.cancel(run, reason or "its work session was cancelled")
+                await self.engine.send(run, CancelRun(reason or "its work session was cancelled"))
         return runs

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Graph, ModelChoice
+from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -18,7 +18,6 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    RunStarted,
     SessionCancelled,
     ToolFailed,
     ToolFinished,
@@ -35,12 +34,14 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolResult, ToolSpec, Usage
+from folkmoot.domain.spans import call_span, prefixes
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
+from folkmoot.engine.admission import find_agent
 from folkmoot.errors import WrongUse
 from folkmoot.journal.codec import data_of, decode_event
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.kit import Kits
-from folkmoot.orchestration.ledger import prefixes
 from folkmoot.ports import Site, Tools
 
 _Act = tuple[str, int, int]
@@ -62,46 +63,44 @@ class Fork(Value):
     """Another request; only before anybody was asked."""
 
 
-def taken_over(drafts: Sequence[Draft], fork: Fork, run_id: str) -> list[Draft]:
+def taken_over(drafts: RunHistory, fork: Fork, run_id: str) -> list[Draft]:
     """The past of a fork, under its new name. Raises `WrongUse` for a point where no run can begin."""
     past = list(drafts[: fork.at])
     _check(drafts, fork)
     if fork.answer:
         past = [*_answered(past, fork.answer)]
     if fork.request:
-        started = past[0].event
-        assert isinstance(started, RunStarted)
-        past = [replace(past[0], event=replace(started, request=fork.request))]
+        past = [replace(past[0], event=replace(drafts.started, request=fork.request))]
     outcomes = _Outcomes(past)
     marks = (RunForked, RunRepinned)
     kept = [draft for draft in past if not isinstance(draft.event, marks) and outcomes.concern(draft)]
     return [_renamed(draft, drafts[0].session_id, run_id) for draft in kept]
 
 
-def begun(
-    past: Sequence[Draft], fork: Fork, project: Project, now: Callable[[], str], run_id: str
-) -> list[Draft]:
+def begun(past: RunHistory, fork: Fork, project: Project, now: Callable[[], str], run_id: str) -> list[Draft]:
     """The first entries of a fork: what was taken over, pinned to its own files, and where it was taken from."""
-    over = taken_over(past, fork, run_id)
-    started = over[0].event
-    assert isinstance(started, RunStarted)
+    over = RunHistory(taken_over(past, fork, run_id))
+    started = over.started
     own = replace(started.errand, ticket="", traceparent="", tracestate="")
     pinned = replace(started, graph=project.graph_id, tools=project.tools_id, errand=own)
     forked = RunForked(past[0].session_id, fork.at, in_words(fork), started.errand.traceparent)
     return [replace(over[0], event=pinned), *over[1:], replace(over[0], ts=now(), event=forked)]
 
 
-def changed(
-    graph: Graph, fork: Fork, agents: Mapping[str, Agent], models: Mapping[str, ModelChoice]
-) -> Graph:
-    """The project with other prompts and models; `agents` and `models` are what the names of the fork stand for."""
+def altered(graph: Graph, fork: Fork) -> Graph:
+    """The project with the prompts and models that a fork wants."""
+    from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
+    from folkmoot.models.known import known_models  # noqa: PLC0415
+
     changes = dict(graph.agents)
     for name, prompt in fork.prompts.items():
-        file = agents[name].file
+        file = find_agent(graph, name).file
         changes[file] = replace(changes[file], prompt=prompt)
-    for name in fork.models:
-        file = agents[name].file
-        changes[file] = replace(changes[file], models=(models[name],))
+    known = known_models() if fork.models else {}
+    for name, model in fork.models.items():
+        file = find_agent(graph, name).file
+        choice = choice_named(model, graph.settings, known, f"the model for {name}")
+        changes[file] = replace(changes[file], models=(choice,))
     return replace(graph, agents=changes)
 
 
@@ -206,8 +205,7 @@ class _Outcomes:
                 return True
 
     def _is_settled(self, call: _Act) -> bool:
-        span, turn, position = call
-        return call in self._returned or f"{span}/turn:{turn}/call:{position}" in self._began
+        return call in self._returned or call_span(*call) in self._began
 
 
 def _renamed(draft: Draft, old: str, new: str) -> Draft:

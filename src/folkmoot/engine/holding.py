@@ -10,18 +10,15 @@ from itertools import count
 from typing import Literal
 
 from folkmoot.domain.fence import may_call
-from folkmoot.engine import gating, kept
 from folkmoot.engine.activation import Activation
-from folkmoot.engine.inbox import ATTEND_EVERY, take_in
-from folkmoot.engine.owner import claim_run, this_process
-from folkmoot.engine.pausing import LOOK, is_paused
-from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner
-from folkmoot.orchestration.invocation import Run
-from folkmoot.orchestration.log import Ownership
-from folkmoot.ports import Claim, Clock, Journal, NewRun, Post
-
-LEASE = 30.0
-"""Seconds for which a run stays with a process that says nothing any more."""
+from folkmoot.engine.commands import Command, post_body, read_post
+from folkmoot.engine.history import read_history
+from folkmoot.engine.inbox import ATTEND_EVERY
+from folkmoot.engine.owner import LEASE, claim_run, this_process
+from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner, WrongUse
+from folkmoot.orchestration.history import RunHistory
+from folkmoot.orchestration.log import Ownership, Place, RunLog
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post
 
 
 class HeldRun:
@@ -121,13 +118,42 @@ class Holding:
             with suppress(asyncio.CancelledError):
                 await self._attending
 
-    async def receive(self, run: Run, post: Post) -> None:
-        """Let what somebody left for a run happen to it."""
-        if taken_in := {kept.DESTROY: kept.take_in, gating.GATE: gating.take_in}.get(post.kind):
-            taken_in(run, post.body)
-            await self._journal.take(post)
-        else:
-            await take_in(self._journal, run, post)
+    async def send(self, run_id: str, command: Command, *, wake: bool = True) -> None:
+        """Bring a command to a run; return when it is applied here, recorded in a run that nobody holds, or
+        acknowledged by the process that holds the run. Raises `WrongUse` if the run cannot take it."""
+        if activation := self.activation(run_id):
+            await command.apply(activation, self._journal)
+            await activation.run.log.settle()
+            return
+        command.check(run_id, await read_history(self._journal, run_id) if command.recorded else RunHistory())
+        if not command.recorded or not await self._record(run_id, command):
+            await self._journal.post(run_id, command.kind, post_body(command), wake=wake)
+            while not await command.is_done(self._journal, run_id):
+                await self._clock.sleep(ATTEND_EVERY)
+
+    async def receive(self, activation: Activation, post: Post) -> None:
+        """Apply what somebody left for a run that is held here; what comes too late is dropped."""
+        if command := read_post(post):
+            with suppress(WrongUse):
+                await command.apply(activation, self._journal)
+            await activation.run.log.settle()
+        await self._journal.take(post)
+
+    async def _record(self, run_id: str, command: Command) -> bool:
+        """In a run that nobody holds; one that waits goes on waiting for the same. False if somebody holds it."""
+        try:
+            async with self.taking_over(run_id) as claim:
+                past = await read_history(self._journal, run_id)
+                command.check(run_id, past)
+                log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
+                command.record(log)
+                if past.is_parked and not log.drafts.is_over:
+                    log.note(Place.of(past[-1]), past.last)
+                await log.settle()
+                await self._journal.release(claim)
+        except Held:
+            return False
+        return True
 
     async def _confirm(self, held: HeldRun) -> None:
         """Return when no other process can have taken the run over. Stands before every call that has effects.
@@ -172,13 +198,5 @@ class Holding:
         for post in await self._journal.posts(list(self._live)):
             if not (activation := self.activation(post.run)):
                 continue  # ended or parked meanwhile; what was said to it is for whoever goes on with it
-            if post.kind == "cancel":
-                activation.stop(post.body)
-                await self._journal.take(post)
-            elif post.kind == LOOK:
-                if await is_paused(self._journal, post.body):
-                    activation.rest(post.body)
-                await self._journal.take(post)
-            else:
-                with suppress(OperationFailed):  # somebody else owns the run by now, and gets the post
-                    await self.receive(activation.run, post)
+            with suppress(OperationFailed):  # somebody else owns the run by now, and gets the post
+                await self.receive(activation, post)

@@ -1,8 +1,8 @@
-"""The inboxes of all runs, as the journal tells them: what is open, and how to leave an answer there."""
+"""The inboxes of all runs, as the journal tells them: what is open, and what was answered."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -10,10 +10,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.inbox import inbox
-from folkmoot.domain.item import Item, Reply, check_time, decided, too_late
-from folkmoot.engine.owner import holder
+from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.orchestration.invocation import Run
 from folkmoot.ports import Journal, Post, Query
 
 ANSWER = "answer"
@@ -57,38 +55,6 @@ async def find_item(journal: Journal, id: str) -> Item:
     )
 
 
-async def leave(journal: Journal, reply: Reply, now: str, *, wake: bool = True) -> Item:
-    """Leave an answer in the inbox of its run. Raises `WrongUse` if it comes too late: the first one counts."""
-    item = await find_item(journal, reply.id)
-    check_time(item, reply, now)
-    decided(item, reply)
-    await journal.post(item.run, ANSWER, msgspec.json.encode(reply).decode(), wake=wake)
-    for post in await journal.posts([item.run]):
-        first = read_reply(post)
-        if first and first.id == reply.id and (first.word == "revoke") == (reply.word == "revoke"):
-            if first != reply:
-                raise WrongUse(f"{reply.id} is decided already: {first.word} by {first.by}")
-            break
-    return item
-
-
-async def withdrawn(journal: Journal, item: Item, sleep: Callable[[float], Awaitable[None]]) -> None:
-    """Return when a revocation that was left holds. Raises `WrongUse` if the call was made before it was read.
-
-    If nobody holds the run, whoever does next reads what was left before anything else.
-    """
-    while await holder(journal, item.run) and await _is_left(journal, item):
-        await sleep(ATTEND_EVERY)
-    now = await find_item(journal, item.id)
-    if now.status not in ("revoke", "revoked"):
-        raise too_late(now)
-
-
-async def _is_left(journal: Journal, item: Item) -> bool:
-    left = [read_reply(post) for post in await journal.posts([item.run])]
-    return any(reply and reply.id == item.id and reply.word == "revoke" for reply in left)
-
-
 def read_reply(post: Post) -> Reply | None:
     """None for other posts, and for what is no reply."""
     if post.kind != ANSWER:
@@ -97,15 +63,6 @@ def read_reply(post: Post) -> Reply | None:
         return msgspec.json.decode(post.body, type=Reply)
     except msgspec.DecodeError:
         return None
-
-
-async def take_in(journal: Journal, run: Run, post: Post) -> None:
-    """Let an answer happen to a run that is held here; one that came too late is dropped."""
-    if reply := read_reply(post):
-        with suppress(WrongUse):
-            run.inbox.take(reply)
-        await run.log.settle()
-    await journal.take(post)
 
 
 async def _naming(journal: Journal, id: str) -> AsyncIterator[str]:

@@ -10,33 +10,33 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import (
-    RUN_ENDS,
-    CancelRequested,
-    RunCancelled,
-    RunStarted,
-)
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RUN_ENDS, CancelRequested, RunParked, RunStarted
 from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Reply
-from folkmoot.domain.spans import ROOT
-from folkmoot.engine import gating, kept
-from folkmoot.engine.activation import Activation, Asked, Project
+from folkmoot.domain.item import Item, Reply, check_time
+from folkmoot.domain.spans import ROOT, run_of
+from folkmoot.engine.activation import Activation, Asked, Project, bury
+from folkmoot.engine.commands import (
+    Answer,
+    CancelRun,
+    ChangeGate,
+    CheckPause,
+    Command,
+    is_paused,
+    named_by_run,
+    post_body,
+)
 from folkmoot.engine.fork import asking
+from folkmoot.engine.history import check_fit, read_history, repin
 from folkmoot.engine.holding import Holding
 from folkmoot.engine.identity import Identity, drawn
-from folkmoot.engine.inbox import ATTEND_EVERY, find_item, leave, withdrawn
+from folkmoot.engine.inbox import find_item
 from folkmoot.engine.installation import Installation
-from folkmoot.engine.kept import destroy_kept, destroy_post, destroy_unheld, is_kept, require_kept
-from folkmoot.engine.making import Audience, Maker, Placement
-from folkmoot.engine.past import past_of
-from folkmoot.engine.pausing import LOOK, is_paused, open_runs, rested
-from folkmoot.engine.pins import bound_to, check_fit, pin_of, repin
-from folkmoot.engine.takeover import bury
-from folkmoot.errors import Conflict, Elsewhere, Held, WrongUse
+from folkmoot.engine.making import Audience, Maker, Placement, TeamSubscriber
+from folkmoot.errors import Conflict, Elsewhere, Held
+from folkmoot.orchestration.history import RunHistory
+from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.subscribers import TeamSubscriber
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
 from folkmoot.views.result import Result
 
 
@@ -121,10 +121,10 @@ class LocalEngine:
         With `current` it is pinned to that from here on.
         """
         past = await self.past(run_id)
-        if isinstance(past[-1].event, RUN_ENDS):
+        if past.is_over:
             return Result(run_id, past)
-        if self._installation and isinstance(past[0].event, RunStarted):
-            await self._installation.require(run_id, past[0].event)
+        if self._installation:
+            await self._installation.require(run_id, past.started)
         if current:
             check_fit(past, current.graph)
         async with self._holding.taking_over(run_id) as claim:
@@ -145,33 +145,42 @@ class LocalEngine:
         """A run that is ours by now, ready to go on; or how it ended, if somebody wanted it stopped."""
         run_id = claim.run
         past = await self.past(run_id)
-        if isinstance(past[-1].event, RUN_ENDS):
+        if past.is_over:
             return Result(run_id, past)
-        if self._label and bound_to(past) not in ("", self._label):
-            raise Elsewhere(run_id, bound_to(past))
-        started = past[0].event
-        assert isinstance(started, RunStarted)
-        if any(isinstance(draft.event, CancelRequested) for draft in past):
+        if self._label and past.label not in ("", self._label):
+            raise Elsewhere(run_id, past.label)
+        if past.has(CancelRequested):
             return await self._bury(run_id, claim, past, "interrupted while it was being cancelled")
-        pin = pin_of(past)
+        pin = past.pins[-1]
         pinned = project(await self._journal.artifact(pin.graph), pin.graph)
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
         if current:
             pinned = repin(log, pinned, current)
-        if any(isinstance(draft.event, RunForked) for draft in past):
+        if past.is_forked:
             pinned = asking(pinned)
-        run = self._maker.run(pinned, Identity(run_id, started.seed), log, audience)
+        run = self._maker.run(pinned, Identity(run_id, past.started.seed), log, audience)
         for draft in past:
             log.tell(draft.span, draft.event)
+        activation = Activation(run, past.started, fresh=False)
         for post in await self._journal.posts([run_id]):
-            if post.kind == "cancel":
+            if post.kind == CancelRun.kind:
                 ended = await self._bury(run_id, claim, past, post.body)
                 await self._journal.take(post)  # not before: a process that died in between would lose it
                 return ended
-            await self._holding.receive(run, post)
-        if await is_paused(self._journal, log.work_session):
-            return await rested(self._journal, run, claim)
-        return Activation(run, started, fresh=False)
+            await self._holding.receive(activation, post)
+        return (
+            await self._rested(run, claim) if await is_paused(self._journal, log.work_session) else activation
+        )
+
+    async def _rested(self, run: Run, claim: Claim) -> Result:
+        """Of a run that was taken over while its work session is paused: it waits until that goes on."""
+        log = run.log
+        parked = RunParked(waiting=(log.work_session, *run.inbox.open_ids))
+        if log.drafts.last != parked:
+            log.note(Place.of(log.drafts[0]), parked)
+            await log.settle()
+        await self._journal.release(claim)
+        return Result(run.id, log.drafts)
 
     def now(self) -> str:
         return self._clock.now()
@@ -189,95 +198,46 @@ class LocalEngine:
                 continue  # the name was taken
             return run_id
 
-    async def reply(self, reply: Reply) -> None:
-        """Say something to an item of any run: to the run itself if it is held here, otherwise in its inbox."""
+    async def reply(self, reply: Reply, *, wake: bool = True) -> Item:
+        """Say something to an item of any run. Raises `WrongUse` if it comes too late."""
         item = await find_item(self._journal, reply.id)
-        if activation := self._holding.activation(item.run):
-            run = activation.run
-            run.inbox.take(reply, now=self._clock.now())
-            await run.log.settle()
-        else:
-            await leave(self._journal, reply, self._clock.now())
-            if reply.word == "revoke":
-                await withdrawn(self._journal, item, self._clock.sleep)
+        check_time(item, reply, self._clock.now())
+        await self.send(item.run, Answer(reply, item), wake=wake)
+        return item
 
-    async def cancel(self, run_id: str, reason: str) -> None:
-        """Return when the stop is acknowledged, by whoever holds the run; a run nobody holds is ended here."""
-        if activation := self._holding.activation(run_id):
-            activation.stop(reason)
-            await activation.run.log.settle()
-            return
-        await self._unended(run_id)
-        try:
-            async with self._holding.taking_over(run_id) as claim:
-                await self._bury(run_id, claim, await self._unended(run_id), reason)
-        except Held:
-            await self._journal.post(run_id, "cancel", reason)
-            await self._acknowledged(run_id)
+    async def send(self, id: str, command: Command, *, wake: bool = True) -> None:
+        """To a run, or the run of a session. Return when the command is acknowledged, whoever holds the run."""
+        await self._holding.send(run_of(id), command, wake=wake)
+
+    async def gate(self, change: GateChanged) -> GateChanged:
+        """As it is noted, when a session has heard which tools it has no longer, or again."""
+        change = await named_by_run(self._journal, change)
+        await self.send(change.session, ChangeGate(change))
+        return change
 
     async def open_runs(self, work_session: str) -> list[str]:
         """The runs of a work session that have not ended."""
-        return await open_runs(self._journal, work_session)
+        runs: dict[str, None] = {}
+        async for entry in self._journal.read(Query(types=("run.started", *(end.type for end in RUN_ENDS)))):
+            if isinstance(entry.event, RUN_ENDS):
+                runs.pop(entry.stream, None)
+            elif entry.draft.work_session_id == work_session:
+                runs[entry.stream] = None
+        return list(runs)
 
     async def look_at_pause(self, work_session: str) -> list[str]:
         """Have every run of a work session look whether that is paused or goes on, whoever holds it; the runs."""
         runs = await self.open_runs(work_session)
-        paused = await is_paused(self._journal, work_session)
+        command, paused = CheckPause(work_session), await is_paused(self._journal, work_session)
         for run in runs:
-            if paused and (activation := self._holding.activation(run)):
-                activation.rest(work_session)
-            else:
-                await self._journal.post(run, LOOK, work_session, wake=not paused)
+            if paused:
+                await self.send(run, command, wake=False)
+            else:  # left also for a run that is held here: it may be about to park
+                await self._journal.post(run, command.kind, post_body(command))
         return runs
 
-    async def destroy(self, session_id: str, reason: str) -> None:
-        """Return when a kept session cannot be asked any more, whoever holds its run."""
-        run_id = session_id.partition(":")[0]
-        if activation := self._holding.activation(run_id):
-            run = activation.run
-            destroy_kept(run.log, run.chats, session_id, reason)
-            await run.log.settle()
-            return
-        require_kept(await self.past(run_id), session_id)
-        try:
-            await self._unheld(run_id, partial(destroy_unheld, session=session_id, reason=reason))
-        except Held:
-            await self._journal.post(run_id, kept.DESTROY, destroy_post(session_id, reason))
-            while is_kept(await self.past(run_id), session_id):
-                await self._clock.sleep(ATTEND_EVERY)
-
-    async def gate(self, change: GateChanged) -> GateChanged:
-        """As it is noted, when a session has heard which tools it has no longer, or again; whoever holds its run."""
-        run_id = change.session.partition(":")[0]
-        change = await gating.named_by_run(self._journal, run_id, change)
-        if activation := self._holding.activation(run_id):
-            gating.gate_live(activation.run, change)
-            await activation.run.log.settle()
-            return change
-        gating.place_of(await self._unended(run_id), change.session)
-        try:
-            await self._unheld(run_id, partial(gating.gate_unheld, change=change))
-        except Held:
-            await self._journal.post(run_id, gating.GATE, msgspec.json.encode(change).decode())
-            while not gating.is_told(await self.past(run_id), change):
-                await self._clock.sleep(ATTEND_EVERY)
-        return change
-
-    async def _unheld(self, run_id: str, note: Callable[[RunLog], Awaitable[None]]) -> None:
-        """Note something in a run that nobody holds. Raises `Held` if somebody does."""
-        async with self._holding.taking_over(run_id) as claim:
-            past = await self.past(run_id)
-            await note(RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past))
-            await self._journal.release(claim)
-
-    async def past(self, run_id: str) -> list[Draft]:
-        return await past_of(self._journal, run_id)
-
-    async def _unended(self, run_id: str) -> list[Draft]:
-        past = await self.past(run_id)
-        if isinstance(past[-1].event, RUN_ENDS):
-            raise WrongUse(f"run {run_id!r} is over already: {Result(run_id, past).status}")
-        return past
+    async def past(self, run_id: str) -> RunHistory:
+        return await read_history(self._journal, run_id)
 
     async def close(self) -> None:
         """Cancel what still runs here and wait for it."""
@@ -303,15 +263,6 @@ class LocalEngine:
         bury(log, reason)
         await log.settle()
         return Result(run_id, log.drafts)
-
-    async def _acknowledged(self, run_id: str) -> None:
-        while True:
-            past = await self.past(run_id)
-            if any(isinstance(draft.event, CancelRequested | RunCancelled) for draft in past[-50:]):
-                return
-            if isinstance(past[-1].event, RUN_ENDS):
-                return
-            await self._clock.sleep(ATTEND_EVERY)
 
 
 def encoded(graph: msgspec.Struct) -> bytes:

@@ -1,27 +1,54 @@
-"""Makes what all agents of a run share, from the project and the place of this process."""
+"""Makes what all agents of a run share, from the project, the place of this process and who listens."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
+from folkmoot.domain.event import Event
+from folkmoot.domain.spans import parent_span, without_cycle
+from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
-from folkmoot.engine.holding import LEASE
 from folkmoot.engine.identity import Identity
-from folkmoot.orchestration.cache import ResultCache
+from folkmoot.engine.owner import LEASE
 from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import Ear, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
+from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.readings import Readings
-from folkmoot.orchestration.subscribers import TeamSubscriber, told
-from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Journal
+
+
+class TeamSubscriber(Protocol):
+    """Told as it happens, in the order of the journal. `team` is the run and the span of the team."""
+
+    def on_member_broadcast(self, team: tuple[str, str], broadcast: TeamBroadcast) -> None: ...
+
+    def on_member_exit(self, team: tuple[str, str], member_id: str, reason: str) -> None:
+        """A member is no longer in the team; without a reason it has done its part."""
+
+
+def told(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
+    """A watcher of a run's log that tells the subscriber."""
+
+    def watch(span: str, event: Event) -> None:
+        team = (run, parent_span(without_cycle(span)))
+        match event:
+            case TeamBroadcast():
+                subscriber.on_member_broadcast(team, event)
+            case TeamMemberExited(member_id=member):
+                subscriber.on_member_exit(team, member, "")
+            case TeamMemberFailed(member_id=member, reason=reason):
+                subscriber.on_member_exit(team, member, reason)
+
+    return watch
 
 
 class Placement(Value):

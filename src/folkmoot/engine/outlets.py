@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.feeding import Outlet
+from folkmoot.engine.sinking import Outlet
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.journal.database import FOLDER, make_folder
@@ -57,7 +57,7 @@ class _Maker:
                 return self._otel(name, said)
 
     def _otel(self, name: str, said: SinkSettings) -> Sink:
-        from folkmoot.engine.prompting import prompt
+        from folkmoot.engine.replay import prompt
         from folkmoot.sinks.otel import OtelSink
 
         try:

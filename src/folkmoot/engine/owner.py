@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import re
 import socket
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from folkmoot.errors import Held
+from folkmoot.errors import Held, OperationFailed
 from folkmoot.ports import Claim, Clock, Journal
 
+LEASE = 30.0
+"""Seconds for which a run stays with a process that says nothing any more."""
 LABEL = 36
 """Characters of a label."""
 _LOOK = 0.5
@@ -105,3 +109,23 @@ def _started(pid: int) -> str:
         return ""
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] in "ZX" else fields[19]  # dead, only not buried yet
+
+
+@asynccontextmanager
+async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[None]:
+    """Raises `Held` if another process is at it. It says nothing about appending: records are changed by version."""
+    claim = await claim_run(journal, clock, record, this_process(), LEASE)
+    renewing = asyncio.create_task(_renewed(journal, clock, claim))
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        with suppress(OperationFailed):  # then the lease runs out
+            await journal.release(claim)
+
+
+async def _renewed(journal: Journal, clock: Clock, claim: Claim) -> None:
+    while True:
+        await clock.sleep(LEASE / 3)
+        with suppress(OperationFailed):  # a journal that is locked or away may not be so the next time
+            await journal.renew([claim], LEASE)

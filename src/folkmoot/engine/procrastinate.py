@@ -8,6 +8,7 @@ and takes jobs that it has no room for.
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from psycopg.rows import dict_row
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fence import Sign
 from folkmoot.domain.settings import Storage
+from folkmoot.domain.value import Value
 from folkmoot.engine.owner import is_gone
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.news import News
@@ -32,6 +34,7 @@ from folkmoot.journal.postgres.server import Connection, Server
 from folkmoot.journal.postgres.statements import SEEMS_HELD
 from folkmoot.journal.postgres.waking import QUEUE, queue_at
 from folkmoot.journal.postgres.watch import Watch
+from folkmoot.ports import Clock
 
 VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
 """Of the tables that the installed Procrastinate knows."""
@@ -187,3 +190,62 @@ SELECT run, owner, epoch, renewal, lease, held,
   parked AND NOT EXISTS (SELECT FROM post WHERE post.run = name AND NOT taken) AS waits, 0
 FROM unfinished CROSS JOIN LATERAL convert_from(name, 'UTF8') AS run
 WHERE NOT EXISTS (SELECT FROM procrastinate_jobs WHERE queueing_lock = run AND status = 'todo')"""
+
+
+ALIVE = 30.0
+"""Seconds since a worker last said something."""
+
+
+class Survey(Value):
+    server: str
+    """Its version."""
+    journal: int
+    """Version of the schema; 0 if nothing has run yet."""
+    queue: str
+    """Version of Procrastinate's tables; empty if no worker has ever been there."""
+    off: tuple[str, ...]
+    """Settings of durability that are off."""
+    ahead: float
+    """Seconds by which the clock of this host is ahead of the server's."""
+    workers: int = 0
+    """That are alive."""
+    queued: int = 0
+    """Runs with a job."""
+    forsaken: tuple[str, ...] = ()
+    """Runs that should go on, and have neither an owner nor a job."""
+
+
+async def survey(storage: Storage, clock: Clock) -> Survey:
+    """Raises `OperationFailed` if the server cannot be reached."""
+    server, queue = Server(storage, readonly=True), Queue(storage, "", readonly=True)
+    line = Line(server)
+    try:
+        before = _unix(clock)
+        (row,) = await line.use(partial(select, _SERVER, []))
+        known = {
+            "server": row["version"],
+            "off": tuple(row["off"] or ()),
+            "ahead": (before + _unix(clock)) / 2 - row["moment"],
+            "journal": await line.use(server.check_version),
+            "queue": await line.use(partial(version_of, server)),
+        }
+        if not known["queue"] or not known["journal"]:
+            return Survey(**known)
+        (row,) = await line.use(partial(select, _WORKERS, [ALIVE]))
+        return Survey(**known, **row, forsaken=tuple(await queue.forsaken()))
+    finally:
+        await queue.close()
+        await line.close()
+
+
+def _unix(clock: Clock) -> float:
+    return datetime.fromisoformat(clock.now()).timestamp()
+
+
+_SERVER = """
+SELECT current_setting('server_version') AS version, extract(epoch FROM clock_timestamp())::float8 AS moment,
+  (SELECT array_agg(name) FROM pg_settings
+    WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off') AS off"""
+_WORKERS = """
+SELECT (SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s)) AS workers,
+  (SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo') AS queued"""

@@ -18,7 +18,6 @@ from folkmoot.domain.chat_events import SessionDestroyed
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
-    RUN_ENDS,
     CancelRequested,
     LlmFailed,
     LlmRequest,
@@ -35,6 +34,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled
 from folkmoot.domain.team_events import TeamCancelled
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.views.deeds import deed
 
 _OF_CALLS = (
@@ -71,11 +71,11 @@ _OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.c
 
 
 class Record:
-    def __init__(self, drafts: Sequence[Draft]) -> None:
+    def __init__(self, drafts: RunHistory) -> None:
         self.drafts = drafts
         self.divergence = ""
         """The first thing that happened otherwise, in words."""
-        self.past: list[Draft] = []
+        self.past = RunHistory()
         """What has happened again, in the order in which it did."""
         given = _given(drafts)
         self.past += drafts[:given]
@@ -86,7 +86,7 @@ class Record:
         for place in range(given, len(drafts)):
             self._spans[drafts[place].span].append(place)
         self._at = given
-        self._stopped = not drafts or not isinstance(drafts[-1].event, RUN_ENDS) or _is_cancelled(drafts)
+        self._stopped = not drafts or not drafts.is_over or isinstance(drafts.last, RunCancelled)
 
     @property
     def at(self) -> int:
@@ -195,10 +195,6 @@ def buried_from(drafts: Sequence[Draft]) -> int:
 def _given(drafts: Sequence[Draft]) -> int:
     """How many entries were taken over from another run, and are no work of this one."""
     return next((n + 1 for n, draft in enumerate(drafts) if isinstance(draft.event, RunForked)), 0)
-
-
-def _is_cancelled(drafts: Sequence[Draft]) -> bool:
-    return isinstance(drafts[-1].event, RunCancelled)
 
 
 def _fields(then: Draft, now: Draft) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from folkmoot.domain.chat_events import SessionDestroyed
 from folkmoot.domain.entry import Draft
@@ -10,6 +12,7 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     CancelRequested,
     LlmFailed,
+    LlmRequest,
     LlmResponse,
     RunFailed,
     RunParked,
@@ -17,6 +20,7 @@ from folkmoot.domain.events import (
     SystemError,
     ToolFailed,
     ToolFinished,
+    ToolStarted,
 )
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.gate_events import GateChanged
@@ -32,12 +36,10 @@ from folkmoot.domain.inbox_events import (
 from folkmoot.domain.item import Item
 from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run
 from folkmoot.domain.team_events import TeamCancelled
-from folkmoot.engine.activation import Activation
-from folkmoot.engine.kept import destroy_kept, is_kept
-from folkmoot.engine.pausing import rests
+from folkmoot.engine.activation import Activation, bury
+from folkmoot.engine.commands import CloseSession, is_kept
 from folkmoot.engine.record import Record, buried_from
 from folkmoot.engine.stage import Script, Stage
-from folkmoot.engine.takeover import bury
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.views.deeds import deed
@@ -60,6 +62,26 @@ _PAIRS = (
     *((SessionDestroyed, RunParked), (GateChanged, RunParked), (RunParked, RunParked)),
     (SystemError, RunFailed),
 )
+
+
+class Rest(NamedTuple):
+    """Where in the record of a run its work session was paused: it began nothing between two entries."""
+
+    began: int
+    """The last entry with which something began, or before which the run was parked."""
+    parked: int
+    work_session: str
+
+
+def rests(drafts: Sequence[Draft]) -> Iterator[Rest]:
+    began = -1
+    for place, draft in enumerate(drafts):
+        match draft.event:
+            case RunParked(waiting=(str(id), *_)) if id.startswith("ws_"):
+                yield Rest(began, place, id)
+                began = place
+            case LlmRequest() | ToolStarted() | RunParked():
+                began = place
 
 
 class Rehearsal:
@@ -142,7 +164,7 @@ class Rehearsal:
                 self._cue(run, activation, task)  # several may have been said before anything else happened
                 return
             case GateChanged() as event:
-                run.inbox.tell(Place(draft.span, draft.session_id, draft.agent_id), event)
+                run.inbox.tell(Place.of(draft), event)
             case CancelRequested(reason=reason) if not self._stopping:
                 self._stopping = True
                 activation.stop(reason)
@@ -171,7 +193,7 @@ class Rehearsal:
             case SessionDestroyed(session=session, reason=reason) as event if _by_user(event):
                 if is_kept(run.log.drafts, session):
                     self._cued = self._record.at
-                    destroy_kept(run.log, run.chats, session, reason)
+                    CloseSession(session, reason).close(run.log, run.chats)
             case _ if self._record.at == self._buried:
                 self._log = None
 
@@ -187,7 +209,7 @@ class Rehearsal:
             follows = (type(before), type(draft.event)) in _PAIRS
             if not isinstance(draft.event, _BETWEEN) and not follows:
                 break
-            log.note(Place(draft.span, draft.session_id, draft.agent_id), draft.event)
+            log.note(Place.of(draft), draft.event)
             before = draft.event
 
     def _watched(self) -> RunLog:

@@ -2,30 +2,34 @@
 
 Whatever came from outside then (an answer, a result, a person's word, a cancellation) comes again when everything
 that stands before it in the journal has happened again. Everything else the code must do by itself, and the record
-watches whether it is the same. Nothing is asked, called or written anywhere.
+watches whether it is the same. Nothing is asked, called or written anywhere. What a model was sent with one request is
+made again in the same way (`prompt`): the journal keeps no prompt twice.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import msgspec
 
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
-from folkmoot.domain.fork_events import RunRepinned
-from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.events import LlmRequest, RunParked, SessionStarted
+from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.value import Value
-from folkmoot.engine.past import whole_past
+from folkmoot.engine.history import read_whole_history
 from folkmoot.engine.record import Record, state_hash
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.stage import Script
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import NotFound, OperationFailed
 from folkmoot.journal.codec import data_of
-from folkmoot.ports import Journal
+from folkmoot.orchestration.history import RunHistory
+from folkmoot.ports import Journal, Query, Request
+from folkmoot.session.conversation import sent
 from folkmoot.views.deeds import deed
 
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
@@ -47,7 +51,7 @@ class Replayed(Value, omit_defaults=False):
 
 async def replay(journal: Journal, run_id: str) -> Replayed:
     """Raises `WrongUse` for a run that does not exist or was recorded without what is needed to replay it."""
-    drafts = await whole_past(journal, run_id)
+    drafts = await read_whole_history(journal, run_id)
     record = Record(drafts)
     await Rehearsal(run_id, record, await script_of(journal, drafts)).to_its_end()
     hashed = state_hash(record.again)
@@ -62,9 +66,9 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     )
 
 
-async def script_of(journal: Journal, drafts: Sequence[Draft]) -> Script:
+async def script_of(journal: Journal, drafts: RunHistory) -> Script:
     """Read beforehand, because a replay waits for nothing."""
-    pins = [draft.event for draft in drafts if isinstance(draft.event, RunStarted | RunRepinned)]
+    pins = drafts.pins
     graphs = {pin.graph: msgspec.json.decode(await journal.artifact(pin.graph), type=Graph) for pin in pins}
     tools = {pin.tools: await _tools(journal, pin.tools, graphs[pin.graph]) for pin in pins}
     kept = {}
@@ -84,10 +88,54 @@ async def _tools(journal: Journal, id: str, graph: Graph) -> Mapping[str, ToolSp
     return {}
 
 
-def _where_it_ends(drafts: Sequence[Draft]) -> str:
+def _where_it_ends(drafts: RunHistory) -> str:
     last = drafts[-1]
-    if isinstance(last.event, RUN_ENDS):
+    if drafts.is_over:
         return ""
     if isinstance(last.event, RunParked):
         return f"it waits for {', '.join(last.event.waiting)}"
     return f"the record ends after entry {len(drafts)}: at {last.span} {last.agent_id} {deed(last.event)}"
+
+
+_OWN = ("", "advisor", "route", "handoff", "sub")
+"""Why a session runs that begins a conversation of its own, with the prompt of its file alone."""
+
+
+async def prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
+    """Raises `WrongUse` if the entry is no request to a model."""
+    drafts = RunHistory([entry.draft async for entry in journal.read(Query(stream=run_id, limit=at))])
+    asked = drafts[-1].event if len(drafts) == at else None
+    if not isinstance(asked, LlmRequest):
+        raise NotFound(
+            f"there is no request to a model at entry {at} of run {run_id!r}", code="request_not_found"
+        )
+    graph = msgspec.json.decode(await journal.artifact(drafts.pins[-1].graph), type=Graph)
+    own = [draft.event for draft in drafts if draft.session_id == drafts[-1].session_id]
+    if agent := _plain(graph, drafts[-1], own[0] if at > 1 else asked):
+        return sent(agent, own, asked.model)
+    script = await script_of(journal, drafts)
+    return await asyncio.to_thread(lambda: asyncio.run(_overheard(run_id, drafts, script, asked)))
+
+
+def _plain(graph: Graph, last: Draft, first: object) -> Agent | None:
+    """The agent of a session that can be folded by itself; for every other one the run must happen again."""
+    alone = isinstance(first, SessionStarted) and first.cause in _OWN and "/to:" not in last.span
+    return graph.agents.get(first.agent) if alone and isinstance(first, SessionStarted) else None
+
+
+async def _overheard(
+    run_id: str, drafts: RunHistory, script: Script, asked: LlmRequest
+) -> tuple[Message, ...]:
+    heard: list[tuple[Message, ...]] = []
+    wanted = (drafts[-1].session_id, asked.turn, asked.attempt)
+
+    def overhear(request: Request) -> None:
+        if (request.session, request.turn, request.attempt) == wanted:
+            heard.append(request.messages)
+
+    await Rehearsal(run_id, Record(drafts), replace(script, overhear=overhear)).to_its_end()
+    if not heard:
+        raise OperationFailed(
+            f"this request cannot be made again from the journal; `folkmoot runs replay {run_id}` says why"
+        )
+    return heard[-1]

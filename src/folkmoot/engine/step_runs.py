@@ -15,15 +15,14 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import steps
 from folkmoot.coordination.plans.errand import details, errand_for
-from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import StepStarted
 from folkmoot.domain.value import Value
 from folkmoot.engine.admission import find_agent
 from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query
 from folkmoot.views.result import Result
 
@@ -65,12 +64,11 @@ async def settle_its_step(moot: Callable[[], Moot], result: Result) -> None:
 
 async def settle(moot: Moot, run: str) -> Plan | None:
     """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile."""
-    past = [entry.draft async for entry in moot.journal.read(Query(stream=run))]
-    if (end := _end(past)) is None:
+    past = RunHistory([entry.draft async for entry in moot.journal.read(Query(stream=run))])
+    end = past.last if past and not past.is_forked else None  # a fork only tries what might have been
+    if not isinstance(end, RunCompleted):
         return None
-    started, by = past[0].event, Author(RUNTIME, sources=end.sources)
-    assert isinstance(started, RunStarted)
-    id, step = started.errand.plan, started.errand.step
+    id, step, by = past.started.errand.plan, past.started.errand.step, Author(RUNTIME, sources=end.sources)
     if run in await _runs_for(moot, id, step):
         with suppress(WrongUse):
             return await moot.plans.change(id, by, steps.complete, step, end.outcome.report.content)
@@ -108,10 +106,3 @@ async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
 async def _has_ended(moot: Moot, run: str) -> bool:
     newest = Query(stream=run, newest_first=True, limit=1)
     return any([isinstance(entry.event, RUN_ENDS) async for entry in moot.journal.read(newest)])
-
-
-def _end(past: list[Draft]) -> RunCompleted | None:
-    """Of a run that is completed and no fork: that only tries what might have been."""
-    if not past or not isinstance(end := past[-1].event, RunCompleted):
-        return None
-    return None if any(isinstance(draft.event, RunForked) for draft in past) else end

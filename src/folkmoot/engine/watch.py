@@ -21,15 +21,43 @@ from folkmoot.coordination.watch.moments import Moments
 from folkmoot.coordination.watch.rules import FIRST, THEN, Move, Rule, due, not_told
 from folkmoot.coordination.watch.sight import Sight, leads_of
 from folkmoot.coordination.watch.telling import errand, request, summary
-from folkmoot.domain.errand import Block
+from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted
 from folkmoot.domain.task import Task
 from folkmoot.domain.value import Value
 from folkmoot.domain.watch_events import ResumeReminderSent
-from folkmoot.engine.starting import Starter
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Clock, Journal, Query
+
+
+class Starter(Protocol):
+    """Whoever can start a run of an agent."""
+
+    def objection(self, agent: str) -> str:
+        """Why this agent cannot be started; empty if it can."""
+
+    async def start(self, agent: str, request: str, errand: Errand) -> None:
+        """Return when the run has ended or is surely left to somebody; raise if there is none."""
+
+
+class Starts:
+    """Starts runs by the means of a front desk."""
+
+    def __init__(self, admit: Callable[[str], object], run: Callable[..., Awaitable[object]]) -> None:
+        self._admit = admit
+        self._run = run
+
+    def objection(self, agent: str) -> str:
+        try:
+            self._admit(agent)
+        except FolkmootError as error:
+            return str(error)
+        return ""
+
+    async def start(self, agent: str, request: str, errand: Errand) -> None:
+        await self._run(agent, request, errand=errand)
+
 
 ANSWER = 4_000
 """Characters of an unblocker's answer that are passed on."""

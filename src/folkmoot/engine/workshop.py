@@ -21,11 +21,10 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import Identity, drawn
 from folkmoot.engine.installation import Installation
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.making import Placement, Shift
+from folkmoot.engine.making import Placement, Shift, TeamSubscriber
 from folkmoot.engine.owner import is_gone, this_host, this_process
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
-from folkmoot.orchestration.subscribers import TeamSubscriber
 from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.consent import ConsentStore, require_consent
 from folkmoot.tools.functions import FunctionTool, tool

@@ -33,10 +33,10 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.item import Item
 from folkmoot.domain.trace import Told, told
+from folkmoot.engine.admission import offered as by_name
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import drawn
 from folkmoot.engine.inbox import ATTEND_EVERY
-from folkmoot.engine.offering import offered as by_name
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.mcp_server.asking import Context, answerer, asked_with_the_answer, elicits, form, reply_to, who
 from folkmoot.mcp_server.pages import page

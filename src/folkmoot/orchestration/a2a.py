@@ -12,6 +12,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.draw import draw
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a_tools import NEW, Broadcast, Send, Spawn, receivers
@@ -103,7 +104,7 @@ class Messages:
             name=name,
             to=agent,
             text=storable(asked.message),
-            span=f"{site.below}/to:{name.replace('/', '.')}",
+            span=child_span(site.below, "to", name.replace("/", ".")),
             conversation=conversation,
             label=storable(asked.label),
             channel="broadcast" if isinstance(asked, Broadcast) else "a2a",

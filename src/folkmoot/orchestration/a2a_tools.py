@@ -10,6 +10,7 @@ from folkmoot.domain.agent import Agent, Graph, MemberRole
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN
 from folkmoot.domain.value import Value
+from folkmoot.session.exits import runtime_tool
 
 NEW = "new"
 """Instead of a conversation's id: begin another one."""
@@ -68,14 +69,15 @@ def message_tools(graph: Graph, agent: Agent) -> dict[str, ToolSpec]:
     """By name, for an agent that may write to all others."""
     others = {name: other for name, other in sorted(receivers(graph).items()) if other.file != agent.file}
     return {
-        A2A_SEND: _spec(
+        A2A_SEND: runtime_tool(
             A2A_SEND,
             "Write to another agent; its answer is the result. Writing again goes on with the same "
             f"conversation.{_listed(others)}",
             {"to": _to(others), "message": _MESSAGE, "conversation_id": _CONVERSATION, "label": _LABEL},
             ["to", "message"],
+            patient=True,
         ),
-        A2A_BROADCAST: _spec(
+        A2A_BROADCAST: runtime_tool(
             A2A_BROADCAST,
             "Write to all agents that fit, at the same time; without role, capability and agents, to everybody. "
             f"The result lists what each answered; one that fails stops no other.{_by_part(others)}",
@@ -88,13 +90,15 @@ def message_tools(graph: Graph, agent: Agent) -> dict[str, ToolSpec]:
                 "label": _LABEL,
             },
             ["message"],
+            patient=True,
         ),
-        A2A_SPAWN: _spec(
+        A2A_SPAWN: runtime_tool(
             A2A_SPAWN,
             "Have another agent do a piece of work for you, as your sub-agent; its result is the result."
             f"{_listed(others)}",
             {"to": _to(others), "message": _MESSAGE, "label": _LABEL},
             ["to", "message"],
+            patient=True,
         ),
     }
 
@@ -109,22 +113,6 @@ _CONVERSATION: dict[str, Any] = {
     "type": "string",
     "description": f"Absent: your conversation of this run; `{NEW}`: another one; or the id of one to go on with.",
 }
-
-
-def _spec(name: str, description: str, properties: dict[str, Any], required: list[str]) -> ToolSpec:
-    return ToolSpec(
-        name=name,
-        description=description,
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-        },
-        effect="pure",
-        access="read",
-        patient=True,
-    )
 
 
 def _to(others: Mapping[str, Agent]) -> dict[str, Any]:

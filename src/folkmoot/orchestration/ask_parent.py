@@ -12,22 +12,27 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Output
+from folkmoot.domain.canonical import canonical, visible
 from folkmoot.domain.chat_events import ParentAnswered, ParentAsked, ParentRefused
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import ToolFinished, ToolStarted
+from folkmoot.domain.gate import Refuse, Standing
+from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDeclined
+from folkmoot.domain.item import Item
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.naming import ASK_PARENT
 from folkmoot.domain.report import Outcome
-from folkmoot.domain.sources import joined
+from folkmoot.domain.sources import joined, named, untrusted
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.clarify import Refused
-from folkmoot.orchestration.envelope import enveloped
-from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.invocation import Invocation, Run, Start, enveloped
 from folkmoot.orchestration.question import question_of, wrong_arguments
 from folkmoot.orchestration.reach import Reach
 from folkmoot.ports import Site
 from folkmoot.session.conversation import interrupted
+from folkmoot.session.gate import judge
 from folkmoot.session.state import Brief, State
 
 _SHOWN = 500
@@ -83,7 +88,7 @@ def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site
     """The conversation of whoever is asked, with the question at its end. The header stands outside the fence of the
     question, so that no question can pass for another's."""
     agent = _answering(parent.brief)
-    answering = inv.child(run, agent, "ask", f"{inv.span}/ask:{site.turn}.{site.call}")
+    answering = inv.child(run, agent, "ask", child_span(inv.span, "ask", f"{site.turn}.{site.call}"))
     asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
     return replace(
         answering,
@@ -124,3 +129,61 @@ def _unanswered(outcome: Outcome) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
+
+
+_YES = "approve"
+_SHOWN_ANSWER = 300
+"""Characters of an answer that is no clear yes."""
+
+
+async def decided(run: Run, inv: Invocation, start: Start, id: str) -> None:
+    """Return when somebody said something to an item of this session's, or raise `Parked`."""
+    item = run.inbox.items[id]
+    if item.kind == "approval" and item.is_open and item.approvers[0] == "parent":
+        await _ask(run, inv, start, item, run.under_way[inv.parent].state)
+    elif item.kind == "approval" and item.is_open and item.approvers[0] == "lead":
+        await _ask(run, inv, start, item, run.leads[inv.parent]())
+    else:
+        await run.inbox.answered(id)
+
+
+async def _ask(run: Run, inv: Invocation, start: Start, item: Item, asked: State) -> None:
+    by, said = f"agent {asked.brief.agent.id}", _bar(asked, item)
+    if not said:
+        site = Site(run.id, item.session, item.span, item.turn, item.call)
+        asking = taken_up(run, inv, asked, _question(item), site)
+        if asking.turns_before >= asking.agent.tuning.max_turns:
+            said = "it has no turn left (maxTurns) to answer in"
+        else:
+            outcome = await start(asking)
+            said = outcome.error if outcome.failed else outcome.report.content.strip()
+    if not run.inbox.items[item.id].is_open:
+        return  # a person was quicker
+    if said.lower() == _YES:
+        run.inbox.happen(item, ApprovalApproved(id=item.id, by=by))
+    else:
+        run.log.once(inv.place, ApprovalDeclined(id=item.id, by=by, reason=said[:_SHOWN_ANSWER]))
+
+
+def _bar(asked: State, item: Item) -> str:
+    """Why an agent cannot approve a call at all."""
+    brief = asked.brief
+    spec = next((spec for spec in brief.tools if spec.name == item.tool), None)
+    if spec is None:
+        return "it does not have this tool itself"
+    if brief.policy.contains and (read := untrusted(asked.sources)):
+        return f"it has read {named(read)}"
+    plan = asked.submitted.policy(asked.calls)
+    standing = Standing(gated=asked.gated, has_task=bool(asked.task), plan=plan)
+    judged = judge(brief.policy, standing, ToolCall("", item.tool, item.arguments), spec)
+    return f"it may not make this call itself: {judged.reason}" if isinstance(judged, Refuse) else ""
+
+
+def _question(item: Item) -> str:
+    """The whole call, as a person would see it."""
+    why = f"It is asked because {item.why}. " if item.why else ""
+    return (
+        f"I need your word before I make this call, risk {item.risk}:\n\n"
+        f"{visible(canonical(item.tool, item.arguments))}\n\n{visible(why)}"
+        f"Answer with the one word {_YES} if it shall be made as it stands here, otherwise say why not."
+    )

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from folkmoot.domain.errand import Block
 from folkmoot.domain.event import Event
 from folkmoot.domain.sources import Sources
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.readings import Readings
@@ -33,7 +34,7 @@ class Broker:
         """Where else the work of a part was done, by its span: a member that is a team has sessions beside it."""
 
     def span(self, seat: str, cycle: int) -> str:
-        return f"{self._team}/{seat}/cycle:{cycle}"
+        return child_span(child_span(self._team, seat), "cycle", cycle)
 
     def order(self, seat: str, cycle: int) -> int:
         """Known before anybody speaks, so that it does not depend on who is quicker."""

@@ -32,8 +32,8 @@ from folkmoot.orchestration.stamp import shortened, stamp_of
 from folkmoot.orchestration.summary import summarized
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
-from folkmoot.session.parked import Parked
 from folkmoot.session.record import cut
+from folkmoot.session.steps import Parked
 
 _NOTE = 256
 """Bytes for saying that something was left out."""

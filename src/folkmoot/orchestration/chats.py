@@ -14,7 +14,8 @@ import msgspec
 from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
 from folkmoot.domain.event import Event
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.spans import caller, conversation
+from folkmoot.domain.spans import caller, conversation, is_within, steps_below
+from folkmoot.session.exits import runtime_tool
 
 ASK_CLARIFICATION = "agent__ask_clarification"
 
@@ -85,8 +86,9 @@ class Chats:
         members = {
             chat.holder
             for chat in self._chats.values()
-            if chat.holder.startswith(f"{span}/")
-            and all(part.startswith("member:") for part in chat.holder[len(span) + 1 :].split("/"))
+            if chat.holder != span
+            and is_within(chat.holder, span)
+            and all(kind == "member" for kind, _ in steps_below(chat.holder, span))
         }
         return [chat for holder in (span, *sorted(members)) for chat in self.held_by(holder)]
 
@@ -99,19 +101,13 @@ class Chats:
 @lru_cache(maxsize=256)
 def ask_tool(ids: tuple[str, ...]) -> ToolSpec:
     """The same object for the same children, so that it is encoded once."""
-    return ToolSpec(
-        name=ASK_CLARIFICATION,
-        description="Ask an agent that has answered you a question about its answer. It remembers what it did.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "child_id": {"type": "string", "enum": list(ids)},
-                "question": {"type": "string", "minLength": 1},
-            },
-            "required": ["child_id", "question"],
-            "additionalProperties": False,
+    return runtime_tool(
+        ASK_CLARIFICATION,
+        "Ask an agent that has answered you a question about its answer. It remembers what it did.",
+        {
+            "child_id": {"type": "string", "enum": list(ids)},
+            "question": {"type": "string", "minLength": 1},
         },
-        effect="pure",
-        access="read",
+        ["child_id", "question"],
         patient=True,
     )

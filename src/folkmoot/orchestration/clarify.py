@@ -10,12 +10,13 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain import spans
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.chat_events import ClarificationAnswered, ClarificationAsked, ClarificationRefused
-from folkmoot.domain.events import SESSION_ENDS, SessionStarted
+from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.sources import joined
+from folkmoot.domain.spans import caller, child_span
+from folkmoot.domain.spans import conversation as conversation_span
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chat
 from folkmoot.orchestration.freeze import release, turns_taken
@@ -92,7 +93,7 @@ async def _answer(run: Run, chat: Chat, again: Invocation, question: str, start:
 
 def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) -> Invocation:
     """The child's conversation with the question at its end."""
-    span = f"{chat.spans[0]}/clarify:{site.turn}.{site.call}"
+    span = child_span(chat.spans[0], "clarify", f"{site.turn}.{site.call}")
     earlier = _earlier(chat, span)
     agent = _agent(run, chat)
     child = inv.child(run, agent, "clarify", span)
@@ -124,12 +125,12 @@ def _refusal(chat: Chat, again: Invocation) -> Refused | None:
 
 def _stranger(run: Run, inv: Invocation, named: str) -> Refused:
     """Somebody whom this session may not ask: a finished child without `chat`, or nobody it knows."""
-    asker = spans.conversation(inv.span)
-    ended = {draft.session_id for draft in run.log.drafts if isinstance(draft.event, SESSION_ENDS)}
+    asker = conversation_span(inv.span)
+    ended = run.log.drafts.ended_sessions
     for draft in run.log.drafts:
         match draft.event:
             case SessionStarted(cause="sub" | "advisor", agent=file):
-                if spans.caller(draft.span) != asker or draft.session_id not in ended:
+                if caller(draft.span) != asker or draft.session_id not in ended:
                     continue
                 agent = run.graph.agents.get(file)  # none for one that its caller made up
                 if named in (draft.session_id, draft.agent_id) and not (agent and agent.chat):

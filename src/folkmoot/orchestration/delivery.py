@@ -25,8 +25,6 @@ from folkmoot.domain.a2a_events import (
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.errand import Block
-from folkmoot.domain.events import RunStarted
-from folkmoot.domain.loop_guard import LoopGuard, Sent
 from folkmoot.domain.message import ToolResult
 from folkmoot.domain.sources import Source, joined
 from folkmoot.domain.spans import in_order, precedes
@@ -36,12 +34,12 @@ from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.a2a_tools import name_in
 from folkmoot.orchestration.answer import returned
 from folkmoot.orchestration.custom import reach_of_called
-from folkmoot.orchestration.envelope import enveloped
-from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.invocation import Invocation, Run, Start, enveloped
 from folkmoot.orchestration.log import Place
+from folkmoot.orchestration.other_runs import LoopGuard, Sent
 from folkmoot.orchestration.spawn import refuse, spawn
 from folkmoot.session.conversation import conversation
-from folkmoot.session.parked import Parked
+from folkmoot.session.steps import Parked
 
 
 class Letter(Value):
@@ -145,7 +143,6 @@ def _exchange(run: Run, inv: Invocation, letter: Letter, session: str, turn: int
     thread, sender = inv.thread, name_in(run.graph, inv.agent)
     parent = thread.conversation if thread.conversation != letter.conversation else ""
     main = thread.main and not letter.spawns
-    started = run.log.drafts[0].event
     return Exchange(
         from_agent=sender,
         to_agent=letter.name,
@@ -154,7 +151,7 @@ def _exchange(run: Run, inv: Invocation, letter: Letter, session: str, turn: int
         run_id=run.id,
         work_session_id=run.log.work_session,
         parent_conversation_id=parent,
-        task_id=started.errand.task if isinstance(started, RunStarted) else "",
+        task_id=run.errand.task,
         channel=letter.channel,
         label=letter.label,
         origin=thread.origin or sender,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -13,32 +13,58 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Cause
-from folkmoot.domain.events import BEHAVIOR, RunBound, RunStarted, SessionStarted
+from folkmoot.domain.events import RunBound, SessionStarted
 from folkmoot.domain.message import Message
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.sources import Source, Sources, joined
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.thread import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.brought import FACING, beside
-from folkmoot.orchestration.cache import ResultCache
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.envelope import enveloped
 from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import Kit, Kits
-from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.ledger import Ledger, StepAccount
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.reach import Reach
 from folkmoot.orchestration.readings import Readings, heard_before, outside
-from folkmoot.orchestration.step_account import StepAccount
-from folkmoot.orchestration.traffic import Traffic
 from folkmoot.ports import Clock, Hear, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
+
+
+def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str, fence: bool = False) -> str:
+    """The request alone if nothing was added to it, unless `fence`; otherwise a block for it and for each addition.
+
+    Without a request it is the next message of a conversation that began with one: the blocks alone.
+    """
+    if not blocks and not (fence and original):
+        return original
+    every = (Block("original_user_request", original), *blocks) if original else (*blocks,)
+    said = "\n".join(block.text for block in every)
+    return "\n".join(_fenced(block, _nonce(said, seed, span, n)) for n, block in enumerate(every))
+
+
+def _fenced(block: Block, nonce: str) -> str:
+    mark = f"{block.tag}__{nonce}"
+    said_by = f' agent="{block.agent}"' if block.agent else ""
+    stamp = f' runtime="{block.runtime}"' if block.runtime else ""
+    return f"<{mark}{said_by}{stamp}>\n{block.text}\n</{mark}>"
+
+
+def _nonce(said: str, seed: str, span: str, number: int) -> str:
+    """Drawn again while it occurs in what is said: nobody can close a block from inside."""
+    again = 0
+    while (nonce := draw(seed, span, "nonce", number, again)) in said:
+        again += 1
+    return nonce
+
 
 HearSpan = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
@@ -93,14 +119,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def errand(self) -> Errand:
         """Why it was started."""
-        started = self.log.drafts[0].event
-        return started.errand if isinstance(started, RunStarted) else Errand()
+        return self.log.drafts.started.errand
 
     @property
     def behavior(self) -> int:
         """The version of prompts, turns and error texts that it was started with."""
-        started = self.log.drafts[0].event
-        return started.behavior if isinstance(started, RunStarted) else BEHAVIOR
+        return self.log.drafts.started.behavior
 
     @property
     def trace(self) -> Passing | None:
@@ -120,9 +144,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     def bind(self) -> None:
         """Have the run go on only here: it begins to use a working folder."""
-        root = self.log.drafts[0]
         if self.label:
-            self.log.once(Place(root.span, root.session_id, root.agent_id), RunBound(label=self.label))
+            self.log.once(Place.of(self.log.drafts[0]), RunBound(label=self.label))
 
     def kit(self, inv: Invocation) -> Kit:
         return self.offering(inv, self.kits.of(inv.agent, inv.reach, inv.cause))
@@ -201,7 +224,7 @@ class Invocation(Value):
 
     def child(self, run: Run, agent: Agent, cause: Cause, span: str = "") -> Invocation:
         """The same request for another agent, one step further down."""
-        span = span or f"{self.span}/{cause}:{agent.id}"
+        span = span or child_span(self.span, cause, agent.id)
         suffix = draw(run.seed, span, "session", length=8)
         return Invocation(
             agent=agent,
@@ -239,7 +262,7 @@ class Invocation(Value):
 
     def part(self, run: Run, cause: Cause, path: str) -> Invocation:
         """A session of the same agent, for a part of its own work."""
-        span = f"{self.span}/{path}"
+        span = child_span(self.span, path)
         suffix = draw(run.seed, span, "session", length=8)
         return replace(
             self,

@@ -23,8 +23,7 @@ from folkmoot.orchestration.chats import ask_tool
 from folkmoot.orchestration.question import QUESTION_TOOLS
 from folkmoot.orchestration.reach import Reach, callable_by
 from folkmoot.ports import Tools
-from folkmoot.session.broadcast import leads_broadcast, members_broadcast
-from folkmoot.session.exits import final_report, route
+from folkmoot.session.exits import final_report, leads_broadcast, members_broadcast, route, runtime_tool
 
 
 class Kit(Value):
@@ -183,23 +182,15 @@ def with_exits(kit: Kit, exits: tuple[ToolSpec, ...]) -> Kit:
 
 def _as_tool(agent: Agent) -> ToolSpec:
     described = agent.description or f"Ask the agent {agent.id}."
-    return ToolSpec(
-        name=agent_tool(agent.tool_name or agent.id),
-        description=f"{described}\n{agent.usage}".strip(),
-        parameters={
-            "type": "object",
-            "properties": {
-                "prompt": {
-                    "type": "string",
-                    "description": "The whole request; the agent knows nothing else.",
-                },
-                "reason": {"type": "string", "description": "A short title that says why you ask."},
-                "format": {"type": "string", "enum": [agent.output.format]},
-            },
-            "required": ["prompt", "reason"],
-            "additionalProperties": False,
+    return runtime_tool(
+        agent_tool(agent.tool_name or agent.id),
+        f"{described}\n{agent.usage}".strip(),
+        {
+            "prompt": {"type": "string", "description": "The whole request; the agent knows nothing else."},
+            "reason": {"type": "string", "description": "A short title that says why you ask."},
+            "format": {"type": "string", "enum": [agent.output.format]},
         },
-        effect="pure",
+        ["prompt", "reason"],
         access="egress" if agent.remote else "read",
         patient=True,
     )

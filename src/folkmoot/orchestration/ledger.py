@@ -8,26 +8,38 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from functools import cache
 from typing import ClassVar
 
 import msgspec
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.duration import seconds_between
+from folkmoot.domain.escalation import named_paths
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
     SessionStarted,
+    ToolStarted,
 )
-from folkmoot.domain.spans import CALLED, conversation
+from folkmoot.domain.spans import (
+    CALLED,
+    call_depth,
+    calling_span,
+    conversation,
+    kind_of,
+    parent_span,
+    prefixes,
+    steps_below,
+)
+from folkmoot.domain.step_policy import Spent, StepBudget, StepPolicy
+from folkmoot.orchestration.log import RunLog
 from folkmoot.ports import Clock
 
 UNLIMITED = Allowance()
 _ROUNDING = 1e-9
-_OWN = ("route:", "handoff:", "clarify:", "cycle:", "round:", "executor")
+_OWN = ("lead", "route", "handoff", "clarify", "cycle", "round", "executor")
 
 
 class Tally(msgspec.Struct):
@@ -103,9 +115,8 @@ class Ledger:
         """Let a child begin, or say which limit forbids it."""
         if span in self._admitted:
             return ""
-        if _is_call(span):
-            depth = span.count("/call:") - span.count("/to:") + 1  # messages have hops of their own
-            if depth > self._limits.call_depth:
+        if kind_of(span) in CALLED:
+            if call_depth(span) >= self._limits.call_depth:
                 return f"call depth {self._limits.call_depth} (limits.callDepth)"
             if self._tallies[_caller(span)].children >= self._limits.children_per_parent:
                 return f"{self._limits.children_per_parent} children per parent (limits.childrenPerParent)"
@@ -138,11 +149,11 @@ class Ledger:
         if span in self._admitted:
             return
         self._admitted.add(span)
-        if _is_clarification(span):
+        if kind_of(span) == "clarify":
             return  # nobody new: a child that is there already is asked again
         for prefix in prefixes(span)[:-1]:
             self._tallies[prefix].descendants += 1
-        if _is_call(span):
+        if kind_of(span) in CALLED:
             self._tallies[_caller(span)].children += 1
 
     def _spend(self, span: str, requests: int, tokens: int, usd: float) -> None:
@@ -175,31 +186,56 @@ class Ledger:
         return self._clock.monotonic() - scope.began if self._clock else 0.0
 
 
-@cache
-def prefixes(span: str) -> tuple[str, ...]:
-    """The span itself and all it lies in, outermost first."""
-    parts = span.split("/")
-    return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-
-
 def _in_line(scope: str, span: str) -> bool:
     """Whether a span stands in for the scope's own agent: itself, its route, its handoff, its team's lead, itself
     asked again or carrying out its own plan."""
-    below = span[len(scope) :].split("/")[1:]
-    return all(part == "lead" or part.startswith(_OWN) for part in below)
-
-
-def _is_call(span: str) -> bool:
-    """Whether an agent was called as a tool here: by a call of its own, as one mission of several, or by a
-    message."""
-    return span.rpartition("/")[2].startswith(CALLED)
-
-
-def _is_clarification(span: str) -> bool:
-    return span.rpartition("/")[2].startswith("clarify:")
+    return all(kind in _OWN for kind, _ in steps_below(span, scope))
 
 
 def _caller(span: str) -> str:
     """The conversation that calls: one limit holds for it, however often it is taken up again."""
-    caller = span.rpartition("/turn:")[0]
-    return caller.rpartition("/")[0] if _is_clarification(caller) else caller
+    caller = calling_span(span)
+    return parent_span(caller) if kind_of(caller) == "clarify" else caller
+
+
+NOTHING_SPENT = Spent()
+
+
+class StepAccount:
+    """Folded from the run's events. Where no budget is set, which is usual, nothing is counted."""
+
+    takes: ClassVar[tuple[type[Event], ...]] = (LlmResponse, ToolStarted)
+
+    def __init__(self) -> None:
+        self.policy = StepPolicy()
+        self._clock: Clock | None = None
+        self._since = ""
+        self._tokens = 0
+        self._files: frozenset[str] = frozenset()
+
+    def open(self, policy: StepPolicy, log: RunLog, clock: Clock) -> None:
+        """Let a policy hold for the whole run, also for what an earlier activation did."""
+        self.policy = policy
+        if policy.budget != StepBudget():
+            self._clock, self._since = clock, log.began(log.drafts[0].span)
+            for draft in log.drafts:
+                self.fold(draft.span, draft.event)
+            log.watch(self)
+
+    @property
+    def budget(self) -> Budget:
+        """What the ledger can see to before anything is sent."""
+        return Budget(tokens=self.policy.budget.tokens, wall=self.policy.budget.time)
+
+    def fold(self, span: str, event: Event) -> None:
+        match event:
+            case LlmResponse(usage=usage):
+                self._tokens += usage.tokens_in + usage.tokens_out
+            case ToolStarted(access="write", arguments=arguments):
+                self._files |= named_paths(arguments)
+
+    def spent(self) -> Spent:
+        """By the times in the journal, so that a replay knows them."""
+        if self._clock is None:
+            return NOTHING_SPENT
+        return Spent(seconds_between(self._since, self._clock.now()), self._tokens, self._files)

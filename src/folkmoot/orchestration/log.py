@@ -18,7 +18,9 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunParked, SessionStarted
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.spans import is_within
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Clock, Epoch, Journal, NewRun
 
 T = TypeVar("T")
@@ -34,6 +36,10 @@ class Place(Value):
     agent: str
     conversation: str = ""
     """Between agents, if it takes part in one."""
+
+    @classmethod
+    def of(cls, draft: Draft) -> Place:
+        return cls(draft.span, draft.session_id, draft.agent_id)
 
 
 Watcher = Callable[[str, Event], None]
@@ -87,7 +93,7 @@ class RunLog:
         self._conversations: dict[str, str] = {}
         """Between agents, by the spans of the sessions that take part in one; what is said to such a session belongs to
         it too."""
-        self.drafts: list[Draft] = [*past]
+        self.drafts = RunHistory(past)
         """Everything of this run, recorded or about to be."""
         self.watchers: list[Watcher] = []
         """Told every event in the order of the journal, as long as the run lives."""
@@ -109,16 +115,15 @@ class RunLog:
 
     def below(self, span: str) -> Iterator[tuple[str, Event]]:
         """What happened in a span and in all below it, each with its place."""
-        inside = f"{span}/"
         for at, events in self._spans.items():
-            if at == span or at.startswith(inside):
+            if is_within(at, span):
                 yield from ((at, event) for event in events)
 
     def began(self, span: str) -> str:
         """When a span would have begun had the run never been parked: waiting for a person uses up no `wall`,
         nor does lying there until somebody forks it.
         Empty if nothing happened there yet."""
-        inside = (n for n, draft in enumerate(self.drafts) if f"{draft.span}/".startswith(f"{span}/"))
+        inside = (n for n, draft in enumerate(self.drafts) if is_within(draft.span, span))
         since = self.drafts[next(inside, len(self.drafts)) :]
         if not since:
             return ""

@@ -12,6 +12,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.options import Strategy
 from folkmoot.domain.value import Value
+from folkmoot.session.exits import runtime_tool
 
 CALL_AGENT = "call_agent"
 CALL_AGENTS_PARALLEL = "call_agents_parallel"
@@ -73,38 +74,28 @@ def read_several(given: dict[str, Any]) -> Several | str:
 
 def specs(callable_agents: Mapping[str, Agent], *, approved: bool) -> tuple[ToolSpec, ...]:
     """Both tools for a caller that may call these agents; unless `approved`, a call needs a person's word."""
-    mission = _mission_schema(callable_agents)
+    mission, asks = _mission_schema(callable_agents), "" if approved else "medium"
+    enough = "How many must succeed for the whole to succeed; all by default."
     return (
-        ToolSpec(
-            name=CALL_AGENT,
-            description=f"Have another agent fulfil a mission, and read its result.{_listed(callable_agents)}",
-            parameters=mission,
-            effect="pure",
-            access="read",
-            asks="" if approved else "medium",
+        runtime_tool(
+            CALL_AGENT,
+            f"Have another agent fulfil a mission, and read its result.{_listed(callable_agents)}",
+            mission["properties"],
+            mission["required"],
+            asks=asks,
             patient=True,
         ),
-        ToolSpec(
-            name=CALL_AGENTS_PARALLEL,
-            description="Have several agents fulfil missions at the same time, as with call_agent. The results "
+        runtime_tool(
+            CALL_AGENTS_PARALLEL,
+            "Have several agents fulfil missions at the same time, as with call_agent. The results "
             "stand in the order of the missions; one that fails stops no other.",
-            parameters={
-                "type": "object",
-                "properties": {
-                    "missions": {"type": "array", "items": mission, "minItems": 1},
-                    "max_concurrency": {"type": "integer", "minimum": 1, "default": 3},
-                    "min_success": {
-                        "type": "integer",
-                        "minimum": 1,
-                        "description": "How many must succeed for the whole to succeed; all by default.",
-                    },
-                },
-                "required": ["missions"],
-                "additionalProperties": False,
+            {
+                "missions": {"type": "array", "items": mission, "minItems": 1},
+                "max_concurrency": {"type": "integer", "minimum": 1, "default": 3},
+                "min_success": {"type": "integer", "minimum": 1, "description": enough},
             },
-            effect="pure",
-            access="read",
-            asks="" if approved else "medium",
+            ["missions"],
+            asks=asks,
             patient=True,
         ),
     )

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.mission import read_mission, read_several
@@ -40,7 +41,7 @@ async def call_agents_parallel(calls: AgentCalls, call: ToolCall, site: Site) ->
         if isinstance(mission, str):
             return Returned(success=False, result=mission, session_id="", error=mission)
         async with gate:
-            return await calls.fulfil(mission, f"{site.below}/mission:{number}")
+            return await calls.fulfil(mission, child_span(site.below, "mission", number))
 
     results = await calls.together(one(number, given) for number, given in enumerate(asked.missions, start=1))
     succeeded = sum(returned.success for returned in results)

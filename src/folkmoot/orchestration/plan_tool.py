@@ -7,32 +7,25 @@ from typing import Literal
 
 import msgspec
 
-from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
 from folkmoot.domain.plan_events import PlanCreated, PlanUpdated, StepCompleted, StepStarted
 from folkmoot.domain.planning import carried_on
+from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.session.exits import runtime_tool
 
-PLAN_UPDATE = ToolSpec(
-    name="plan__update",
-    description="Say that a step of your plan begins, is done or is skipped, or add steps; you read where it stands.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "step": {"type": "string", "description": "The id of a step, such as s1."},
-            "status": {"type": "string", "enum": ["in_progress", "done", "skipped"]},
-            "note": {"type": "string", "description": "What came of it, or why it is skipped."},
-            "add": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Further steps, in a sentence each.",
-            },
-        },
-        "additionalProperties": False,
+_FURTHER = "Further steps, in a sentence each."
+PLAN_UPDATE = runtime_tool(
+    "plan__update",
+    "Say that a step of your plan begins, is done or is skipped, or add steps; you read where it stands.",
+    {
+        "step": {"type": "string", "description": "The id of a step, such as s1."},
+        "status": {"type": "string", "enum": ["in_progress", "done", "skipped"]},
+        "note": {"type": "string", "description": "What came of it, or why it is skipped."},
+        "add": {"type": "array", "items": {"type": "string"}, "description": _FURTHER},
     },
-    effect="pure",
-    access="read",
 )
 
 
@@ -48,14 +41,14 @@ def update_plan(run: Run, inv: Invocation, call: ToolCall) -> ToolResult:
         asked = msgspec.convert(call.arguments, _Update)
     except msgspec.ValidationError as error:
         return ToolResult(text=str(error), failed=True)
-    plan = plan_at(run, inv.span.removesuffix("/executor"))
+    plan = plan_at(run, parent_span(inv.span))
     if asked.step and asked.step not in (step.id for step in plan.steps):
         known = ", ".join(step.id for step in plan.steps)
         return ToolResult(text=f"there is no step {asked.step!r}; there are {known}", failed=True)
     if len(plan.steps) + len(asked.add) > PLAN_STEPS:
         return ToolResult(text=f"a plan has at most {PLAN_STEPS} steps", failed=True)
     _record(run, inv, plan, asked)
-    stands = plan_at(run, inv.span.removesuffix("/executor"))
+    stands = plan_at(run, parent_span(inv.span))
     lines = (f"{step.id} {step.status}: {step.description or step.action_type}" for step in stands.steps)
     return ToolResult(text="\n".join(lines))
 
@@ -63,7 +56,7 @@ def update_plan(run: Run, inv: Invocation, call: ToolCall) -> ToolResult:
 def plan_at(run: Run, span: str) -> Plan:
     """The plan that was made for the agent at this place, as it stands now."""
     made = next(event.plan for event in run.log.of(span) if isinstance(event, PlanCreated))
-    return reduce(carried_on, run.log.of(f"{span}/executor"), made)
+    return reduce(carried_on, run.log.of(child_span(span, "executor")), made)
 
 
 def _record(run: Run, inv: Invocation, plan: Plan, asked: _Update) -> None:

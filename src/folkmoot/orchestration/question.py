@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, ASK_USER
+from folkmoot.session.exits import runtime_tool
 
 
 def _asking(name: str, description: str, hint: str) -> ToolSpec:
-    return ToolSpec(
-        name=name,
-        description=description,
-        parameters={
-            "type": "object",
-            "properties": {"question": {"type": "string", "description": hint}},
-            "required": ["question"],
-            "additionalProperties": False,
-        },
-        effect="pure",
-        access="read",
-        patient=True,
-    )
+    question = {"question": {"type": "string", "description": hint}}
+    return runtime_tool(name, description, question, ["question"], patient=True)
 
 
 QUESTION_TOOLS = {

@@ -6,10 +6,11 @@ import msgspec
 
 from folkmoot.domain.events import ArtifactCreated, HandoffRequested, ToolFinished
 from folkmoot.domain.evidence import Minted
-from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.session.exits import runtime_tool
 
 ARTIFACT_READ = "artifact__read"
 _PAGE = 8_000
@@ -29,25 +30,15 @@ class _Reading(Value, forbid_unknown_fields=True):
     limit: int = _PAGE
 
 
-READ = ToolSpec(
-    name=ARTIFACT_READ,
-    description="Read what is kept under an id that you were given: an artifact, a manifest, a snapshot, or evidence.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "id": {"type": "string"},
-            "offset": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "Characters to leave out; 0 by default.",
-            },
-            "limit": {"type": "integer", "minimum": 1, "description": f"Characters; {_PAGE} by default."},
-        },
-        "required": ["id"],
-        "additionalProperties": False,
+READ = runtime_tool(
+    ARTIFACT_READ,
+    "Read what is kept under an id that you were given: an artifact, a manifest, a snapshot, or evidence.",
+    {
+        "id": {"type": "string"},
+        "offset": {"type": "integer", "minimum": 0, "description": "Characters to leave out; 0 by default."},
+        "limit": {"type": "integer", "minimum": 1, "description": f"Characters; {_PAGE} by default."},
     },
-    effect="pure",
-    access="read",
+    ["id"],
 )
 
 

@@ -8,6 +8,7 @@ needs no second path. Only this file may start a session.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
@@ -15,23 +16,25 @@ from msgspec.structs import replace
 from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.secrets import Secrets
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.thread import Thread
 from folkmoot.orchestration.advisors import consult
-from folkmoot.orchestration.approver import decided
+from folkmoot.orchestration.ask_parent import decided
 from folkmoot.orchestration.briefs import brief_for, opening
 from folkmoot.orchestration.delegate import SessionTools
 from folkmoot.orchestration.evidence import record_claims
 from folkmoot.orchestration.freeze import freeze_or_release, release
 from folkmoot.orchestration.grants import pace
-from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.listening import listening
+from folkmoot.orchestration.invocation import Ear, Invocation, Run
 from folkmoot.orchestration.reach import Reach, is_strict
 from folkmoot.orchestration.transfer import carry_on, staged
+from folkmoot.ports import Hear
 from folkmoot.session.calls import Around
 from folkmoot.session.run import Session, World
 from folkmoot.session.state import Brief
+from folkmoot.session.steps import Ask
 
 _ANY_PACE = Room()
 
@@ -152,3 +155,22 @@ def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:
         stop_reason="BUDGET_EXCEEDED",
         error=error,
     )
+
+
+def listening(ear: Ear, secrets: Secrets, span: str) -> Callable[[Ask], Hear]:
+    """How the attempts of the session at this span are heard."""
+
+    def begin(ask: Ask) -> Hear:
+        listeners: list[Hear] = [partial(ear.everything, span)]
+        if ask.aloud and ear.report:
+            listeners.append(ear.report())
+        concealed = secrets.in_pieces()
+
+        def hear(piece: str) -> None:
+            if shown := concealed(piece):
+                for listener in listeners:
+                    listener(shown)
+
+        return hear
+
+    return begin

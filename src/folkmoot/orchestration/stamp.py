@@ -18,7 +18,7 @@ from folkmoot.domain.events import AdvisorCompleted, AdvisorStarted, LlmRequest,
 from folkmoot.domain.naming import ASK_PARENT, MESSAGES, agent_tool
 from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.report import Claim
-from folkmoot.domain.spans import without_cycle
+from folkmoot.domain.spans import agent_of, child_span, without_cycle
 from folkmoot.domain.team_events import TeamMemberFailed, TeamStarted
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.log import RunLog
@@ -69,7 +69,7 @@ def stamp_of(log: RunLog, span: str, *more: str) -> Stamp:
     """What was done in a child's span and below; what it was asked after its report is not part of that."""
     seen = _Seen(span)
     for at, event in (each for place in (span, *more) for each in log.below(place)):
-        if type(event) in _COUNTED and not at.startswith(f"{span}/clarify:"):
+        if type(event) in _COUNTED and not at.startswith(child_span(span, "clarify:")):
             seen.take(at, event)
     lost = sorted(seen.agents[key] for key in seen.agents.keys() - seen.returned)
     return Stamp(len(seen.calls), len(seen.calls & seen.failed), len(seen.agents), tuple(lost), seen.remote)
@@ -133,7 +133,7 @@ class _Seen:
             case SubAgentSpawned(session=session, specialist=agent):
                 self.agents[session] = agent
             case SubAgentFailed(session=session) if session != self._session:
-                self.agents.setdefault(session, _agent_of(session))
+                self.agents.setdefault(session, agent_of(session))
             case AdvisorStarted(advisor=agent) if span != self._span:
                 self.agents[span] = agent
             case SubAgentCompleted(session=key):
@@ -147,7 +147,7 @@ class _Seen:
         """A member is there from the beginning; only if it fails, its work is missing."""
         match event:
             case TeamStarted(members=members):
-                seats = {f"{without_cycle(span)}/member:{member}": member for member in members}
+                seats = {child_span(without_cycle(span), "member", member): member for member in members}
                 self.agents |= seats
                 self.returned |= seats.keys()
             case TeamMemberFailed():
@@ -156,8 +156,3 @@ class _Seen:
 
 def _calls_agents(tool: str) -> bool:
     return tool in _TALK or tool.startswith(agent_tool(""))
-
-
-def _agent_of(session: str) -> str:
-    """From `…:sub_clerk_0123abcd`, of an agent that never began."""
-    return session.rpartition(":")[2].partition("_")[2].rpartition("_")[0]

@@ -8,6 +8,7 @@ from folkmoot.domain.agent import Agent, Tuning
 from folkmoot.domain.call_events import ResultSummarized
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import ArtifactCreated
+from folkmoot.domain.spans import child_span
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.reach import Reach
 
@@ -24,7 +25,7 @@ async def summarized(run: Run, child: Invocation, text: str, start: Start) -> tu
         return text, ""
     agent = Agent(id="summary", file="#summary", prompt=PROMPT, models=(fast,), tuning=Tuning(max_turns=1))
     asked = replace(
-        child.child(run, agent, "sub", f"{child.span}/summary"),
+        child.child(run, agent, "sub", child_span(child.span, "summary")),
         original=f"Summarise the report in at most {settings.summary_max_length} characters.",
         blocks=(Block("report", text, child.agent.id),),
         parts=(),

@@ -18,6 +18,7 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import BROADCAST, ROUTE, Broadcast, Outcome
 from folkmoot.domain.sources import Sources, joined
+from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import (
     TeamBroadcast,
     TeamCancelled,
@@ -110,12 +111,12 @@ class _Team:
             self._openings = dict.fromkeys((*self._members, LEAD), self._inv.blocks)
             return
         for seat in self._members.values():
-            place = f"{self._span}/{seat.name}"
+            place = child_span(self._span, seat.name)
             if not self._broker.called(seat.name, 1) and (limit := self._run.ledger.admit(place)):
                 self._fail(seat, 1, f"budget exceeded: {limit}")
             self._run.open_budget(place, seat.agent.budget, repr(seat.agent.id))
         if self._lead.agent.file != self._inv.agent.file:
-            place, lead = f"{self._span}/{self._lead.name}", self._lead.agent
+            place, lead = child_span(self._span, self._lead.name), self._lead.agent
             self._run.open_budget(place, lead.budget, repr(lead.id))
         seats = [*(self._members[name] for name in self._able(1)), self._lead]
         openings = await self._run.log.together(map(self._consult, seats))
@@ -126,7 +127,7 @@ class _Team:
         inv = self._inv
         if seat.agent.file == inv.agent.file:
             return inv.blocks
-        asking = replace(inv, agent=seat.agent, span=f"{self._span}/{seat.name}")
+        asking = replace(inv, agent=seat.agent, span=child_span(self._span, seat.name))
         return (await consult(self._run, asking, self._start)).blocks
 
     async def _cycle(self, cycle: int) -> tuple[Invocation, Outcome]:
@@ -155,7 +156,7 @@ class _Team:
             outcome = await carry_on(self._run, first, own, self._start)
         said = outcome.broadcast or self._adopt_report(seat, outcome)
         if outcome.failed:
-            whole = replace(asked, span=f"{self._span}/{seat.name}")
+            whole = replace(asked, span=child_span(self._span, seat.name))
             self._fail(seat, cycle, staged(self._run, outcome, whole))
         elif said.outcome == "failure":
             self._fail(seat, cycle, said.message)
@@ -169,7 +170,7 @@ class _Team:
     async def _team_speaks(self, seat: Seat, asked: Invocation) -> Outcome:
         """A part of a member that is a team: as many cycles as its lead wants."""
         if seat.name not in self._teams:
-            declared, place = self._inv.agent.team, f"{self._span}/{seat.name}"
+            declared, place = self._inv.agent.team, child_span(self._span, seat.name)
             most = declared.member_max_turns if declared else None
             self._teams[seat.name] = _Team(self._run, asked, self._start, self._converse, place, most)
         team = self._teams[seat.name]

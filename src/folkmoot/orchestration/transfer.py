@@ -15,6 +15,7 @@ from folkmoot.domain.events import (
     RouterSelected,
 )
 from folkmoot.domain.report import ROUTE, Outcome
+from folkmoot.domain.spans import steps_below
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 
 
@@ -72,8 +73,8 @@ async def transfer(
 
 def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
     """The error of a failed outcome, with the agent, its part and the stage of the chain, seen from `inv`."""
-    below = outcome.span[len(inv.span) :].split("/")[1:]
-    steps = [part.partition(":")[::2] for part in below if part.startswith(("route:", "handoff:"))]
+    below = steps_below(outcome.span, inv.span)
+    steps = [step for step in below if step[0] in ("route", "handoff")]
     agent = steps[-1][1] if steps else inv.agent.id
     details = [_failed_part(below, outcome.agent, agent)] if run.behavior > 1 else []
     if steps:
@@ -88,10 +89,9 @@ def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
     return f"{failed} failed ({', '.join(filter(None, details))}): {outcome.error}"
 
 
-def _failed_part(below: list[str], by: str, agent: str) -> str:
+def _failed_part(below: list[tuple[str, str]], by: str, agent: str) -> str:
     """Which part of its work an agent failed in, if it works in parts or has another agent lead its team."""
-    for part in reversed(below):
-        name = part.partition(":")[0]
+    for name, _ in reversed(below):
         if name in ("route", "handoff"):
             break
         if name == "lead":

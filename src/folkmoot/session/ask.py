@@ -1,4 +1,4 @@
-"""Which model is asked next, after which pause, and for how much output at most."""
+"""Which model is asked next, after which pause, for how much output at most, and whether its words are the report."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, cost
 from folkmoot.domain.draw import chance
 from folkmoot.domain.events import LlmFailed
 from folkmoot.domain.message import ToolSpec, Usage
+from folkmoot.domain.report import FINAL_REPORT
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.session.aloud import is_report
 from folkmoot.session.ends import failure
 from folkmoot.session.state import State
 from folkmoot.session.steps import Ask, Exceed, Finish, Step
@@ -142,3 +142,20 @@ def fits(state: State, text_tokens: int) -> bool:
     window = min(choice.context_window for choice in state.brief.agent.models)
     output = min(state.brief.agent.tuning.max_output_tokens, window // 4)
     return state.context + state.added + text_tokens <= window - CONTEXT_BUFFER - output
+
+
+def is_report(state: State, extra: tuple[ToolSpec, ...] = ()) -> bool:
+    """If so, nothing is offered to the model: it has nothing to call but the report, and its words are that.
+
+    Who has called something is offered tools from then on: providers refuse a conversation with calls of none. A
+    remote agent may take back what it said.
+    """
+    brief, agent = state.brief, state.brief.agent
+    return (
+        brief.aloud
+        and not (brief.tools or extra or agent.remote)
+        and [spec.name for spec in brief.exits] == [FINAL_REPORT]
+        and agent.output.format != "json"
+        and not agent.output.claims
+        and not any(message.calls for message in state.messages)
+    )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
 from folkmoot.domain.budget import Allowance
-from folkmoot.domain.evidence import Evidence
+from folkmoot.domain.evidence import Evidence, judged, unknown
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
+from folkmoot.domain.spans import is_within
 from folkmoot.session.ask import ask, ask_again
-from folkmoot.session.broadcast import judge_broadcast
 from folkmoot.session.calls import NOTHING, Around, sort_calls
-from folkmoot.session.claims import judge_claims, refused_for_claims
 from folkmoot.session.ends import failure, no_report, outcome
-from folkmoot.session.exits import Refusal, judge_report, judge_route
+from folkmoot.session.exits import Refusal, judge_broadcast, judge_report, judge_route
 from folkmoot.session.state import State
 from folkmoot.session.steps import Call, Consult, Exceed, Finish, Refuse, Step
 
@@ -97,3 +100,43 @@ def _judge(
         return judge_broadcast(exits[BROADCAST], call, position)
     report = judge_report(state.brief.agent, call)
     return report if isinstance(report, Refusal) else judge_claims(state, report, evidence)
+
+
+_LISTED = 20
+"""How many ids a model is reminded of."""
+
+
+def judge_claims(state: State, report: Report, evidence: Evidence) -> Report | Refusal:
+    """The report with each claim's true status; or why it is not taken, as long as its model may try again."""
+    missing = dict.fromkeys(id for claim in report.claims for id in unknown(claim, evidence))
+    if missing and not state.last:
+        return Refusal(reason=_remedy(state, list(missing), evidence))
+    return weighed(report, evidence)
+
+
+def weighed(report: Report, evidence: Evidence) -> Report:
+    """The report as it stands, with each claim's true status."""
+    return replace(report, claims=tuple(judged(claim, evidence) for claim in report.claims))
+
+
+def refused_for_claims(state: State, evidence: Evidence) -> Report | None:
+    """The latest report that was refused for nothing but its claims: what is left of a session that then failed."""
+    for call in _reports(state):
+        report = judge_report(state.brief.agent, call)
+        if isinstance(report, Report) and any(unknown(claim, evidence) for claim in report.claims):
+            return weighed(report, evidence)
+    return None
+
+
+def _reports(state: State) -> Iterator[ToolCall]:
+    """What this session's model gave as its report, the latest first."""
+    own = state.messages[len(state.brief.before) :]
+    return (call for message in reversed(own) for call in message.calls if call.tool == FINAL_REPORT)
+
+
+def _remedy(state: State, missing: list[str], evidence: Evidence) -> str:
+    span = state.brief.span
+    near = [one for one in evidence.values() if is_within(one.span, span)]
+    ids = ", ".join(f"{one.id} ({one.tool})" for one in near[-_LISTED:])
+    there_are = f"yours are: {ids}" if ids else "you have none, so leave `evidence` empty"
+    return f"no result of this run has the id {', '.join(missing)}; {there_are}"

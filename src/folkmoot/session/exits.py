@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Format
-from folkmoot.domain.message import Code, ToolCall, ToolSpec
-from folkmoot.domain.report import FINAL_REPORT, ROUTE, Claim, Report, Selection
+from folkmoot.domain.message import Access, Code, ToolCall, ToolSpec
+from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Claim, Report, Selection
 from folkmoot.domain.value import Value
 from folkmoot.session.schema import violation
 
@@ -62,28 +63,36 @@ _CLAIMS: dict[str, Any] = {
 }
 
 
+def runtime_tool(
+    name: str,
+    description: str,
+    properties: dict[str, Any],
+    required: Sequence[str] = (),
+    access: Access = "read",
+    **more: Any,
+) -> ToolSpec:
+    """A tool of the runtime itself: calling it again does no harm."""
+    needed = {"required": [*required]} if required else {}
+    parameters = {"type": "object", "properties": properties, **needed, "additionalProperties": False}
+    return ToolSpec(name, description, parameters, effect="pure", access=access, **more)
+
+
 def final_report(agent: Agent) -> ToolSpec:
     form = agent.output.format
     body = "content_json" if form == "json" else "report_content"
     schema = (
         (agent.output.schema or {"type": "object"}) if form == "json" else {"type": "string", "minLength": 1}
     )
-    return ToolSpec(
-        name=FINAL_REPORT,
-        description=f"Give your final answer as {form}. Call it once, when the work is done: it ends your session.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "report_format": {"type": "string", "const": form},
-                body: schema,
-                **({"claims": _CLAIMS} if agent.output.claims else {}),
-                "metadata": {"type": "object"},
-            },
-            "required": ["report_format", body],
-            "additionalProperties": False,
+    return runtime_tool(
+        FINAL_REPORT,
+        f"Give your final answer as {form}. Call it once, when the work is done: it ends your session.",
+        {
+            "report_format": {"type": "string", "const": form},
+            body: schema,
+            **({"claims": _CLAIMS} if agent.output.claims else {}),
+            "metadata": {"type": "object"},
         },
-        effect="pure",
-        access="read",
+        ["report_format", body],
         strict=form == "json" and agent.output.schema is not None,
     )
 
@@ -91,23 +100,12 @@ def final_report(agent: Agent) -> ToolSpec:
 def route(destinations: tuple[tuple[str, str], ...]) -> ToolSpec:
     """The exit of a router; `destinations` are pairs of id and description."""
     lines = "\n".join(f"- {id}: {description}".rstrip(": ") for id, description in destinations)
-    return ToolSpec(
-        name=ROUTE,
-        description=f"Pass the request on to another agent, who then answers instead of you.\n{lines}",
-        parameters={
-            "type": "object",
-            "properties": {
-                "agent": {"type": "string", "enum": [id for id, _ in destinations]},
-                "message": {
-                    "type": "string",
-                    "description": "What the agent should know beyond the request.",
-                },
-            },
-            "required": ["agent"],
-            "additionalProperties": False,
-        },
-        effect="pure",
-        access="read",
+    more = {"type": "string", "description": "What the agent should know beyond the request."}
+    return runtime_tool(
+        ROUTE,
+        f"Pass the request on to another agent, who then answers instead of you.\n{lines}",
+        {"agent": {"type": "string", "enum": [id for id, _ in destinations]}, "message": more},
+        ["agent"],
     )
 
 
@@ -190,3 +188,63 @@ def read_arguments(call: ToolCall, form: type[T]) -> T | Refusal:
         return msgspec.convert(call.arguments, form)
     except msgspec.ValidationError as error:
         return Refusal(reason=str(error))
+
+
+SENT = "Sent. The others read it before their next turn."
+NOT_SENT = "(not sent: one broadcast ends your part of the cycle; say the rest in your next one)"
+
+
+class _Arguments(Value, forbid_unknown_fields=True):
+    message: str
+    final: bool = False
+    outcome: Literal["", "success", "failure"] = ""
+
+
+def members_broadcast(others: str) -> ToolSpec:
+    """`others` names who will read it."""
+    return _broadcast(
+        f"Tell your team what you have found or done: {others}. It ends your part of this cycle; what the others "
+        "say reaches you before your next turn. With `final` you leave the team for good.",
+        {
+            "final": {"type": "boolean", "description": "True when you have nothing more to do."},
+            "outcome": {
+                "type": "string",
+                "enum": ["success", "failure"],
+                "description": "Only with `final`: whether you did your part.",
+            },
+        },
+    )
+
+
+def leads_broadcast(members: str) -> ToolSpec:
+    return _broadcast(
+        f"Tell the members of your team what to do next: {members}. Each that is still there then takes its next "
+        "part, and you read what they say. When the work is done, give your final report instead.",
+        {},
+    )
+
+
+def judge_broadcast(spec: ToolSpec, call: ToolCall, position: int) -> Broadcast | Refusal:
+    said = read_arguments(call, _Arguments)
+    if isinstance(said, Refusal):
+        return said
+    if not said.message.strip():
+        return Refusal(reason="message is empty")
+    if said.final and "final" not in spec.parameters["properties"]:
+        return Refusal(reason="a lead ends its team with agent__final_report, not with a final broadcast")
+    if said.outcome and not said.final:
+        return Refusal(reason="outcome belongs to a final broadcast; set final to true, or leave it out")
+    outcome = said.outcome or ("success" if said.final else "")
+    return Broadcast(message=said.message, final=said.final, outcome=outcome, call=position)
+
+
+def judge_said(text: str) -> Broadcast | Refusal:
+    """Plain text without tool calls is adopted as a broadcast."""
+    if not text.strip():
+        return Refusal(reason=f"your answer was empty: call a tool, or tell your team with {BROADCAST}")
+    return Broadcast(message=text)
+
+
+def _broadcast(description: str, more: dict[str, Any]) -> ToolSpec:
+    message = {"message": {"type": "string", "minLength": 1}}
+    return runtime_tool(BROADCAST, description, {**message, **more}, ["message"])

@@ -39,10 +39,9 @@ from folkmoot.session.ask import fits
 from folkmoot.session.calls import Around, Released, item_id, needs_a_word, verdict
 from folkmoot.session.decide import decide
 from folkmoot.session.exits import Refusal
-from folkmoot.session.parked import Parked, nobody_answers
-from folkmoot.session.reading import sources_of
+from folkmoot.session.record import sources_of
 from folkmoot.session.state import Brief, State, evolve, folded
-from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Refuse
+from folkmoot.session.steps import Ask, Call, Consult, Exceed, Finish, Parked, Refuse, nobody_answers
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

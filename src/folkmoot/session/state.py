@@ -42,10 +42,8 @@ from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.trace import Passing
 from folkmoot.domain.value import Value
-from folkmoot.session.broadcast import NOT_SENT, SENT, judge_said
-from folkmoot.session.exits import Refusal, judge_text
-from folkmoot.session.submitted import Submitted, submitted
-from folkmoot.session.tasked import working_on
+from folkmoot.session.exits import NOT_SENT, SENT, Refusal, judge_said, judge_text
+from folkmoot.session.submitted import Submitted, submitted, working_on
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What a session can do next, as values."""
+"""What a session can do next, as values; and `Parked`, when it can do nothing before somebody answers."""
 
 from __future__ import annotations
 
@@ -60,3 +60,16 @@ class Finish(Value):
 
 
 Step = Ask | Call | Refuse | Consult | Exceed | Finish
+
+
+class Parked(Exception):  # because it is no error, its name has no Error in it
+    """The session cannot go on before somebody answers; carries what it waits for."""
+
+    def __init__(self, waiting: tuple[str, ...]) -> None:
+        self.waiting = waiting
+        super().__init__(", ".join(waiting))
+
+
+async def nobody_answers(id: str) -> None:
+    """For a session without an inbox around it."""
+    raise Parked((id,))

@@ -1,7 +1,8 @@
-"""What an agent may do that has submitted a plan in its session: read until that is approved, then what it requested.
+"""The task an agent works on, and what it may do after it submitted a plan: read until that is approved, then what it
+requested.
 
-Pure: it goes by what the plan tools record of a plan, and by the calls themselves. Whatever stands in the text of a
-plan, its agent may have made up.
+Pure: it goes by what the tools record of a task or a plan, and by the calls themselves. Whatever a plan says, its agent
+may have made up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.message import ToolCall
-from folkmoot.domain.older_entries import plan_states
+from folkmoot.domain.naming import GROUPS
+from folkmoot.domain.older_entries import plan_states, task_states
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
@@ -52,3 +54,15 @@ def _requested(call: ToolCall) -> Iterator[str]:
     for step in call.arguments.get("steps") or ():
         policy = step.get("tool_policy") if isinstance(step, dict) else None
         yield from (policy or {}).get("tools") or ()
+
+
+def working_on(task: str, agent: str, event: ToolFinished) -> str:
+    """The task after one more result; `task` is the one before, empty if there is none."""
+    if event.tool not in GROUPS["tasks"]:
+        return task
+    for changed in task_states(event.text) if event.records is None else event.records:
+        if changed.agent == agent and changed.status == "in_progress":
+            return changed.id
+        if changed.id == task:
+            return ""
+    return task

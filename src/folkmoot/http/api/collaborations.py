@@ -12,8 +12,7 @@ from folkmoot.coordination.collaboration.scene import Scene
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.work_session import Roster, StateChange, WorkState
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.collaboration import paused_by, scene_of
-from folkmoot.engine.gathering import gathered, seats
+from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.engine.owner import holder
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.reading import Given, Said, Words

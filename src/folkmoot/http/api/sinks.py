@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from folkmoot.engine.standing import lag, move, standing
+from folkmoot.engine.sinking import lag, move, standing
 from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.reading import Given, Position

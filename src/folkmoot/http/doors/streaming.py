@@ -1,7 +1,7 @@
 """An answer that is told while its run goes on: server-sent events in the words of one kind of client.
 
 What is told as the answer is the report and nothing else. It is told as a model says it where it is certain that this
-is the report (`session/aloud.py`), otherwise when the run is over. Until then the client hears what happens.
+is the report (`session/ask.py`), otherwise when the run is over. Until then the client hears what happens.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.gathering import gathered, seats
+from folkmoot.engine.collaboration import gathered, seats
 from folkmoot.engine.identity import chance
 from folkmoot.engine.step_runs import begun
 from folkmoot.http.house import House, house_of

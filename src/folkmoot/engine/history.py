@@ -1,45 +1,53 @@
-"""The files that a run goes on with: those it was started with, until somebody wants the present ones."""
+"""Reads what is recorded of a run, and the files that it goes on with: those it was started with, until somebody wants
+the present ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RouterSelected, RunBound, RunStarted, SessionStarted
+from folkmoot.domain.events import RouterSelected, RunPruned, RunStarted, SessionStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.activation import Project
-from folkmoot.engine.past import whole_past
-from folkmoot.errors import WrongUse
+from folkmoot.errors import NotFound, WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal, Query
 
 
-def pin_of(past: Sequence[Draft]) -> RunStarted | RunRepinned:
-    """What the run is pinned to now."""
-    pins = [draft.event for draft in past if isinstance(draft.event, RunStarted | RunRepinned)]
-    return pins[-1]
+async def read_history(journal: Journal, run_id: str) -> RunHistory:
+    """What is recorded of a run. Raises `WrongUse` if there is no such run."""
+    history = RunHistory([entry.draft async for entry in journal.read(Query(stream=run_id))])
+    if not history:
+        raise NotFound(
+            f"there is no run {run_id!r}; `folkmoot runs list` shows those that are", code="run_not_found"
+        )
+    return history
+
+
+async def read_whole_history(journal: Journal, run_id: str) -> RunHistory:
+    """From its beginning. Raises `WrongUse` also if only its tombstone is left."""
+    history = await read_history(journal, run_id)
+    if isinstance(history.last, RunPruned):
+        raise WrongUse(f"run {run_id!r} was pruned: what happened in it is gone")
+    return history
 
 
 async def pinned_graph(journal: Journal, run_id: str) -> Graph:
     """The project as a run is pinned to it. Raises `WrongUse` if there is no such run."""
     types = (RunStarted.type, RunRepinned.type)
-    pins = [entry.draft async for entry in journal.read(Query(stream=run_id, types=types))]
-    pin = pin_of(pins or await whole_past(journal, run_id))
+    pinned = RunHistory([entry.draft async for entry in journal.read(Query(stream=run_id, types=types))])
+    pin = (pinned or await read_whole_history(journal, run_id)).pins[-1]
     return msgspec.json.decode(await journal.artifact(pin.graph), type=Graph)
 
 
-def bound_to(past: Sequence[Draft]) -> str:
-    """The label of the place where the run's working folder is; empty if it has used none."""
-    return next((draft.event.label for draft in past if isinstance(draft.event, RunBound)), "")
-
-
-def check_fit(past: Sequence[Draft], new: Graph) -> None:
+def check_fit(past: Iterable[Draft], new: Graph) -> None:
     """Raises `WrongUse` with everything that has begun and does not fit these files."""
-    if unfit := list(_unfit(past, new)):
+    if unfit := list(_unfit(RunHistory(past), new)):
         listed = "".join(f"\n  - {each}" for each in dict.fromkeys(unfit))
         remedy = "resume it without --with-current-files, or start it anew"
         raise WrongUse(f"this run cannot go on with the present files:{listed}\n{remedy}")
@@ -49,17 +57,15 @@ def repin(log: RunLog, old: Project, new: Project) -> Project:
     """Let a run go on with other files, and say so in its journal."""
     ours, theirs = old.graph.agents, new.graph.agents
     different = (file for file in {**ours, **theirs} if ours.get(file) != theirs.get(file))
-    root = log.drafts[0]
     event = RunRepinned(new.graph_id, new.tools_id, tuple(sorted(different)))
-    log.note(Place(root.span, root.session_id, root.agent_id), event)
+    log.note(Place.of(log.drafts[0]), event)
     return new
 
 
-def _unfit(past: Sequence[Draft], new: Graph) -> Iterator[str]:
+def _unfit(past: RunHistory, new: Graph) -> Iterator[str]:
     """What began and has no place in the new files."""
     ids = {agent.id: agent for agent in new.agents.values()}
-    started = past[0].event
-    files = [started.agent] if isinstance(started, RunStarted) else []
+    files = [past.started.agent]
     files += [draft.event.agent for draft in past if isinstance(draft.event, SessionStarted)]
     for file in dict.fromkeys(files):
         own = file.partition("#")[0]  # an agent made at run time is named after the one that made it

@@ -1,0 +1,235 @@
+"""Commands to a run: what each does to a run, and how one sees that it was done.
+
+`Holding.send` brings a command to its run: it is applied by the process that holds the run, recorded in a run that
+nobody holds, or left in the run's inbox as a post. Kinds and bodies of posts are stored: those of 0.1.0 are read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RUN_ENDS, CancelRequested
+from folkmoot.domain.gate_events import GateChanged
+from folkmoot.domain.item import Item, Reply, decided, too_late
+from folkmoot.domain.naming import ALIASES, wire_name
+from folkmoot.domain.spans import run_of
+from folkmoot.domain.value import Value
+from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
+from folkmoot.engine.activation import Activation, bury
+from folkmoot.engine.history import pinned_graph, read_history
+from folkmoot.engine.inbox import ANSWER, find_item, read_reply
+from folkmoot.engine.owner import holder
+from folkmoot.errors import NotFound, WrongUse
+from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.freeze import destroy
+from folkmoot.orchestration.history import RunHistory
+from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.ports import Journal, Post, Query
+from folkmoot.views.live import live_children
+from folkmoot.views.result import Result
+
+
+class _Command(Value):
+    kind: ClassVar[str]
+    """Of the post that holds it."""
+    recorded: ClassVar[bool] = True
+    """Whether it is recorded in a run that nobody holds; otherwise it is left for whoever holds the run next."""
+
+    def check(self, run: str, past: RunHistory) -> None:
+        """Raises `WrongUse` if the run cannot take it. `past` is empty for what is not recorded."""
+
+    def record(self, log: RunLog) -> None:
+        """In a run that nobody holds, after `check`."""
+
+    async def is_done(self, journal: Journal, run: str) -> bool:
+        """Whether whoever holds the run has taken it in, or cannot any more."""
+        return True
+
+
+class CancelRun(_Command):
+    kind = "cancel"
+    reason: str
+
+    def check(self, run: str, past: RunHistory) -> None:
+        _require_open(run, past)
+
+    async def apply(self, activation: Activation, journal: Journal) -> None:
+        activation.stop(self.reason)
+
+    def record(self, log: RunLog) -> None:
+        bury(log, self.reason)
+
+    async def is_done(self, journal: Journal, run: str) -> bool:
+        return (await read_history(journal, run)).has(*RUN_ENDS, CancelRequested)
+
+
+class CloseSession(_Command):
+    """Close a finished session that was kept open for follow-up questions."""
+
+    kind = "destroy"
+    session: str
+    reason: str
+
+    def check(self, run: str, past: RunHistory) -> None:
+        if not is_kept(past, self.session):
+            raise NotFound(
+                f"there is no kept session {self.session!r}; `folkmoot sessions list --live` shows those that are",
+                code="session_not_found",
+            )
+
+    async def apply(self, activation: Activation, journal: Journal) -> None:
+        self.close(activation.run.log, activation.run.chats)
+
+    def record(self, log: RunLog) -> None:
+        chats = Chats()
+        for draft in log.drafts:
+            chats.fold(draft.span, draft.event)
+        log.watch(chats)
+        self.close(log, chats)
+
+    def close(self, log: RunLog, chats: Chats) -> None:
+        self.check("", log.drafts)
+        chat = chats.get(self.session)
+        assert chat is not None, "the registry and the view fold the same events"
+        destroy(log, chats, chat, self.reason, by="user")
+
+    async def is_done(self, journal: Journal, run: str) -> bool:
+        return not is_kept(await read_history(journal, run), self.session)
+
+
+class ChangeGate(_Command):
+    """Take tools from one session of a run, or give them back."""
+
+    kind = "gate"
+    change: GateChanged
+
+    def check(self, run: str, past: RunHistory) -> None:
+        _require_open(run, past)
+        self._place(past)
+
+    async def apply(self, activation: Activation, journal: Journal) -> None:
+        run = activation.run
+        run.inbox.tell(self._place(run.log.drafts), self.change)
+
+    def record(self, log: RunLog) -> None:
+        log.note(self._place(log.drafts), self.change)
+
+    async def is_done(self, journal: Journal, run: str) -> bool:
+        past = await read_history(journal, run)
+        told = any(draft.event == self.change for draft in past if draft.session_id == self.change.session)
+        return told or self.change.session in past.ended_sessions
+
+    def _place(self, past: RunHistory) -> Place:
+        """Where the session stands. Raises `WrongUse` for one that has ended or never was."""
+        session = self.change.session
+        if session in past.ended_sessions:
+            raise WrongUse(f"session {session!r} has ended; there is nothing to gate in it any more")
+        for begun in past.open_sessions:
+            if begun.session_id == session:
+                return Place.of(begun)
+        raise NotFound(
+            f"there is no session {session!r}; `folkmoot sessions list` shows those that are",
+            code="session_not_found",
+        )
+
+
+class Answer(_Command):
+    """A reply to an item of a run's inbox. The first one counts."""
+
+    kind = ANSWER
+    recorded = False
+    reply: Reply
+    item: Item | None = None
+    """As it was found; only to check whether it takes the reply."""
+
+    def check(self, run: str, past: RunHistory) -> None:
+        decided(self.item, self.reply)
+
+    async def apply(self, activation: Activation, journal: Journal) -> None:
+        activation.run.inbox.take(self.reply)
+
+    async def is_done(self, journal: Journal, run: str) -> bool:
+        """When it is left. A revocation only when it was read, or nobody holds the run: whoever does next reads what
+        was left before anything else."""
+        id, revokes = self.reply.id, self.reply.word == "revoke"
+        replies = [read_reply(post) for post in await journal.posts([run])]
+        left = [each for each in replies if each and each.id == id and (each.word == "revoke") == revokes]
+        if self.reply in left and left[0] != self.reply:
+            raise WrongUse(f"{id} is decided already: {left[0].word} by {left[0].by}")
+        if revokes and left and await holder(journal, run):
+            return False
+        if revokes and (item := await find_item(journal, id)).status not in ("revoke", "revoked"):
+            raise too_late(item)
+        return True
+
+
+class CheckPause(_Command):
+    """Look whether the work session of the run is paused, or goes on."""
+
+    kind = "work_session"
+    recorded = False
+    work_session: str
+
+    async def apply(self, activation: Activation, journal: Journal) -> None:
+        if await is_paused(journal, self.work_session):
+            activation.rest(self.work_session)
+
+
+Command = CancelRun | CloseSession | ChangeGate | Answer | CheckPause
+
+
+def post_body(command: Command) -> str:
+    match command:
+        case CancelRun(text) | CheckPause(text):
+            return text
+        case CloseSession(session, reason):
+            return f"{session} {reason}"
+        case ChangeGate(stored) | Answer(stored):
+            return msgspec.json.encode(stored).decode()
+
+
+def read_post(post: Post) -> Command | None:
+    """None for what is no command."""
+    match post.kind:
+        case CancelRun.kind:
+            return CancelRun(post.body)
+        case CheckPause.kind:
+            return CheckPause(post.body)
+        case CloseSession.kind:
+            session, _, reason = post.body.partition(" ")
+            return CloseSession(session, reason)
+        case ChangeGate.kind:
+            return ChangeGate(msgspec.json.decode(post.body, type=GateChanged))
+    return Answer(reply) if (reply := read_reply(post)) else None
+
+
+def is_kept(past: Sequence[Draft], session: str) -> bool:
+    return any(child.id == session for child in live_children(past))
+
+
+async def is_paused(journal: Journal, work_session: str) -> bool:
+    types = (WorkSessionPaused.type, WorkSessionResumed.type)
+    async for entry in journal.read(Query(stream=work_session, types=types, newest_first=True, limit=1)):
+        return isinstance(entry.event, WorkSessionPaused)
+    return False
+
+
+async def named_by_run(journal: Journal, change: GateChanged) -> GateChanged:
+    """With tools of ours by their own names, unless the run has tools of its project by the names that were given."""
+    if ALIASES.keys().isdisjoint((*change.gated, *change.freed)):
+        return change
+    graph = await pinned_graph(journal, run_of(change.session))
+    gated, freed = (
+        tuple(wire_name(graph.tool_name(name)) for name in names) for names in (change.gated, change.freed)
+    )
+    return replace(change, gated=gated, freed=freed)
+
+
+def _require_open(run: str, past: RunHistory) -> None:
+    if past.is_over:
+        raise WrongUse(f"run {run!r} is over already: {Result(run, past).status}")
