@@ -28,7 +28,7 @@ from folkmoot.domain.part import Part
 from folkmoot.domain.report import Claim, Report
 from folkmoot.domain.team_events import TeamCompleted
 from folkmoot.views.deeds import deed
-from folkmoot.views.step import Step
+from folkmoot.views.run_nodes import Step
 
 _MOST_EVENTS = 60
 
