@@ -20,13 +20,12 @@ from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.engine.past import whole_past
-from folkmoot.engine.record import Record, state_hash
+from folkmoot.engine.record import Record, state_hash, told_of
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.stage import Script
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.codec import data_of
 from folkmoot.ports import Journal
-from folkmoot.views.deeds import deed
 
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 
@@ -90,4 +89,4 @@ def _where_it_ends(drafts: Sequence[Draft]) -> str:
         return ""
     if isinstance(last.event, RunParked):
         return f"it waits for {', '.join(last.event.waiting)}"
-    return f"the record ends after entry {len(drafts)}: at {last.span} {last.agent_id} {deed(last.event)}"
+    return f"the record ends after entry {len(drafts)}: at {last.span} {told_of(last)}"

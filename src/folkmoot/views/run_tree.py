@@ -39,6 +39,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.older_entries import bare_failure
+from folkmoot.domain.sentences import missing_in
 from folkmoot.domain.team_events import (
     TeamBroadcast,
     TeamCancelled,
@@ -48,7 +49,6 @@ from folkmoot.domain.team_events import (
 )
 from folkmoot.views.activity import CALL, Key
 from folkmoot.views.figures import counted, in_one_line
-from folkmoot.views.lack import lacking
 from folkmoot.views.marks import answer_to, mark, started_by, wait_for
 from folkmoot.views.run_nodes import Branch, State, Status, Step, TreeState, nearest
 
@@ -210,7 +210,7 @@ class RunTree(TreeState):
         if isinstance(event, LlmFailed):
             branch.hear(event.error)
             return step and self._end(step, "failed", in_one_line(event.error))
-        lack, spent = lacking(event), event.usage.tokens_in + event.usage.tokens_out
+        lack, spent = missing_in(event), event.usage.tokens_in + event.usage.tokens_out
         branch.lack = f"the answer is {lack}" if lack else ""
         branch.hear(branch.lack)
         branch.tokens, branch.cost_usd = branch.tokens + spent, branch.cost_usd + event.cost_usd
