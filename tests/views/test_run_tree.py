@@ -45,6 +45,18 @@ async def test_a_tree_that_grows_entry_by_entry_never_moves_a_row_that_is_there(
     assert len(before) == 13
 
 
+async def test_what_a_page_that_is_open_is_sent_is_what_changed_and_where_it_stands(desk):
+    """B-61: as looking at every row would find it, without doing so."""
+    played = await desk(FILES, SCRIPT).run("desk.ai")
+    steps = RunTree()
+    for draft in played.drafts:
+        steps.apply(draft)
+        rows = steps.flat()
+        assert [steps.row_above(row) for row in rows] == [None, *rows[:-1]]
+        for seen in range(steps.run_seq):
+            assert steps.changed_since(seen) == [row for row in rows if row.changed > seen or not row.last]
+
+
 async def test_missions_of_one_call_stand_below_that_call(desk):
     settings = "orchestration: {enable_agent_tool: true, auto_approve: true}\n"
     missions = [{"mission": "a", "specialist": "clerk"}, {"mission": "b", "specialist": "clerk"}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,11 @@ class Step:
     def level(self) -> int:
         return 1 + sum(1 for _ in self.above())
 
+    @property
+    def path(self) -> list[int]:
+        """Sorts steps as the page shows them."""
+        return [step.seq for step in (self, *self.above())][::-1]
+
     def begin(self) -> None:
         self._count_open(1)
 
@@ -177,28 +183,29 @@ class Branch:
 class TreeState:
     """What is known of a run so far, and how a step is added to it."""
 
+    root: Branch | None = None
+    position = run_seq = calls = failures = 0
+    now = _zero = 0.0
+    status = error = ""
+    """How it ended, or `waiting`; empty while it goes on."""
+    outcome: Outcome | None = None
+    """Of the agent that answered in the end."""
+    waiting: tuple[str, ...] = ()
+    """What it was parked for last: names in the inbox, or of a work session that is paused."""
+    request = work_session = label = began = ""
+
     def __init__(self) -> None:
+        self.activity = Activity()
         self.roots: list[Step] = []
         self.by_seq: dict[int, Step] = {}
+        self.unended: dict[int, Step] = {}
         self.sessions: dict[str, Step] = {}
         self.ops: dict[str, list[Step]] = {}
         """What each session did, in order: requests, calls, broadcasts, and the sessions that came of no call."""
-        self.root: Branch | None = None
         self.entries: dict[str, list[int]] = {}
         """Where in the journal the events of each session are."""
-        self.position = self.run_seq = self.calls = self.failures = 0
-        self.now = 0.0
         self.times: dict[int, float] = {}
         """When each entry was written, by its `runSeq`."""
-        self.status = self.error = ""
-        """How it ended, or `waiting`; empty while it goes on."""
-        self.outcome: Outcome | None = None
-        """Of the agent that answered in the end."""
-        self.waiting: tuple[str, ...] = ()
-        """What it was parked for last: names in the inbox, or of a work session that is paused."""
-        self.request = self.work_session = self.label = self.began = ""
-        self.activity = Activity()
-        self._zero = 0.0
         self._spans: dict[str, Step] = {}
         """Sessions by where they are."""
         self._branches: dict[str, Branch] = {}
@@ -206,6 +213,8 @@ class TreeState:
         self._calls: dict[Key, Step] = {}
         """The last attempt at each call, over or not."""
         self._waits: dict[str, Step] = {}
+        self._touched: list[tuple[int, Step]] = []
+        """What each entry changed, by its `runSeq`."""
         self._tried: dict[tuple[str, str, str], int] = {}
 
     def elapsed(self, now: str) -> float:
@@ -249,6 +258,21 @@ class TreeState:
             stack += step.children[::-1]
         return rows
 
+    def changed_since(self, seen: int) -> list[Step]:
+        """What is not as it was after that entry, or has not ended, in the order of the page."""
+        first = bisect_right(self._touched, seen, key=lambda each: each[0])
+        changed = {step for _, last in self._touched[first:] for step in (last, *last.above())}
+        return sorted(changed.union(self.unended.values()), key=lambda step: step.path)
+
+    def row_above(self, step: Step) -> Step | None:
+        """The row after which a step stands on the page."""
+        siblings = step.parent.children if step.parent else self.roots
+        place = bisect_left(siblings, step.seq, key=lambda each: each.seq)
+        above = siblings[place - 1] if place else None
+        while above and above.children:
+            above = above.children[-1]
+        return above or step.parent
+
     def hear(self, span: str, text: str) -> None:
         """A piece of an answer that is coming in; it is shown and forgotten."""
         if branch := self._branches.get(without_cycle(span)):
@@ -286,7 +310,7 @@ class TreeState:
 
     def _add(self, step: Step, parent: Step | None) -> Step:
         """It has happened; it takes time only if it begins too."""
-        self.by_seq[step.seq] = step
+        self.by_seq[step.seq] = self.unended[step.seq] = step
         step.parent = parent
         (parent.children if parent else self.roots).append(step)
         return step
@@ -294,6 +318,7 @@ class TreeState:
     def _end(self, step: Step, state: State, what: str | None = None) -> Step:
         step.what = step.what if what is None else what
         step.finish(state, self.now, self.run_seq)
+        self.unended.pop(step.seq, None)
         self.failures += state == "failed" and step.kind in ("model", "tool")
         return step
 

@@ -92,6 +92,7 @@ class RunTree(TreeState):
         self._run(draft, draft.event)
         branch = self._branch(draft) if draft.span else Branch("", "", "")
         if touched := self._apply(draft, draft.event, branch):
+            self._touched.append((self.run_seq, touched))
             for step in (touched, *touched.above()):
                 step.changed, step.reach = self.run_seq, self.now
 
@@ -114,6 +115,7 @@ class RunTree(TreeState):
         if self.over:
             for step in self._chain():  # the answer of the run is theirs
                 step.changed = self.run_seq
+                self._touched.append((self.run_seq, step))
 
     def _stop(self, status: Status, ts: str) -> None:
         """A root that was stopped before its own session began gets no end of its own."""

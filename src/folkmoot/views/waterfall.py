@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from folkmoot.views.activity import Interval, divide
+from folkmoot.views.activity import Interval
 from folkmoot.views.figures import counted, length, moment, money, tokens
 from folkmoot.views.run_nodes import State, Step
 from folkmoot.views.run_tree import RunTree
@@ -67,11 +67,9 @@ class Axis:
     def gaps(self) -> Iterator[tuple[float, float, str]]:
         """Where each fold begins, how wide it is drawn, and in words what it is and how long."""
         for start, end in self.folds:
-            waits = [
-                (max(0.0, a - start), min(b, end) - start) for a, b in self.waits if a < end and b > start
-            ]
-            _, waiting, idle = divide((), waits, end - start)
-            yield self.x(start), FOLDED, f"{'waiting' if waiting > idle else 'idle'} {length(end - start)}"
+            waits = sum(min(b, end) - max(a, start) for a, b in self.waits if a < end and b > start)
+            word = "waiting" if waits > end - start - waits else "idle"
+            yield self.x(start), FOLDED, f"{word} {length(end - start)}"
 
 
 def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ()) -> Axis:

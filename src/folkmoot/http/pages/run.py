@@ -61,7 +61,7 @@ class Sight:
             "axis": self.picture.axis,
             "axis_words": folded_words(gaps),
             "row": self.picture.row,
-            "groups": self.groups(),
+            "groups": self.groups,
             "at_once": AT_ONCE,
             "at": self.picture.at,
             "now": self.picture.now,
@@ -147,15 +147,12 @@ async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[s
 
 def _changes(steps: RunTree, seen: int) -> list[tuple[Step, str]]:
     """What is not as it was, each with the row behind which it is new; empty if it was there before."""
-    changed: list[tuple[Step, str]] = []
-    before = "beforeend:#ops-end"
-    for step in steps.flat():
-        if step.seq > seen:
-            changed.append((step, before))
-        elif step.changed > seen or not step.last:
-            changed.append((step, ""))
-        before = f"afterend:#op-{step.seq}"
-    return changed
+    return [(step, _place(steps, step) if step.seq > seen else "") for step in steps.changed_since(seen)]
+
+
+def _place(steps: RunTree, step: Step) -> str:
+    above = steps.row_above(step)
+    return f"afterend:#op-{above.seq}" if above else "beforeend:#ops-end"
 
 
 async def _sight(request: Request) -> Sight:
