@@ -68,7 +68,7 @@ def test_people_read_one_line_each(ran):
     out = ran("events", "--type", "run.started").out
 
     assert out.splitlines()[0].split() == ["SEQ", "TIME", "TYPE", "AGENT", "IN", "WHAT"]
-    assert "agent=a.ai" in out
+    assert "a is asked: x" in out
 
 
 def test_files_are_brought_up_to_the_journal_by_one_command(ran):

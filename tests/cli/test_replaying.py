@@ -57,7 +57,7 @@ def test_a_replay_that_goes_another_way_says_where_and_ends_with_1(ran, monkeypa
     done = ran("runs", "replay", "last")
 
     assert done.code == 1
-    assert "then it went another way:\n  at 0, entry 6: desk routed to billing; now desk " in done.out
+    assert "then it went another way:\n  at 0, entry 6: desk routes to billing; now desk " in done.out
     assert ran("runs", "replay", "last", "--json").json["equal"] is False
 
 
@@ -79,11 +79,11 @@ def test_two_runs_are_compared_by_what_they_did(ran):
     done = ran("runs", "diff", first, "last")
 
     assert done.code == 1
-    assert done.out.splitlines()[0] == 'at 0 turn 1: A chose billing, B reported "no"'
+    assert done.out.splitlines()[0] == 'at 0 turn 1: A chooses billing, B reports "no"'
     changed = {line.split()[0] for line in done.out.splitlines()[2:]}
     assert {"route", "report", "calls"} <= changed
     shown = ran("runs", "diff", first, "last", "--json").json
-    assert shown["first"] == {"span": "0", "turn": 1, "a": "chose billing", "b": 'reported "no"'}
+    assert shown["first"] == {"span": "0", "turn": 1, "a": "chooses billing", "b": 'reports "no"'}
 
 
 def test_two_runs_that_did_the_same_do_not_differ(ran):

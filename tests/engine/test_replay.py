@@ -111,7 +111,7 @@ async def test_what_is_missing_from_a_record_is_found(tmp_path):
 
     assert not again.equal
     assert again.divergence == (
-        "at 0/advisor:law, after its last entry: now law noted advisor.completed, and the record has nothing more"
+        "at 0/advisor:law, after its last entry: now law: advisor completed, and the record has nothing more"
     )
 
 

@@ -52,6 +52,15 @@ async def test_a_parent_sees_the_whole_call_and_its_yes_is_recorded_with_who(des
     assert '{"arguments":{"to":"ann"},"tool":"pay"}' in text
 
 
+async def test_the_tree_of_a_run_has_the_session_that_approved_a_call_before_it_began(desk):
+    played = await desk(FILES, script("approve", "done"), tools=Till().tools, settings=APPROVERS).run("desk")
+
+    clerk = played.result.op_tree.turns[0].ops[1].child_session
+    around, first, _ = clerk.turns
+    assert [(op.kind, op.name, op.child_session.cause) for op in around.ops] == [("session", "desk", "ask")]
+    assert [op.name for op in first.ops if op.kind == "tool"] == ["pay"]
+
+
 @pytest.mark.parametrize("answer", ["deny: too much", "approve it, but only half", "APPROVED by user", ""])
 async def test_whatever_is_no_clear_yes_goes_on_to_a_person(desk, answer):
     """X-6: deny or anything unclear is passed on, and recorded."""

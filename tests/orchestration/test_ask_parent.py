@@ -7,7 +7,8 @@ import pytest
 
 from folkmoot import tool
 from folkmoot.session.conversation import UNDER_WAY
-from folkmoot.views.livetree import live_tree, rows
+from folkmoot.views.branches import rows
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.test_clarify import results
@@ -167,9 +168,7 @@ async def test_an_answer_is_a_session_of_its_own_below_the_child_and_no_other_ag
     assert played.result.totals.agents_run == 2
     assert clerk.totals.model_requests == 3
     assert {entry.chain_trigger for entry in played.result.accounting} == {None, "sub", "ask"}
-    assert [
-        (row.guide, row.branch.agent, row.branch.cause) for row in rows(live_tree(played.drafts).root)
-    ] == [
+    assert [(row.guide, row.branch.agent, row.branch.cause) for row in rows(RunTree(played.drafts).root)] == [
         ("", "desk", ""),
         ("└─ ", "clerk", "sub"),
         ("   └─ ", "desk", "ask"),

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.views.livetree import live_tree, rows
+from folkmoot.views.branches import rows
 from folkmoot.views.optree import sessions
+from folkmoot.views.run_tree import RunTree
 from tests.desk import blocks
 from tests.orchestration.test_team import BROKEN, heard, left, sections, spans
 from tests.test_resume import by_span, cut_and_continued
@@ -191,7 +192,7 @@ async def test_the_trees_show_an_inner_team_below_its_member(desk):
     """A-105, A-106, O-48."""
     played = await desk(FILES, SAID, tools=[look]).run("board")
 
-    drawn = [row.guide + row.branch.agent for row in rows(live_tree(played.drafts).root)]
+    drawn = [row.guide + row.branch.agent for row in rows(RunTree(played.drafts).root)]
     assert drawn == [
         "board",
         "├─ law",
@@ -205,7 +206,7 @@ async def test_the_trees_show_an_inner_team_below_its_member(desk):
         "│  └─ prices",
         "└─ board",
     ]
-    assert {row.branch.status for row in rows(live_tree(played.drafts).root)} == {"completed"}
+    assert {row.branch.status for row in rows(RunTree(played.drafts).root)} == {"completed"}
     nodes = [(node.agent_id, node.cause) for node in sessions(played.result.op_tree)]
     assert nodes.count(("build", "member")) == 2
     assert all(node.success for node in sessions(played.result.op_tree))

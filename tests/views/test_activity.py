@@ -1,6 +1,7 @@
 """Active, waiting and idle time: the union of what a run's events say, whoever overlaps."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -19,7 +20,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked, ToolSettled
-from folkmoot.views.activity import Activity, Times, divide, measure, union
+from folkmoot.views.activity import Activity, Intervals, measure
 from folkmoot.views.figures import spent
 
 ZERO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,18 +56,21 @@ def seconds_of(intervals):
     return {second for start, end in intervals for second in range(start, end)}
 
 
-@given(INTERVALS, INTERVALS, st.integers(0, 100))
-@example([(0, 10), (5, 15)], [], 15)
-def test_each_second_counts_once_and_the_parts_are_the_whole(active, waiting, until):
+@given(INTERVALS, st.lists(st.integers(0, MOST), max_size=3))
+@example([(0, 10), (5, 15)], [12])
+def test_a_union_counts_each_second_once_with_what_is_still_open(closed, open):
     """K-80: compared with counting second by second."""
-    passed = set(range(until))
-    works, waits = seconds_of(active) & passed, seconds_of(waiting) & passed
+    intervals = Intervals()
+    for start, end in sorted(closed, key=lambda each: each[1]):
+        intervals.add(start, end)
+    until = MOST + 20
+    seconds = seconds_of([*closed, *((since, until) for since in open)])
 
-    times = divide(active, waiting, until)
+    parts = intervals.until(until, open)
 
-    assert times == Times(len(works), len(waits - works), len(passed - works - waits))
-    assert sum(times) == until
-    assert sum(end - start for start, end in union(active)) == len(seconds_of(active))
+    assert intervals.length(until, open) == len(seconds)
+    assert seconds_of(parts) == seconds
+    assert all(a[1] < b[0] for a, b in pairwise(parts))
 
 
 @given(

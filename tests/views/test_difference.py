@@ -30,8 +30,8 @@ async def test_the_earliest_divergence_is_told_with_its_place_and_both_deeds(des
     found = difference(await ran(desk, SAID), await ran(desk, other))
 
     assert str(found.first) == (
-        "at 0/route:billing/turn:1/call:1 turn 1: A called look(where=x), called look(where=y), "
-        "B called look(where=the till)"
+        "at 0/route:billing/turn:1/call:1 turn 1: A asks for look(where=x), asks for look(where=y), "
+        "B asks for look(where=the till)"
     )
     assert [change.name for change in found.changes] == ["report", "tokens", "calls"]
 
@@ -40,7 +40,7 @@ async def test_a_branch_that_only_one_run_has_is_told(desk):
     other = SAID | {"front": [SAID["front"][0], {"report": "I do it myself"}]}
     found = difference(await ran(desk, SAID), await ran(desk, other))
 
-    assert str(found.first) == 'at 0 turn 2: A chose billing, B reported "I do it myself"'
+    assert str(found.first) == 'at 0 turn 2: A chooses billing, B reports "I do it myself"'
     named = {change.name: (change.a, change.b) for change in found.changes}
     assert named["route"] == ("billing", "")
 
@@ -71,5 +71,5 @@ async def test_a_result_that_was_another_is_told(desk):
     ]
 
     assert str(difference(drafts, changed).first) == (
-        'at 0 turn 1: A read from look: "seen x", B read from look: "seen nothing"'
+        'at 0 turn 1: A reads from look: "seen x", B reads from look: "seen nothing"'
     )

@@ -1,5 +1,6 @@
-from folkmoot.views.livetree import live_tree, rows
+from folkmoot.views.branches import rows
 from folkmoot.views.outline import outline
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.teams import team_transcripts
 from folkmoot.views.timeline import timeline
 from tests.orchestration.test_team import BROKEN, FILES, SAID, left
@@ -32,7 +33,7 @@ async def test_the_live_tree_has_one_branch_for_each_in_the_team(desk):
     """A-105, A-106: it goes on from cycle to cycle, and a member that failed is seen to have."""
     played = await desk(FILES, SHORT).run("chief")
 
-    tree = live_tree(played.drafts)
+    tree = RunTree(played.drafts)
     shown = [
         (row.guide + row.branch.agent, row.branch.cause, row.branch.status, row.branch.turn)
         for row in rows(tree.root)
@@ -44,7 +45,7 @@ async def test_the_live_tree_has_one_branch_for_each_in_the_team(desk):
         ("└─ chief", "lead", "completed", 2),
     ]
     middle = played.types.index("llm.response")
-    assert live_tree(played.drafts[:middle]).root.doing == "waits for coder, tester"
+    assert RunTree(played.drafts[:middle]).root.doing == "waits for coder, tester"
 
 
 async def test_the_op_tree_shows_every_part_with_its_broadcast(desk):

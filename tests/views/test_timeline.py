@@ -1,7 +1,6 @@
-from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import LlmRequest
-from folkmoot.views.timeline import DETAILS, LINES, line_of, timeline
+from folkmoot.views.timeline import line_of, timeline
 
 FILES = {
     "desk": "advisors: [risk.ai]\nrouter: {destinations: [billing.ai]}",
@@ -60,14 +59,3 @@ def test_a_second_attempt_is_worth_a_line():
     asked = LlmRequest(turn=1, attempt=2, model="s/m", max_output=1, reserved_tokens=1)
 
     assert line_of(Draft("", asked, span="0", agent_id="a")) == "a asks again: s/m, attempt 2"
-
-
-def test_every_line_names_only_what_its_event_has():
-    for event, line in (LINES | DETAILS).items():
-        assert event.type in EVENTS
-        fields = {
-            part.split(".")[1].partition("[")[0]
-            for part in line.replace("}", "{").split("{")[1::2]
-            if part.startswith("event.")
-        }
-        assert fields <= set(event.__struct_fields__)

@@ -199,15 +199,3 @@ def test_the_timeline_has_every_kind_in_order_of_time_with_who():
         ("handoff", "ann", "bob hands over to cy (ownership)"),
         ("step", "bob", "bob is through with step s1"),
     ]
-
-
-def test_an_event_that_has_no_line_of_its_own_is_told_plainly():
-    """D-30: a decision, whatever its fields."""
-
-    class Voted(Event):
-        type = "decision.voted"
-        option: str
-
-    (line,) = work_timeline("ws_1", [entry(Voted("yes"))])
-
-    assert (line.kind, line.text) == ("decision", "ann: decision voted: yes")

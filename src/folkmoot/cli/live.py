@@ -20,7 +20,9 @@ from folkmoot.domain.event import pattern
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
-from folkmoot.views.livetree import Branch, LiveTree, Row, open_rows, rows
+from folkmoot.views.branches import Row, open_rows, rows
+from folkmoot.views.run_nodes import Branch
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.timeline import line_of
 
 _MARKS = {"completed": "✔", "failed": "✘", "cancelled": "■", "waiting": "·"}
@@ -33,22 +35,22 @@ _log = logging.getLogger("folkmoot")
 
 class LiveDisplay:
     def __init__(self, console: Console, clock: Clock | None = None) -> None:
-        self.hear: HearSpan | None = self._hear
+        self._tree = RunTree()
+        self.hear: HearSpan | None = self._tree.hear
         self._console = console
         self._clock = clock or SystemClock()
-        self._tree = LiveTree()
         self._notes: list[str] = []
         self._aside = False
         self._spinner = Spinner("dots")
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def take(self, draft: Draft) -> None:
-        self._tree.take(draft)
+        self._tree.apply(draft)
         if line := line_of(draft, detailed=True):
             _log.info(shown(line))
 
     def recall(self, draft: Draft) -> None:
-        self._tree.take(draft)
+        self._tree.apply(draft)
 
     def note(self, text: str) -> None:
         self._notes.append(text)
@@ -77,9 +79,6 @@ class LiveDisplay:
         if self._tree.root:
             self._console.print(self._drawing(whole=True))
             self._console.print()
-
-    def _hear(self, span: str, text: str) -> None:
-        self._tree.hear(span, text)
 
     def _drawing(self, *, whole: bool) -> Group:
         every = list(rows(self._tree.root)) if self._tree.root else []
@@ -116,7 +115,7 @@ class LiveDisplay:
 
     def _mark(self, branch: Branch) -> Text:
         busy = branch.status == "running" or (branch.status == "waiting" and branch.children)
-        if busy and not self._tree.ended:
+        if busy and not self._tree.status:
             frame = self._spinner.render(self._console.get_time())
             return frame if isinstance(frame, Text) else Text("*")
         return Text(_MARKS.get(branch.status, "·"), STYLES.get(branch.status, ""))
@@ -131,5 +130,5 @@ class LiveDisplay:
         return state
 
     def _elapsed(self, branch: Branch) -> str:
-        until = branch.ended_at or ("" if self._tree.ended else self._clock.now())
+        until = branch.ended_at or ("" if self._tree.status else self._clock.now())
         return between(branch.started_at, until)

@@ -11,7 +11,7 @@ from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
     from folkmoot.cli.output import Cell
-    from folkmoot.views.livetree import Row
+    from folkmoot.views.branches import Row
 
 app = typer.Typer(help="The agent sessions of a run.", no_args_is_help=True)
 
@@ -43,8 +43,8 @@ def list_sessions(
     from folkmoot.cli.kept import write_live
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import all_runs, read_record
-    from folkmoot.views.livetree import live_tree, rows
-    from folkmoot.views.session_rows import session_rows
+    from folkmoot.views.branches import rows, session_rows
+    from folkmoot.views.run_tree import RunTree
 
     folder = call_of(context).folder
     if run == "last" and not finished(all_runs(folder)):
@@ -57,7 +57,7 @@ def list_sessions(
     if record.row.status == "pruned":
         write_json([]) if as_json else say(f"run {record.row.run_id} was pruned; its sessions are gone")
         return
-    root = live_tree(record.drafts).root
+    root = RunTree(record.drafts).root
     assert root is not None, "a run begins with its root"
     if as_json:
         write_json(session_rows(root, record.unended))
@@ -97,7 +97,7 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     from folkmoot.cli.amounts import between
     from folkmoot.cli.output import STYLES
     from folkmoot.domain.event import pattern
-    from folkmoot.views.session_rows import status_of
+    from folkmoot.views.branches import status_of
 
     branch, status = row.branch, status_of(row.branch, unended)
     return (

@@ -14,9 +14,13 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def one_line(text: str) -> str:
-    """White space collapsed: what others wrote stays in its place in a document, and begins no section of its own."""
-    return " ".join(text.split())
+def one_line(text: str, width: int = 0) -> str:
+    """White space collapsed: what others wrote stays in its place in a document, and begins no section of its own.
+
+    With `width`, cut to so many characters.
+    """
+    line = " ".join(text.split())
+    return line if not width or len(line) <= width else f"{line[: width - 1]}…"
 
 
 def estimated_tokens(text: str) -> int:

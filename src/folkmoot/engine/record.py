@@ -33,9 +33,9 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled
+from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.orchestration.history import RunHistory
-from folkmoot.views.deeds import deed
 
 _OF_CALLS = (
     "tool.",
@@ -145,15 +145,17 @@ class Record:
         return self._stopped and all(self.drafts[at].event.type.startswith(_OF_A_STOP) for at in rest)
 
     def _difference(self, draft: Draft) -> str:
-        place = self.expected(draft.span)
-        now = f"now {draft.agent_id} {deed(draft.event)}"
+        place, now = self.expected(draft.span), told_of(draft)
         if place == len(self.drafts):
-            return f"at {draft.span}, after its last entry: {now}, and the record has nothing more"
-        then = self.drafts[place]
-        told = f"at {draft.span}, entry {place + 1}: {then.agent_id} {deed(then.event)}; {now}"
-        if deed(then.event) == deed(draft.event):
-            told += f": {_fields(then, draft)}"
-        return told
+            return f"at {draft.span}, after its last entry: now {now}, and the record has nothing more"
+        then = told_of(self.drafts[place])
+        fields = f": {_fields(self.drafts[place], draft)}" if then == now else ""
+        return f"at {draft.span}, entry {place + 1}: {then}; now {now}{fields}"
+
+
+def told_of(draft: Draft) -> str:
+    """What happened, in one line."""
+    return describe_event(draft.event, draft.agent_id, content=True, width=160)
 
 
 def comparable(draft: Draft) -> tuple[str, str, Event]:

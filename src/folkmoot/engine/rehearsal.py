@@ -38,11 +38,10 @@ from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by
 from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.commands import CloseSession, is_kept
-from folkmoot.engine.record import Record, buried_from
+from folkmoot.engine.record import Record, buried_from, told_of
 from folkmoot.engine.stage import Script, Stage
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.views.deeds import deed
 
 PATIENCE = 300
 """Rounds of the event loop without anything new after which nothing more comes by itself. Nothing in a replay waits
@@ -233,7 +232,7 @@ class Rehearsal:
     def _give_up(self) -> None:
         draft = self._record.next
         assert draft is not None
-        told = f"entry {self._record.at + 1}: {draft.agent_id} {deed(draft.event)}"
+        told = f"entry {self._record.at + 1}: {told_of(draft)}"
         self._record.divergence = f"at {draft.span}, {told}; now nothing happens there"
 
 

@@ -22,7 +22,7 @@ from folkmoot.domain.events import LlmRequest, RunParked, SessionStarted
 from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import read_whole_history
-from folkmoot.engine.record import Record, state_hash
+from folkmoot.engine.record import Record, state_hash, told_of
 from folkmoot.engine.rehearsal import Rehearsal
 from folkmoot.engine.stage import Script
 from folkmoot.errors import NotFound, OperationFailed
@@ -30,7 +30,6 @@ from folkmoot.journal.codec import data_of
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Journal, Query, Request
 from folkmoot.session.conversation import sent
-from folkmoot.views.deeds import deed
 
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 
@@ -94,7 +93,7 @@ def _where_it_ends(drafts: RunHistory) -> str:
         return ""
     if isinstance(last.event, RunParked):
         return f"it waits for {', '.join(last.event.waiting)}"
-    return f"the record ends after entry {len(drafts)}: at {last.span} {last.agent_id} {deed(last.event)}"
+    return f"the record ends after entry {len(drafts)}: at {last.span} {told_of(last)}"
 
 
 _OWN = ("", "advisor", "route", "handoff", "sub")

@@ -1,4 +1,5 @@
-"""How long a run was active, waiting and idle: a fold over its events, and the union of the intervals that it finds.
+"""How long a run was active, waiting and idle: a fold over its events, and the unions of the
+intervals that it finds. One more event costs the same however long the run is.
 
 At every moment exactly one holds. Active: a model or a tool is at work. Waiting: none is, but a person or the run's
 caller is asked, or the run is parked. Idle: neither. So the three always add up to the time that has passed, however
@@ -14,48 +15,13 @@ from typing import NamedTuple
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
-from folkmoot.domain.events import (
-    RUN_ENDS,
-    SESSION_ENDS,
-    LlmFailed,
-    LlmRequest,
-    LlmResponse,
-    RunParked,
-    SessionStarted,
-    ToolFailed,
-    ToolFinished,
-    ToolInDoubt,
-    ToolStarted,
-)
 from folkmoot.domain.fork_events import RunForked
-from folkmoot.domain.inbox_events import (
-    ApprovalApproved,
-    ApprovalDenied,
-    ApprovalExpired,
-    ApprovalRequested,
-    ApprovalRevoked,
-    ClientAnswered,
-    ClientCalled,
-    QuestionAnswered,
-    QuestionAsked,
-    ToolSettled,
-)
-from folkmoot.domain.team_events import TeamCompleted, TeamStarted
 
 CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
 """The call that a session came of, in its span."""
 Interval = tuple[float, float]
 Key = tuple[str, int, int]
 """Session, turn and position of a call; a model request is at position 0."""
-_ANSWERS = (
-    ApprovalApproved,
-    ApprovalDenied,
-    ApprovalExpired,
-    ApprovalRevoked,
-    ClientAnswered,
-    QuestionAnswered,
-)
-_SESSION_ENDS = (*SESSION_ENDS, TeamCompleted)
 
 
 class Times(NamedTuple):
@@ -66,23 +32,39 @@ class Times(NamedTuple):
     idle: float
 
 
-def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """In order, without overlaps."""
-    merged: list[Interval] = []
-    for start, end in sorted(intervals):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], end)
-        else:
-            merged.append((start, end))
-    return merged
+class Intervals:
+    """The union of intervals, in order and without overlaps. Each that is added ends no earlier than those before."""
 
+    def __init__(self) -> None:
+        self._parts: list[Interval] = []
+        self._length = 0.0
 
-def divide(active: Iterable[Interval], waiting: Iterable[Interval], until: float) -> Times:
-    """The time from 0 to `until`, by what was done in it. Who works does not wait, whoever else does."""
-    working = [*active]
-    worked = _within(working, until)
-    waited = max(0.0, _within([*working, *waiting], until) - worked)
-    return Times(worked, waited, max(0.0, until - worked - waited))
+    def add(self, start: float, end: float) -> None:
+        while self._parts and self._parts[-1][1] >= start:
+            first, last = self._parts.pop()
+            self._length -= last - first
+            start = min(start, first)
+        self._parts.append((start, end))
+        self._length += end - start
+
+    def until(self, end: float, open: Iterable[float]) -> list[Interval]:
+        """With what is open since then, up to `end`."""
+        if (since := min(open, default=end)) >= end:
+            return [*self._parts]
+        kept = [(first, min(last, since)) for first, last in self._parts if first < since]
+        if kept and kept[-1][1] >= since:
+            since = kept.pop()[0]
+        return [*kept, (since, end)]
+
+    def length(self, end: float, open: Iterable[float]) -> float:
+        """Of `until`, in seconds."""
+        since = min(open, default=end)
+        doubled = 0.0
+        for first, last in reversed(self._parts):
+            if last <= since:
+                break
+            doubled += last - max(first, since)
+        return self._length - doubled + max(0.0, end - since)
 
 
 def measure(drafts: Iterable[Draft], until: str = "") -> Times:
@@ -107,70 +89,77 @@ class Activity:
         """What is waited for, by its name in the inbox: since when, by which call, and whether that is under way."""
         self._parked: dict[str, float] = {}
         """Runs that are parked, and since when."""
-        self._worked: list[Interval] = []
-        self._waited: list[Interval] = []
-        self._rested: list[Interval] = []
+        self._worked, self._waited, self._rested, self._busy = (Intervals() for _ in range(4))
+        """`_busy` is all of the others together."""
 
     def take(self, draft: Draft, at: float) -> None:
         session, event = draft.session_id, draft.event
-        run = _run_of(session)
+        run, key = _run_of(session), _key(session, event)
         if (since := self._parked.pop(run, None)) is not None:
-            self._rested.append((since, at))
-        match event:
-            case LlmRequest() | ToolStarted():
-                self._begin(_key(session, event), at)
-            case LlmResponse() | LlmFailed() | ToolFinished() | ToolFailed():
-                self._end(_key(session, event), at)
-            case ApprovalRequested() | ClientCalled() | QuestionAsked():
-                self._ask(event.id, _key(session, event), at)
-            case ToolInDoubt():
-                self.work.pop(_key(session, event), None)  # nobody knows when it ended
-                self._ask(str(_key(session, event)), _key(session, event), at)
-            case ToolSettled():
-                self._answer(str(_key(session, event)), at)
-            case _ if isinstance(event, _ANSWERS):
-                self._answer(event.id, at)
-            case _:
-                self._change(draft, run, at)
-
-    def _change(self, draft: Draft, run: str, at: float) -> None:
-        """What happens to a run or session as a whole."""
-        event = draft.event
-        match event:
-            case SessionStarted(parent=parent) | TeamStarted(parent=parent):
+            self._add(since, at, self._waited, self._rested)
+        match event.type:
+            case "llm.request" | "tool.started":
+                self._begin(key, at)
+            case "llm.response" | "llm.failed" | "tool.finished" | "tool.failed":
+                self._end(key, at)
+            case "session.started" | "team.started":
                 if called := CALL.search(draft.span):  # from here on it is the session that works, or waits
-                    self._end((parent, int(called[1]), int(called[2])), at)
-            case RunParked():
+                    self._end((getattr(event, "parent", ""), int(called[1]), int(called[2])), at)
+            case "run.parked":
                 self._stop(at, run=run)
                 self._parked[run] = at
-            case _ if isinstance(event, RUN_ENDS):
+            case "run.completed" | "run.failed" | "run.cancelled" | "run.pruned":
                 self._close(at, run=run)
-            case _ if isinstance(event, _SESSION_ENDS):
-                self._close(at, session=draft.session_id)
+            case "session.completed" | "session.failed" | "session.cancelled" | "team.completed":
+                self._close(at, session=session)
+            case _:
+                self._talk(event, key, at)
+
+    def _talk(self, event: Event, key: Key, at: float) -> None:
+        match event.type:
+            case "tool.in_doubt":
+                self.work.pop(key, None)  # nobody knows when it ended
+                self._ask(str(key), key, at)
+            case "tool.settled":
+                self._answer(str(key), at)
+            case "approval.requested" | "client.called" | "question.asked":
+                self._ask(getattr(event, "id", ""), key, at)
+            case "approval.approved" | "approval.denied" | "approval.expired" | "approval.revoked":
+                self._answer(getattr(event, "id", ""), at)
+            case "client.answered" | "question.answered":
+                self._answer(getattr(event, "id", ""), at)
 
     @property
     def is_asking(self) -> bool:
         """Whether a person, or the caller, is asked something now."""
         return bool(self._waits)
 
+    @property
+    def _asked(self) -> list[float]:
+        """Since when somebody is waited for."""
+        return [*(since for since, *_ in self._waits.values()), *self._parked.values()]
+
     def active(self, until: float) -> list[Interval]:
         """When at least one model or tool was at work."""
-        return union([*self._worked, *((since, max(since, until)) for since in self.work.values())])
+        return self._worked.until(until, self.work.values())
 
     def waiting(self, until: float) -> list[Interval]:
         """When a person or the caller was asked, or the run was parked; something may have been at work meanwhile."""
-        open = [since for since, *_ in self._waits.values()]
-        return union([*self._waited, *((since, max(since, until)) for since in open), *self._parks(until)])
+        return self._waited.until(until, self._asked)
 
     def times(self, until: float) -> Times:
-        return divide(self.active(until), self.waiting(until), until)
+        """From the beginning to then. Who works does not wait, whoever else does."""
+        active = self._worked.length(until, self.work.values())
+        busy = self._busy.length(until, [*self.work.values(), *self._asked])
+        return Times(active, max(0.0, busy - active), max(0.0, until - busy))
 
     def unparked(self, until: float) -> float:
         """Seconds that count against the limit `wall`: all but those in which the run was parked."""
-        return until - _within(self._parks(until), until)
+        return until - self._rested.length(until, self._parked.values())
 
-    def _parks(self, until: float) -> list[Interval]:
-        return [*self._rested, *((since, max(since, until)) for since in self._parked.values())]
+    def _add(self, since: float, at: float, *kinds: Intervals) -> None:
+        for each in (*kinds, self._busy):
+            each.add(since, at)
 
     def _begin(self, key: Key, at: float) -> None:
         if key in self.work:
@@ -180,7 +169,7 @@ class Activity:
 
     def _end(self, key: Key, at: float) -> None:
         if (since := self.work.pop(key, None)) is not None:
-            self._worked.append((since, at))
+            self._add(since, at, self._worked)
 
     def _ask(self, name: str, key: Key, at: float) -> None:
         """A call that asks while it is under way, such as `ask_user`, does not work until it is answered."""
@@ -190,7 +179,7 @@ class Activity:
     def _answer(self, name: str, at: float) -> None:
         if wait := self._waits.pop(name, None):
             since, key, is_under_way = wait
-            self._waited.append((since, at))
+            self._add(since, at, self._waited)
             if is_under_way:
                 self.work[key] = at
 
@@ -204,7 +193,7 @@ class Activity:
         self._stop(at, run=run, session=session)
         for name, (since, key, _) in [*self._waits.items()]:
             if key[0] == session or _run_of(key[0]) == run:
-                self._waited.append((since, at))
+                self._add(since, at, self._waited)
                 del self._waits[name]
 
 
@@ -214,10 +203,6 @@ def _key(session: str, event: Event) -> Key:
 
 def _run_of(session: str) -> str:
     return session.partition(":")[0]
-
-
-def _within(intervals: Iterable[Interval], until: float) -> float:
-    return sum(max(0.0, min(end, until) - start) for start, end in union(intervals))
 
 
 def _seconds(ts: str) -> float:

@@ -27,10 +27,11 @@ from folkmoot.domain.inbox_events import (
     QuestionAnswered,
     ToolSettled,
 )
+from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
-from folkmoot.views.deeds import deed
 from folkmoot.views.result import Result
 
+_WIDTH = 120
 _TELLING = (
     SessionStarted,
     LlmResponse,
@@ -141,11 +142,13 @@ def _told(deed_of: _Deed | None, drafts: Sequence[Draft]) -> str:
     """In full, without the names that every run draws anew."""
     if deed_of is None:
         return ""
-    return re.sub(re.escape(drafts[0].session_id) + r"[\w:.-]*", "it", deed(deed_of.event, 0))
+    return re.sub(
+        re.escape(drafts[0].session_id) + r"[\w:.-]*", "it", describe_event(deed_of.event, "", content=True)
+    )
 
 
 def _shown(deed_of: _Deed | None) -> str:
-    return deed(deed_of.event) if deed_of else "did nothing there"
+    return describe_event(deed_of.event, "", content=True, width=_WIDTH) if deed_of else "does nothing there"
 
 
 def _changes(a: Sequence[Draft], b: Sequence[Draft]) -> Iterator[Change]:

@@ -26,11 +26,11 @@ from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, Questi
 from folkmoot.domain.message import Thought
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Claim, Report
+from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.team_events import TeamCompleted
-from folkmoot.views.deeds import deed
-from folkmoot.views.step import Step
+from folkmoot.views.run_nodes import Step
 
-_MOST_EVENTS = 60
+_MOST_EVENTS, _WIDTH = 60, 160
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def drawer(step: Step, entries: Iterable[Entry]) -> Drawer:
     for entry in _own(step, list(entries)):
         _fold(shown, entry.event)
         if len(shown.events) < _MOST_EVENTS:
-            shown.events.append((entry.run_seq, entry.event.type, visible(deed(entry.event))))
+            words = describe_event(entry.event, entry.draft.agent_id, content=True, width=_WIDTH)
+            shown.events.append((entry.run_seq, entry.event.type, visible(words)))
     return shown
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
 from folkmoot.domain.role import role
+from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
 
 KINDS = {
@@ -54,7 +50,7 @@ def event_row(entry: Entry) -> EventRow:
         agent=draft.agent_id,
         stream=entry.stream,
         span=draft.span,
-        said=_said(draft.event),
+        said=describe_event(draft.event, draft.agent_id, content=True, width=160),
     )
 
 
@@ -62,11 +58,3 @@ def _kind(type: str) -> str:
     if type.endswith((".failed", ".denied", ".abandoned")):
         return "fail"
     return next((kind for start, kind in KINDS.items() if type.startswith(start)), "session")
-
-
-def _said(event: Event) -> str:
-    plain: dict[str, Any] = msgspec.to_builtins(event)
-    said = (
-        (key, value) for key, value in plain.items() if value != "" and not isinstance(value, list | dict)
-    )
-    return " ".join(f"{key}={str(value)[:60]}" for key, value in said)[:160]

@@ -22,6 +22,17 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.evidence_events import ClaimDemoted
 from folkmoot.domain.fork_events import RunForked, RunRepinned
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalDenied,
+    ApprovalExpired,
+    ApprovalRequested,
+    ApprovalRevoked,
+    ClientAnswered,
+    ClientCalled,
+    QuestionAnswered,
+    QuestionAsked,
+)
 from folkmoot.domain.plan_events import (
     PlanCreated,
     PlanRejected,
@@ -31,8 +42,8 @@ from folkmoot.domain.plan_events import (
 )
 from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 from folkmoot.views.figures import counted
+from folkmoot.views.run_nodes import Kind
 
-Kind = Literal["session", "advisor", "model", "tool", "transfer", "team", "wait"]
 _STARTED = {
     "": "",
     "advisor": "advisor",
@@ -87,3 +98,31 @@ def mark(event: Event) -> tuple[Kind | Literal["fail"], str, str] | None:
         return None  # a route has its own event, and what is delegated is a session
     kind, who, what = form
     return kind, who.format(event), what.format(event)
+
+
+def wait_for(event: Event) -> tuple[str, str] | None:
+    """Who is waited for, and for what; none if the event asks nobody."""
+    match event:
+        case ApprovalRequested(tool=tool):
+            return f"approval · {tool.replace('__', '.')}", "waits for you"
+        case ClientCalled(tool=tool):
+            return f"caller · {tool}", "waits for its caller"
+        case QuestionAsked(question=question):
+            return "question", question
+        case _:
+            return None
+
+
+def answer_to(event: Event) -> str:
+    """What was answered; empty if the event is no answer."""
+    match event:
+        case ApprovalApproved(by=by):
+            return f"approved by {by or 'you'}"
+        case ApprovalDenied(reason=reason) | ApprovalRevoked(reason=reason):
+            return f"denied: {reason}" if reason else "denied"
+        case ApprovalExpired(reason=reason):
+            return reason or "nobody decided in time"
+        case QuestionAnswered(by=by) | ClientAnswered(by=by):
+            return f"answered by {by or 'you'}"
+        case _:
+            return ""

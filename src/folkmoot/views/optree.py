@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -20,7 +20,6 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolFailed,
     ToolFinished,
-    ToolInDoubt,
     ToolStarted,
 )
 from folkmoot.domain.report import BROADCAST
@@ -32,9 +31,8 @@ from folkmoot.domain.team_events import (
     TeamStarted,
 )
 from folkmoot.views.accounting import Spent, Totals, account, total
-
-_CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
-"""The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
+from folkmoot.views.run_nodes import Step
+from folkmoot.views.run_tree import RunTree
 
 _MISSION = re.compile(r"/turn:(\d+)/call:\d+/(?:mission|to):[^/]+")
 """One of several agents that a call started at once."""
@@ -71,87 +69,77 @@ class SessionNode(msgspec.Struct, rename="camel"):
     """Of this session and everything below it."""
     turns: list[Turn] = []
 
-    def turn(self, index: int) -> Turn:
-        for turn in self.turns:
-            if turn.index == index:
-                return turn
-        self.turns.append(Turn(index))
-        return self.turns[-1]
 
-
-def op_tree(drafts: Iterable[Draft]) -> SessionNode | None:
-    every = [draft for draft in drafts if draft.session_id]
-    if not every:
+def op_tree(tree: RunTree, drafts: Sequence[Draft]) -> SessionNode | None:
+    """`drafts` are all events of the run, of which the tree was made."""
+    if not tree.sessions:
         return None
-    grown = _Growth()
-    for draft in every:
-        grown.take(draft)
-    root = next(iter(grown.nodes.values()))
-    _number(root, "")
-    _sum(root, account(every))
+    root = _session(tree, drafts, next(iter(tree.sessions.values())), "")
+    _sum(root, account(drafts))
     return root
 
 
-class _Growth:
-    """The tree while it grows, event by event."""
+def _session(tree: RunTree, drafts: Sequence[Draft], step: Step, above: str) -> SessionNode:
+    """`above` is the place of the operation that it came of."""
+    node = SessionNode(step.session, step.agent, step.span)
+    if step.opened and isinstance(event := drafts[step.opened - 1].event, SessionStarted | TeamStarted):
+        node.started_at, node.cause = drafts[step.opened - 1].ts, event.cause
+        node.session_title = event.title
+    if step.closed:
+        node.ended_at = drafts[step.closed - 1].ts
+        node.success, node.error = _ended(drafts[step.closed - 1].event)
+    by_turn: dict[int, list[Step]] = {}
+    for each in tree.ops.get(step.session, ()):
+        by_turn.setdefault(_turn(each, step, drafts[each.seq - 1].event), []).append(each)
+    for index, steps in sorted(by_turn.items()):
+        places = ((each, f"{above}{index}-{number}") for number, each in enumerate(steps, start=1))
+        node.turns.append(Turn(index, [_op(tree, drafts, each, place) for each, place in places]))
+    return node
 
-    def __init__(self) -> None:
-        self.nodes: dict[str, SessionNode] = {}
-        self._open: dict[tuple[str, int, int], Op] = {}
-        """Calls by session, turn and position; model requests at position 0."""
 
-    def take(self, draft: Draft) -> None:
-        new = SessionNode(draft.session_id, draft.agent_id, draft.span)
-        node = self.nodes.setdefault(draft.session_id, new)
-        match draft.event:
-            case SessionStarted() | TeamStarted() as event:
-                node.started_at, node.cause, node.session_title = draft.ts, event.cause, event.title
-                self._attach(node, event.parent)
-            case SessionCompleted() | SessionFailed() | TeamCompleted() as event:
-                node.ended_at, node.success = draft.ts, not event.outcome.failed
-                node.error = event.outcome.error or None
-            case SessionCancelled() | TeamCancelled() as event:
-                node.ended_at, node.success, node.error = draft.ts, False, event.reason
-            case event:
-                self._work(node, event)
+def _ended(event: Event) -> tuple[bool, str | None]:
+    if isinstance(event, SessionCompleted | SessionFailed | TeamCompleted):
+        return not event.outcome.failed, event.outcome.error or None
+    return False, event.reason if isinstance(event, SessionCancelled | TeamCancelled) else None
 
-    def _work(self, node: SessionNode, event: Event) -> None:
-        match event:
-            case LlmRequest():
-                self._begin(node, event.turn, 0, Op("llm", event.model, request=event))
-            case LlmResponse() | LlmFailed():
-                self._end(node, event.turn, 0, event, failed=isinstance(event, LlmFailed))
-            case ToolStarted():
-                self._begin(node, event.turn, event.call, Op("tool", event.tool, request=event.arguments))
-            case ToolFinished() | ToolFailed():
-                if (node.id, event.turn, event.call) not in self._open:
-                    self._begin(node, event.turn, event.call, Op("tool", event.tool))
-                self._end(node, event.turn, event.call, event.text, failed=isinstance(event, ToolFailed))
-            case ToolInDoubt():
-                self._open[node.id, event.turn, event.call].status = "in_doubt"
-            case TeamBroadcast(kind="update"):
-                said = Op("tool", BROADCAST, status="ok", request={"message": event.message})
-                node.turn(event.turn_count).ops.append(said)
 
-    def _begin(self, node: SessionNode, turn: int, position: int, op: Op) -> None:
-        node.turn(turn).ops.append(op)
-        self._open[node.id, turn, position] = op
+def _turn(step: Step, session: Step, event: Event) -> int:
+    if isinstance(event, TeamBroadcast):
+        return event.turn_count
+    if step.kind in ("model", "tool"):
+        return step.turn
+    mission = _MISSION.fullmatch(step.span.removeprefix(session.span))
+    return int(mission[1]) if mission else 0
 
-    def _end(self, node: SessionNode, turn: int, position: int, response: Any, *, failed: bool) -> None:
-        op = self._open[node.id, turn, position]
-        op.response, op.status = response, "failed" if failed else "ok"
 
-    def _attach(self, node: SessionNode, parent_id: str) -> None:
-        parent = self.nodes.get(parent_id)
-        if parent is None:
-            return
-        below = node.call_path.removeprefix(parent.call_path)
-        if called := _CALLED.search(node.call_path):
-            self._open[parent.id, int(called[1]), int(called[2])].child_session = node
-        elif mission := _MISSION.fullmatch(below):
-            parent.turn(int(mission[1])).ops.append(Op("session", node.agent_id, child_session=node))
-        else:
-            parent.turn(0).ops.append(Op("session", node.agent_id, child_session=node))
+def _op(tree: RunTree, drafts: Sequence[Draft], step: Step, place: str) -> Op:
+    op = _request(step, drafts[step.seq - 1].event)
+    op.op_id = place
+    if step.kind in ("model", "tool"):
+        op.status = "in_doubt" if step.doubted else "open"
+        match drafts[step.last - 1].event if step.last else None:
+            case LlmResponse() | LlmFailed() as answer:
+                op.response, op.status = answer, "failed" if isinstance(answer, LlmFailed) else "ok"
+            case ToolFinished() | ToolFailed() as result:
+                op.response, op.status = result.text, "failed" if isinstance(result, ToolFailed) else "ok"
+    if came := step if op.kind == "session" else step.came:
+        child = op.child_session = _session(tree, drafts, came, f"{place}.")
+        op.status = "open" if child.success is None else "ok" if child.success else "failed"
+    return op
+
+
+def _request(step: Step, event: Event) -> Op:
+    match event:
+        case LlmRequest():
+            return Op("llm", event.model, request=event)
+        case ToolStarted():
+            return Op("tool", event.tool, request=event.arguments)
+        case ToolFinished() | ToolFailed():
+            return Op("tool", event.tool)
+        case TeamBroadcast():
+            return Op("tool", BROADCAST, status="ok", request={"message": event.message})
+        case _:
+            return Op("session", step.agent)
 
 
 def sessions(node: SessionNode) -> Iterator[SessionNode]:
@@ -166,16 +154,6 @@ def _children(node: SessionNode) -> Iterator[SessionNode]:
         for op in turn.ops:
             if op.child_session:
                 yield op.child_session
-
-
-def _number(node: SessionNode, above: str) -> None:
-    node.turns.sort(key=lambda turn: turn.index)
-    for turn in node.turns:
-        for position, op in enumerate(turn.ops, start=1):
-            op.op_id = f"{above}{turn.index}-{position}"
-            if child := op.child_session:
-                op.status = "open" if child.success is None else "ok" if child.success else "failed"
-                _number(child, f"{op.op_id}.")
 
 
 def _sum(root: SessionNode, spent: list[Spent]) -> None:

@@ -9,8 +9,8 @@ import msgspec
 
 from folkmoot.domain.event import pattern
 from folkmoot.domain.events import LlmFailed, LlmResponse
+from folkmoot.domain.sentences import missing_in
 from folkmoot.views.figures import in_one_line, money
-from folkmoot.views.lack import lacking
 from folkmoot.views.optree import Op, SessionNode
 
 
@@ -60,7 +60,7 @@ def _model(op: Op) -> str:
         case LlmResponse(usage=usage, cost_usd=cost, latency_ms=took, stop=stop) as answer:
             bill = f", {money(cost)}" if cost else ""
             said = f"{op.name}, {usage.tokens_in} tokens in, {usage.tokens_out} out{bill}, {took} ms"
-            lack = lacking(answer)
+            lack = missing_in(answer)
             return f"{said}, {lack} ({stop})" if lack and stop else f"{said}, {lack}" if lack else said
         case LlmFailed(error=error):
             return f"{op.name} gave no answer: {error}"

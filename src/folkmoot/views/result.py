@@ -35,6 +35,7 @@ from folkmoot.domain.trace import trace_id
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.plans import PlanView, plans
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.teams import TeamTranscript, team_transcripts
 
 _End = RunCompleted | RunFailed | RunCancelled | RunParked | RunPruned
@@ -175,7 +176,7 @@ class Result:
 
     @cached_property
     def op_tree(self) -> SessionNode | None:
-        return op_tree(self._drafts)
+        return op_tree(RunTree(self._drafts), self._drafts)
 
     @cached_property
     def teams(self) -> list[TeamTranscript]:

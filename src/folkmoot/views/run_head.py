@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from folkmoot.domain.budget import Budget
 from folkmoot.views.figures import length, moment, money, tokens
-from folkmoot.views.steps import Steps
+from folkmoot.views.run_tree import RunTree
 
 _FULL = 100.0
 
@@ -38,7 +38,7 @@ def narrowest(*budgets: Budget) -> Budget:
     return Budget(**limits)
 
 
-def meters(steps: Steps, budget: Budget, now: float) -> list[Meter]:
+def meters(steps: RunTree, budget: Budget, now: float) -> list[Meter]:
     """Of the whole run; the budget is its root agent's."""
     spent = sum(root.cost for root in steps.roots)
     used = sum(root.tokens for root in steps.roots)

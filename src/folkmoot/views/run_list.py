@@ -29,9 +29,9 @@ from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.views.activity import Activity
 from folkmoot.views.figures import in_one_line
+from folkmoot.views.run_nodes import is_in_chain
 from folkmoot.views.runs import DECISIONS, RunRow
 from folkmoot.views.shape import Mark, Shape
-from folkmoot.views.step import is_in_chain
 from folkmoot.views.work_sessions import title
 
 TYPES = (

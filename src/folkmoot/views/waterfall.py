@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from folkmoot.views.activity import Interval, divide
+from folkmoot.views.activity import Interval
 from folkmoot.views.figures import counted, length, moment, money, tokens
-from folkmoot.views.step import State, Step
-from folkmoot.views.steps import Steps
+from folkmoot.views.run_nodes import State, Step
+from folkmoot.views.run_tree import RunTree
 
 WIDTH = 98.5
 """What the run takes of the axis."""
@@ -67,11 +67,9 @@ class Axis:
     def gaps(self) -> Iterator[tuple[float, float, str]]:
         """Where each fold begins, how wide it is drawn, and in words what it is and how long."""
         for start, end in self.folds:
-            waits = [
-                (max(0.0, a - start), min(b, end) - start) for a, b in self.waits if a < end and b > start
-            ]
-            _, waiting, idle = divide((), waits, end - start)
-            yield self.x(start), FOLDED, f"{'waiting' if waiting > idle else 'idle'} {length(end - start)}"
+            waits = sum(min(b, end) - max(a, start) for a, b in self.waits if a < end and b > start)
+            word = "waiting" if waits > end - start - waits else "idle"
+            yield self.x(start), FOLDED, f"{word} {length(end - start)}"
 
 
 def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ()) -> Axis:
@@ -85,7 +83,7 @@ def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ())
     return Axis(max(end, 0.001), tuple(sorted(folds)), tuple(waits))
 
 
-def axis_of(steps: Steps, now: float, live: bool) -> Axis:
+def axis_of(steps: RunTree, now: float, live: bool) -> Axis:
     end = now * HEADROOM + 0.5 if live else now
     bursts = [*steps.activity.active(now), *([(now, end)] if live else [])]
     return axis(bursts, end, steps.activity.waiting(now))
@@ -150,7 +148,7 @@ class Row:
 class Picture:
     """A run on its axis, now or as it was at an entry."""
 
-    steps: Steps
+    steps: RunTree
     axis: Axis
     now: float
     at: int = 0
@@ -173,8 +171,8 @@ class Picture:
             draw=_draw(step),
             left=self.axis.x(step.start),
             right=self.axis.x(end),
-            label=starts if step.is_gem else f"{starts}, {took}",
-            time="" if step.is_gem else took,
+            label=starts if step.is_instant else f"{starts}, {took}",
+            time="" if step.is_instant else took,
             tokens=tokens(spent),
             cost=money(cost),
             tag=_tag(step, state),
@@ -206,7 +204,7 @@ class Picture:
 
 
 def _draw(step: Step) -> Literal["bracket", "bar", "gem"]:
-    if step.is_gem:
+    if step.is_instant:
         return "gem"
     return "bracket" if step.contains else "bar"
 
@@ -217,7 +215,7 @@ def _tag(step: Step, state: State) -> str:
     return ""
 
 
-def ticks_of(steps: Steps, most: int = 160) -> list[tuple[float, str]]:
+def ticks_of(steps: RunTree, most: int = 160) -> list[tuple[float, str]]:
     """The steps along the replay slider, by kind; of a long run only the loud ones and every nth."""
     loud = ("fail", "wait", "transfer")
     every = sorted(steps.by_seq.values(), key=lambda step: step.seq)

@@ -7,12 +7,10 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session_events import WorkSessionTeamFormed
-from folkmoot.views.timeline import line_of
 from folkmoot.views.work_sessions import WorkRow
 
 _LENGTH = 160
@@ -50,45 +48,6 @@ _LEFT_OUT = (
     "plan.progress",
     "decision.voting_opened",
 )
-_LINES: Mapping[str, str] = {
-    "run.started": "{agent} is asked: {event.request}",
-    "run.completed": "{agent} has answered",
-    "run.failed": "{agent} failed: {event.error}",
-    "run.cancelled": "{agent} is cancelled: {event.reason}",
-    "run.parked": "{agent} waits",
-    "plan.created": "{agent} makes a plan: {event.plan.goal}",
-    "plan.submitted": "{agent} submits the plan",
-    "plan.reviewed": "{agent} reviews the plan: {event.text}",
-    "plan.approved": "{agent} approves the plan",
-    "plan.committed": "{agent} commits the plan",
-    "plan.completed": "the plan is done",
-    "step.started": "{owner} begins with step {event.step}",
-    "step.blocked": "{owner} cannot go on with step {event.step}{because}",
-    "step.resumed": "{owner} goes on with step {event.step}{because}",
-    "step.accepted": "{owner} takes over step {event.step}",
-    "step.reassigned": "step {event.step} passes from {event.sender} on to {event.receiver}{because}",
-    "step.reviewed": "{agent} reviews step {event.step}: {event.verdict}",
-    "step.reopened": "{agent} reopens step {event.step}{because}",
-    "step.completed": "{owner} is through with step {event.step}",
-    "task.started": "{event.task.agent_id} has a task: {event.task.description}",
-    "task.completed": "the task is completed",
-    "task.cancelled": "the task is cancelled",
-    "task.blocked": "{agent} blocks its task",
-    "handoff.requested": "{event.sender} hands over to {event.receiver} ({event.kind})",
-    "handoff.rejected": "{event.receiver} does not take it: {event.error}",
-    "snapshot.created": "a snapshot is kept: {event.reason}",
-    "work_session.opened": "{agent} opens the work session: {event.goal}",
-    "work_session.changed": "{agent}: the work session is {event.state} now{because}",
-    "work_session.completed": "{agent} completes the work session: {event.summary}",
-    "work_session.paused": "{agent} pauses the work session{because}",
-    "work_session.resumed": "{agent} lets the work session go on",
-    "work_session.labelled": "{agent} calls it {event.label}",
-    "work_session.categorised": "{agent} says it is {event.category}",
-    "work_session.summarised": "{agent} sums up: {event.summary}",
-    "work_session.artifact_added": "{agent} adds a {event.kind}: {event.title}",
-    "work_session.refused": "{event.agent} is refused: {event.reason}",
-}
-_SAID = ("title", "topic", "description", "message", "text", "goal", "option", "choice", "reason", "error")
 
 
 class TimelineEntry(Value, omit_defaults=False):
@@ -125,26 +84,5 @@ def timeline_entry(entry: Entry) -> TimelineEntry | None:
     kind = _KINDS.get(type.partition(".")[0])
     if kind is None or type in _LEFT_OUT:
         return None
-    text = " ".join(_line(draft).split())
-    line = text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1]}…"
+    line = describe_event(draft.event, draft.agent_id, width=_LENGTH)
     return TimelineEntry(draft.ts, kind, draft.agent_id, line, type, entry.stream, entry.seq)
-
-
-def _line(draft: Draft) -> str:
-    event = draft.event
-    if isinstance(event, WorkSessionTeamFormed):
-        members = ", ".join(f"{member.agent} ({member.role})" for member in event.team.members)
-        return f"{draft.agent_id} forms the team: {members}"
-    if form := _LINES.get(event.type):
-        reason = getattr(event, "reason", "")
-        owner = getattr(event, "owner", "") or draft.agent_id
-        because = f": {reason}" if reason else ""
-        return form.format(agent=draft.agent_id, owner=owner, event=event, because=because)
-    return line_of(draft) or _plainly(draft.agent_id, event)
-
-
-def _plainly(agent: str, event: Event) -> str:
-    """`ann: decision voted: yes`, for an event that has no line of its own."""
-    texts = (getattr(event, name, "") for name in _SAID)
-    said = next((text for text in texts if isinstance(text, str) and text), "")
-    return f"{agent}: {event.type.replace('.', ' ').replace('_', ' ')}{': ' if said else ''}{said}"

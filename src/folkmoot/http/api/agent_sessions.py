@@ -9,10 +9,10 @@ from msgspec import Meta
 from folkmoot.http.api.shapes import Recorded, require_run
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.reading import Given, Said, Words
+from folkmoot.views.branches import SessionRow, session_rows
 from folkmoot.views.gates import Gated
 from folkmoot.views.live import LiveChild
-from folkmoot.views.livetree import live_tree
-from folkmoot.views.session_rows import SessionRow, session_rows
+from folkmoot.views.run_tree import RunTree
 
 _OF_FIRST = {"id": "$response.body#/0/id"}
 
@@ -32,7 +32,7 @@ class Gate(Said):
 async def list_sessions(asked: Asked) -> list[SessionRow]:
     """Children stand after their parents; a run that was pruned has none."""
     status = (await require_run(asked, asked.id)).status
-    root = live_tree([entry.draft async for entry in asked.moot.events(asked.id)]).root
+    root = RunTree([entry.draft async for entry in asked.moot.events(asked.id)]).root
     return session_rows(root, status) if root and status != "pruned" else []
 
 

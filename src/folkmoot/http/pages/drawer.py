@@ -9,8 +9,8 @@ from folkmoot.domain.message import Message
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Query
 from folkmoot.views.drawer import Drawer, drawer
-from folkmoot.views.step import Step
-from folkmoot.views.steps import Steps
+from folkmoot.views.run_nodes import Step
+from folkmoot.views.run_tree import RunTree
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Opened:
     """Why it cannot be shown."""
 
 
-async def drawer_of(moot: Folkmoot, run: str, steps: Steps, step: Step) -> Opened:
+async def drawer_of(moot: Folkmoot, run: str, steps: RunTree, step: Step) -> Opened:
     seqs = tuple(steps.entries[step.session])
     query = Query(stream=run, seqs=seqs, after=seqs[0] - 1)
     opened = drawer(step, [entry async for entry in moot.moot.journal.read(query)])

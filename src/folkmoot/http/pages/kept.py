@@ -13,7 +13,7 @@ from folkmoot.http.house import house_of
 from folkmoot.ports import Query
 from folkmoot.views.costs import Costs
 from folkmoot.views.run_list import TYPES, RunList
-from folkmoot.views.steps import Steps
+from folkmoot.views.run_tree import RunTree
 
 _MOST = 16
 """Runs whose steps are kept; who looks at another one next folds it anew."""
@@ -22,7 +22,7 @@ _MOST = 16
 class Kept:
     def __init__(self, moot: Folkmoot) -> None:
         self._moot = moot
-        self._steps: OrderedDict[str, Steps] = OrderedDict()
+        self._steps: OrderedDict[str, RunTree] = OrderedDict()
         self._list = RunList()
         self._costs = Costs()
         self.waited = (-1, 0)
@@ -30,12 +30,12 @@ class Kept:
         self._reading = asyncio.Lock()
         """One at a time: nobody folds an entry twice."""
 
-    async def steps(self, run: str) -> Steps:
+    async def steps(self, run: str) -> RunTree:
         """All of a run so far. Raises `NotFound`."""
         async with self._reading:
-            steps = self._steps.pop(run, None) or Steps()
+            steps = self._steps.pop(run, None) or RunTree()
             async for entry in self._moot.events(run, after=steps.position):
-                steps.take(entry)
+                steps.apply_entry(entry)
             if not steps.run_seq:
                 raise NotFound(f"there is no run {run!r}", code="run_not_found")
             self._steps[run] = steps

@@ -26,8 +26,8 @@ from folkmoot.views.asks import title_of
 from folkmoot.views.envelopes import parts
 from folkmoot.views.result import Result
 from folkmoot.views.run_head import meters, narrowest
-from folkmoot.views.step import Step
-from folkmoot.views.steps import Steps
+from folkmoot.views.run_nodes import Step
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
 from folkmoot.views.work_sessions import title
 
@@ -42,7 +42,7 @@ class Sight:
     """A run as one request looks at it."""
 
     run: str
-    steps: Steps
+    steps: RunTree
     picture: Picture
     status: str
     selected: int
@@ -61,7 +61,7 @@ class Sight:
             "axis": self.picture.axis,
             "axis_words": folded_words(gaps),
             "row": self.picture.row,
-            "groups": self.groups(),
+            "groups": self.groups,
             "at_once": AT_ONCE,
             "at": self.picture.at,
             "now": self.picture.now,
@@ -145,17 +145,14 @@ async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[s
             return
 
 
-def _changes(steps: Steps, seen: int) -> list[tuple[Step, str]]:
+def _changes(steps: RunTree, seen: int) -> list[tuple[Step, str]]:
     """What is not as it was, each with the row behind which it is new; empty if it was there before."""
-    changed: list[tuple[Step, str]] = []
-    before = "beforeend:#ops-end"
-    for step in steps.flat():
-        if step.seq > seen:
-            changed.append((step, before))
-        elif step.changed > seen or not step.last:
-            changed.append((step, ""))
-        before = f"afterend:#op-{step.seq}"
-    return changed
+    return [(step, _place(steps, step) if step.seq > seen else "") for step in steps.changed_since(seen)]
+
+
+def _place(steps: RunTree, step: Step) -> str:
+    above = steps.row_above(step)
+    return f"afterend:#op-{above.seq}" if above else "beforeend:#ops-end"
 
 
 async def _sight(request: Request) -> Sight:
@@ -230,7 +227,7 @@ async def _open_status(moot: Folkmoot, run: str) -> str:
     return row.status if row else "interrupted"
 
 
-def _elapsed(moot: Folkmoot, steps: Steps, status: str) -> float:
+def _elapsed(moot: Folkmoot, steps: RunTree, status: str) -> float:
     """Seconds since it began: by the clock as long as it is under way or waits, else by its last event."""
     return steps.elapsed(moot.moot.clock.now()) if status in ("running", "waiting") else steps.now
 

@@ -10,7 +10,8 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.views.livetree import LiveTree, live_tree, open_rows, rows
+from folkmoot.views.branches import open_rows, rows
+from folkmoot.views.run_tree import RunTree
 from tests.views.test_timeline import FILES, SCRIPT
 
 
@@ -35,9 +36,9 @@ async def test_a_finished_run_is_a_tree_with_causes_and_ends(desk):
     """A-105, A-106, B-23."""
     played = await desk(FILES, SCRIPT).run("desk.ai")
 
-    tree = live_tree(played.drafts)
+    tree = RunTree(played.drafts)
 
-    assert tree.ended
+    assert tree.status
     assert [
         (row.guide + row.branch.agent, row.branch.cause, row.branch.status) for row in rows(tree.root)
     ] == [
@@ -53,64 +54,64 @@ async def test_a_finished_run_is_a_tree_with_causes_and_ends(desk):
 
 
 def test_a_branch_says_what_it_does_now():
-    tree = live_tree([draft(STARTED), draft(SessionStarted(agent="desk.ai", request="x")), draft(asked())])
+    tree = RunTree([draft(STARTED), draft(SessionStarted(agent="desk.ai", request="x")), draft(asked())])
     assert tree.root.doing == "s/m"
 
-    tree.take(draft(asked(attempt=2)))
+    tree.apply(draft(asked(attempt=2)))
     assert tree.root.doing == "s/m, attempt 2"
 
     for call, tool in ((1, "look"), (2, "look"), (3, "write")):
-        tree.take(draft(begun(call, tool)))
+        tree.apply(draft(begun(call, tool)))
     assert tree.root.doing == "look ×2, write"
 
-    tree.take(draft(ToolFinished(turn=1, call=1, tool="look", text="", evidence="e")))
-    tree.take(draft(ToolFailed(turn=1, call=3, tool="write", text="(tool failed: no)")))
+    tree.apply(draft(ToolFinished(turn=1, call=1, tool="look", text="", evidence="e")))
+    tree.apply(draft(ToolFailed(turn=1, call=3, tool="write", text="(tool failed: no)")))
     assert (tree.root.doing, tree.root.note) == ("look", "write: (tool failed: no)")
 
-    tree.take(draft(ToolInDoubt(turn=1, call=2, tool="look")))
+    tree.apply(draft(ToolInDoubt(turn=1, call=2, tool="look")))
     assert (tree.root.tools, tree.root.note) == ({}, "look may or may not have happened")
 
 
 def test_an_agent_waits_for_its_advisors_by_name_or_by_number():
-    tree = live_tree([draft(STARTED)])
+    tree = RunTree([draft(STARTED)])
     for name in ("a", "b"):
-        tree.take(draft(SessionStarted(agent=f"{name}.ai", request="x"), f"0/advisor:{name}", name))
+        tree.apply(draft(SessionStarted(agent=f"{name}.ai", request="x"), f"0/advisor:{name}", name))
     assert tree.root.doing == "waits for a, b"
 
     for name in ("c", "d"):
-        tree.take(draft(SessionStarted(agent=f"{name}.ai", request="x"), f"0/advisor:{name}", name))
+        tree.apply(draft(SessionStarted(agent=f"{name}.ai", request="x"), f"0/advisor:{name}", name))
     assert tree.root.doing == "waits for 4 agents"
 
 
 def test_pieces_of_an_answer_are_heard_until_it_is_there():
-    tree = LiveTree()
+    tree = RunTree()
     tree.hear("0", "nobody is there yet")
-    tree.take(draft(STARTED))
+    tree.apply(draft(STARTED))
     tree.hear("0", "Dear ")
     tree.hear("0", "customer")
     assert tree.root.heard == "Dear customer"
 
-    tree.take(draft(asked()))
+    tree.apply(draft(asked()))
     assert tree.root.heard == ""
 
 
 def test_a_child_that_never_began_is_shown_as_failed():
-    tree = live_tree([draft(STARTED), draft(BudgetExceeded(limit="5 requests"), "0/advisor:a", "a")])
+    tree = RunTree([draft(STARTED), draft(BudgetExceeded(limit="5 requests"), "0/advisor:a", "a")])
 
     (child,) = tree.root.children
     assert (child.status, child.note) == ("failed", "5 requests")
 
 
 def test_a_cancelled_run_leaves_no_branch_open():
-    tree = live_tree([draft(STARTED), draft(RunCancelled(reason="enough"))])
+    tree = RunTree([draft(STARTED), draft(RunCancelled(reason="enough"))])
 
-    assert (tree.root.status, tree.root.note, tree.ended) == ("cancelled", "enough", True)
+    assert (tree.root.status, tree.root.note, tree.status) == ("cancelled", "enough", "cancelled")
 
 
 def test_only_what_is_not_over_is_kept_when_there_is_no_room():
-    tree = live_tree([draft(STARTED)])
-    tree.take(draft(BudgetExceeded(limit="5"), "0/advisor:over", "over"))
-    tree.take(draft(SessionStarted(agent="b.ai", request="x"), "0/advisor:open", "open"))
+    tree = RunTree([draft(STARTED)])
+    tree.apply(draft(BudgetExceeded(limit="5"), "0/advisor:over", "over"))
+    tree.apply(draft(SessionStarted(agent="b.ai", request="x"), "0/advisor:open", "open"))
 
     assert [row.branch.agent for row in open_rows(list(rows(tree.root)))] == ["desk", "open"]
 
@@ -119,7 +120,7 @@ async def test_whoever_ends_with_half_an_answer_is_marked(desk):
     half = {"text": "Half of wh", "stop": "max_tokens"}
     played = await desk({"a": "description: a"}, {"a": [half]}).run("a.ai")
 
-    assert (live_tree(played.drafts).root.status, live_tree(played.drafts).root.note) == (
+    assert (RunTree(played.drafts).root.status, RunTree(played.drafts).root.note) == (
         "completed",
         "the answer is cut off",
     )
