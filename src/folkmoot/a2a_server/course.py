@@ -16,9 +16,9 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunParked
+from folkmoot.domain.run_row import RunRow
 from folkmoot.ports import Filter
 from folkmoot.views.chat import exchange, said_before
-from folkmoot.views.runs import RunRow
 
 _MOST = 10_000
 """Runs of one context that are looked at."""

@@ -9,7 +9,7 @@ from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import validate_page_size
 
-from folkmoot.views.runs import RunRow
+from folkmoot.domain.run_row import RunRow
 
 
 async def page_of(

@@ -49,3 +49,8 @@ def in_order(span: str) -> list[tuple[str, int, str]]:
     """Sorts spans by their names, turn 9 before turn 10."""
     parts = (part.partition(":")[::2] for part in span.split("/"))
     return [(word, int(name) if name.isdigit() else 0, name) for word, name in parts]
+
+
+def is_in_chain(span: str) -> bool:
+    """Whether the request of the run went through this place: the root, and whoever it was routed or handed over to."""
+    return all(part.partition(":")[0] in (ROOT, "route", "handoff") for part in span.split("/"))

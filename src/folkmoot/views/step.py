@@ -6,14 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from folkmoot.domain.spans import is_in_chain
 from folkmoot.views.marks import Kind
 
 State = Literal["open", "done", "failed", "waiting", "doubt"]
-
-
-def is_in_chain(span: str) -> bool:
-    """Whether the request of the run went through this place: the root, and whoever it was routed or handed over to."""
-    return all(part.partition(":")[0] in ("0", "route", "handoff") for part in span.split("/"))
 
 
 @dataclass(eq=False)
