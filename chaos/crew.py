@@ -22,7 +22,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.listing import RunIndex
+from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
@@ -185,7 +185,7 @@ class Crew:
     async def _answer(self) -> None:
         journal = PostgresJournal(self._storage)
         try:
-            if items := [item for item in await RunIndex(journal).inbox() if item.is_open]:
+            if items := [item for item in await read_inbox(journal) if item.is_open]:
                 seen = tell(self._port, now=True)
                 for item in items:
                     with suppress(WrongUse):  # somebody was quicker

@@ -25,7 +25,7 @@ from chaos.person import reply_to
 from chaos.project import ROOTS, project
 from chaos.witness import Seen, tell, witness
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.listing import RunIndex
+from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
@@ -143,7 +143,7 @@ class _Batch:
     async def _answer_from_outside(self, dice: random.Random) -> None:
         """Half of what waits, left in the inboxes by another process."""
         journal = SqliteJournal.open(self._folder, time.monotonic)
-        for item in await RunIndex(journal).inbox():
+        for item in await read_inbox(journal):
             if item.is_open and dice.random() < 0.5:
                 with suppress(WrongUse):
                     await LocalEngine(journal, SystemClock()).reply(reply_to(item, self.seen))

@@ -21,12 +21,12 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
+from folkmoot.domain.run_row import RunRow
 from folkmoot.engine.listing import run_list
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Journal, Query
 from folkmoot.views.result import Result
-from folkmoot.views.runs import RunRow
 
 Promises = Collection[tuple[int, str]]
 

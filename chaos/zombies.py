@@ -33,7 +33,7 @@ from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.holding import Holding
-from folkmoot.engine.listing import RunIndex
+from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
@@ -252,7 +252,7 @@ class Round:
     async def _answer(self, seen: Sequence[Seen]) -> None:
         journal = PostgresJournal(self.storage)
         try:
-            for item in await RunIndex(journal).inbox():
+            for item in await read_inbox(journal):
                 if item.is_open:
                     with suppress(WrongUse):  # somebody was quicker, or it is too early
                         reply = reply_to(item, seen)

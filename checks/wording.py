@@ -23,7 +23,6 @@ ALLOWED = {
     "src/folkmoot/coordination/collaboration/executing.py:_accepted": "what a model wrote",
     "src/folkmoot/coordination/collaboration/planning.py:_review": "what a model wrote",
     "src/folkmoot/engine/collaboration.py:interrupted": "a constant of the same file",
-    "src/folkmoot/engine/inbox.py:_naming": "the stored JSON of an entry, for an id",
     "src/folkmoot/http/doors/reading.py:body": "msgspec says only in words what is wrong where",
     "src/folkmoot/http/doors/reading.py:converted": "msgspec says only in words what is wrong where",
     "src/folkmoot/http/doors/streaming.py:rest": "what a model wrote",

@@ -18,6 +18,7 @@ from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
+from folkmoot.domain.run_row import RunRow
 from folkmoot.engine.activation import Asked, Project
 from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
 from folkmoot.engine.commands import CancelRun, CloseSession
@@ -25,7 +26,7 @@ from folkmoot.engine.enclosing import Enclosure, enclosed
 from folkmoot.engine.fork import Fork, altered, begun
 from folkmoot.engine.history import pinned_graph, read_whole_history
 from folkmoot.engine.inbox import find_item, read_inbox
-from folkmoot.engine.listing import RunIndex, last_position, run_row
+from folkmoot.engine.listing import last_position, run_list, run_row
 from folkmoot.engine.loading import load_project
 from folkmoot.engine.local import encoded
 from folkmoot.engine.making import Audience, Shift
@@ -35,12 +36,11 @@ from folkmoot.errors import WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
-from folkmoot.ports import Filter, Journal, Model, Query
+from folkmoot.ports import Filter, Journal, Model, Query, RunQuery
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.views.gates import Gated, gates
 from folkmoot.views.live import LiveChild, live_children
 from folkmoot.views.result import Result
-from folkmoot.views.runs import RunRow
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -67,7 +67,6 @@ class Folkmoot:
         self.warnings = loaded.warnings
         self.settings = loaded.settings
         self._journal = journal
-        self._index = RunIndex(journal)
         self._engine = workshop.engine(journal)
         self._engine.after = partial(settle_its_step, lambda: self.moot)
         self._workshop = workshop
@@ -275,7 +274,7 @@ class Folkmoot:
 
     async def inbox(self, run_id: str = "") -> list[Item]:
         """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""
-        return await (read_inbox(self._journal, run_id) if run_id else self._index.inbox())
+        return await read_inbox(self._journal, run_id)
 
     async def reply(self, reply: Reply) -> None:
         """Say something to an item: `moot.reply(item.approve())`. Raises `WrongUse` if it is decided already."""
@@ -333,9 +332,9 @@ class Folkmoot:
         """The project as that run was pinned to it last."""
         return await pinned_graph(self._journal, run_id)
 
-    async def runs(self) -> list[RunRow]:
-        """All runs of this project, newest first."""
-        return await self._index.runs()
+    async def runs(self, query: RunQuery = RunQuery()) -> list[RunRow]:
+        """The runs of this project, newest first; all of them, or those that a query names."""
+        return await run_list(self._journal, query)
 
     async def row(self, run_id: str) -> RunRow | None:
         """One line of that list; None if there is no such run."""

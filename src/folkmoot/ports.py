@@ -6,14 +6,17 @@ The core asks for these; the adapters (`models`, `tools`, `journal`, `sinks`) an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from typing import Literal, Protocol, TypeVar
 
 from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.item import Item
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import call_span
+from folkmoot.domain.spend import SpendSum
 from folkmoot.domain.value import Value
 
 T = TypeVar("T")
@@ -204,6 +207,55 @@ class Filter(Value):
     oldest_first: bool = False
 
 
+RunSort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
+
+
+class RunQuery(Value):
+    """Which runs to list. Empty fields do not restrict; an empty tuple fits none."""
+
+    runs: tuple[str, ...] | None = None
+    prefix: str = ""
+    """Only runs whose ids begin with this."""
+    statuses: tuple[str, ...] | None = None
+    """As they are stored: empty for a run whose status depends on who holds it."""
+    agents: tuple[str, ...] | None = None
+    """Files of root agents."""
+    through: str = ""
+    """Only runs whose request went through this agent."""
+    work_session: str = ""
+    since: str = ""
+    """Only runs that started then or later; UTC, as events have it."""
+    words: tuple[str, ...] = ()
+    """In lower case; each must occur in what the row says."""
+    sort: RunSort = "-started"
+    waiting_first: bool = False
+    before: tuple[str, int] | None = None
+    """Only runs after the one that began then, in the order `-started`."""
+    limit: int = 0
+    offset: int = 0
+
+
+class InboxQuery(Value):
+    """Which items to list, the oldest first. Empty fields do not restrict."""
+
+    id: str = ""
+    run: str = ""
+    status: str = ""
+
+
+class SpendQuery(Value):
+    """Which spending on models to sum up. Empty fields do not restrict."""
+
+    by: Literal["", "agent", "model", "day", "run"] = ""
+    """What there is a sum for; empty: one of everything."""
+    runs: tuple[str, ...] | None = None
+    work_session: str = ""
+    since: str = ""
+    """UTC, as events have it."""
+    until: str = ""
+    """Before this."""
+
+
 class Stored(Value):
     """An entry as it lies in a journal, a backup or an exported file: nothing of it has been checked."""
 
@@ -267,8 +319,8 @@ class Journal(Protocol):
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         """Let go at once, so that the next claim need not wait. `wake`: and leave the run to a worker."""
 
-    async def claims(self, run: str = "") -> Sequence[Claim]:
-        """Who owns or last owned each run, or this one."""
+    async def claims(self, runs: Collection[str] | None = None) -> Sequence[Claim]:
+        """Who owns or last owned each run, or each of these."""
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         """Leave something in a run's inbox without owning the run. If nobody owns it a worker is woken, unless the
@@ -279,6 +331,21 @@ class Journal(Protocol):
 
     async def take(self, post: Post) -> None:
         """Mark as taken in; its owner has recorded it as an event."""
+
+    async def runs(self, query: RunQuery) -> list[RunSummary]:
+        """Rows of the table of runs, as of what is durable now."""
+
+    async def count_runs(self, query: RunQuery) -> int:
+        """How many runs fit, whatever page is asked for."""
+
+    async def items(self, query: InboxQuery) -> list[Item]:
+        """Rows of the inbox of all runs, without replies that no run has acknowledged yet."""
+
+    async def spend(self, query: SpendQuery) -> list[SpendSum]:
+        """Sums over the spending of all runs, by name."""
+
+    async def rebuild(self) -> None:
+        """Make the tables of the read model anew from the entries."""
 
     def stored(self, query: Query) -> AsyncIterator[Stored]:
         """As `read`, but unchecked: for whoever checks entries, or passes them on as they are."""

@@ -17,9 +17,9 @@ from chaos.oracle import (
 )
 from chaos.witness import Seen
 from folkmoot import tool
+from folkmoot.domain.run_row import RunRow
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import NewRun, Query
-from folkmoot.views.runs import RunRow
 
 CALL = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
 SENT = Seen(1, "tool", "run-1/0/turn:1/call:1", "once")

@@ -3,9 +3,6 @@ import sqlite3
 
 import pytest
 
-from folkmoot.cli.records import chosen
-from folkmoot.errors import WrongUse
-from folkmoot.views.runs import RunRow
 from tests.cli.conftest import FOREVER, interrupted, wait_for
 
 FILES = {
@@ -182,24 +179,6 @@ def test_an_agent_that_was_called_as_a_tool_has_the_cause_that_the_graph_names(f
     assert folkmoot("sessions", "list").out.splitlines()[2].split()[1:4] == ["clerk", "completed", "agent"]
     assert folkmoot("sessions", "list", "--json").json[1]["cause"] == "sub"
     assert "clerk (agent) completed" in folkmoot("runs", "show", "last").out
-
-
-ROWS = [RunRow(run_id, "a.ai", "completed", "", "") for run_id in ("20260102-1", "20260101-1", "20260101-11")]
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"), [("last", "20260102-1"), ("20260102", "20260102-1"), ("20260101-1", "20260101-1")]
-)
-def test_a_run_is_found_by_its_id_by_a_beginning_or_as_the_last(name, meant):
-    assert chosen(ROWS, name).run_id == meant
-
-
-@pytest.mark.parametrize(
-    ("name", "why"), [("2027", "no run"), ("", "no run"), ("20260101", "2 runs begin with")]
-)
-def test_a_name_of_no_run_or_of_several_is_wrong_use(name, why):
-    with pytest.raises(WrongUse, match=why):
-        chosen(ROWS, name)
 
 
 def test_a_long_request_takes_one_short_line_of_the_list(folkmoot):

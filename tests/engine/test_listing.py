@@ -1,14 +1,16 @@
 """The list of runs and the inbox: what they say, and that a look costs what is new and not what there ever was."""
 
-from contextlib import suppress
 from functools import partial
 
 import pytest
 from msgspec.structs import replace
 
 from folkmoot import ScriptedModel, tool
-from folkmoot.engine.listing import RunIndex, run_list, run_row
-from folkmoot.errors import NotFound
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RunStarted
+from folkmoot.engine.inbox import read_inbox
+from folkmoot.engine.listing import find_run, run_list, run_row
+from folkmoot.errors import NotFound, WrongUse
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import Query, Version
 
@@ -22,14 +24,9 @@ class Counting(MemoryJournal):
     def __init__(self, monotonic):
         super().__init__(monotonic)
         self.entries_read = 0
-        self.breaks_after = 0
-        """Entries; 0: never."""
 
     def _count(self):
         self.entries_read += 1
-        if self.breaks_after and not (left := self.breaks_after - 1):
-            raise RuntimeError("broken off")
-        self.breaks_after = left if self.breaks_after else 0
 
     async def stored(self, query):
         async for stored in super().stored(query):
@@ -71,23 +68,22 @@ async def lived_in(shop, moot, numbers):
             await moot.resume(result.run_id)
 
 
-async def test_an_index_that_goes_on_says_what_one_that_is_made_anew_says(shop):
+async def test_rows_that_follow_each_entry_are_those_that_are_made_anew(shop):
     """K-9, K-10: after every single entry, whatever was looked at before."""
     async with shop.open() as moot:
         await lived_in(shop, moot, range(12))
     drafts = [entry async for entry in shop.journal.read(Query())]
     copy, seen = MemoryJournal(shop.clock.monotonic), {}
-    index = RunIndex(copy)
     for entry in drafts:
         stream = entry.stream
-        expected = Version(seen.get(stream, 0)) if stream in seen else Version(0)
-        await copy.append(stream, expected, [entry.draft])
+        await copy.append(stream, Version(seen.get(stream, 0)), [entry.draft])
         seen[stream] = seen.get(stream, 0) + 1
-        assert await index.runs() == await run_list(copy)
-        assert await index.inbox() == await RunIndex(copy).inbox()
-        assert await run_row(copy, stream) == next(
-            (row for row in await index.runs() if row.run_id == stream), None
-        )
+        runs, items = await run_list(copy), await read_inbox(copy)
+        assert await run_row(copy, stream) == next((row for row in runs if row.run_id == stream), None)
+
+        await copy.rebuild()
+
+        assert (await run_list(copy), await read_inbox(copy)) == (runs, items)
 
 
 async def test_a_look_costs_what_is_new(shop):
@@ -133,17 +129,24 @@ async def test_an_id_that_another_agent_wrote_hides_nothing(shop):
             await moot.item("")
 
 
-async def test_a_look_that_is_broken_off_loses_nothing(shop):
-    """A request over HTTP may end at any moment; what had changed is still told to the next one."""
-    async with shop.open() as moot:
-        await moot.run("payer", "hi")
-        await moot.inbox()
-        shop.identity = replace(shop.identity, run="run-2")
-        await moot.run("asker", "hi")
-        for moment in range(1, 8):
-            shop.journal.breaks_after = moment
-            with suppress(RuntimeError):
-                await moot.inbox()
-        shop.journal.breaks_after = 0
+@pytest.fixture
+async def three(shop):
+    for number, run in enumerate(("20260101-11", "20260101-1", "20260102-1")):
+        draft = Draft(f"2026-01-01T00:00:0{number}.000Z", RunStarted("a.ai", "hi", "graph", "seed"))
+        await shop.journal.append(run, Version(0), [draft])
+    return shop.journal
 
-        assert [item.run for item in await moot.inbox()] == ["run-1", "run-2"]
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("last", "20260102-1"), ("20260102", "20260102-1"), ("20260101-1", "20260101-1")]
+)
+async def test_a_run_is_found_by_its_id_by_a_beginning_or_as_the_last(three, name, meant):
+    assert (await find_run(three, name)).run_id == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("2027", "no run"), ("", "no run"), ("20260101", "2 runs begin with")]
+)
+async def test_a_name_of_no_run_or_of_several_is_wrong_use(three, name, why):
+    with pytest.raises(WrongUse, match=why):
+        await find_run(three, name)

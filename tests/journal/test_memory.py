@@ -4,9 +4,10 @@ import pytest
 
 from folkmoot.journal.memory import MemoryJournal
 from tests.journal.contract import JournalContract
+from tests.journal.read_model import ReadModelContract
 
 
-class TestMemoryJournal(JournalContract):
+class TestMemoryJournal(JournalContract, ReadModelContract):
     @pytest.fixture
     def journal(self, time):
         return MemoryJournal(time)

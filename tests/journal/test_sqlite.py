@@ -5,9 +5,10 @@ import pytest
 from folkmoot.journal import reader, writer
 from folkmoot.journal.sqlite import SqliteJournal
 from tests.journal.contract import JournalContract
+from tests.journal.read_model import ReadModelContract
 
 
-class TestSqliteJournal(JournalContract):
+class TestSqliteJournal(JournalContract, ReadModelContract):
     @pytest.fixture
     async def journal(self, time, tmp_path):
         journal = SqliteJournal.open(tmp_path, time, wall=time)

@@ -194,10 +194,8 @@ async def test_a_damaged_database_is_reported_to_who_writes(tmp_path):
     content = file.read_bytes()
     file.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
 
-    again = SqliteJournal.open(tmp_path, Time())
     with pytest.raises(JournalDamaged, match=r"folkmoot\.db"):
-        await again.append("run-1", Epoch(1), [draft()])
-    await again.close()
+        await SqliteJournal.open(tmp_path, Time()).append("run-1", Epoch(1), [draft()])
 
 
 async def test_the_log_does_not_grow_without_end(journal, tmp_path):

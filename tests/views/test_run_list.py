@@ -4,8 +4,8 @@ from bench.page import RUN, long_run
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunCompleted
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.run_row import RunRow
 from folkmoot.views.run_list import PAGE, ListedRun, RunList, Wanted, matching, pulse
-from folkmoot.views.runs import RunRow
 from folkmoot.views.sparks import bars, line
 
 NOW = "2026-03-02T12:00:00.000Z"

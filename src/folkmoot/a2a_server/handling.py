@@ -41,12 +41,12 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.events import RunParked
+from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.ports import Filter
 from folkmoot.views.chat import exchange, said_before
-from folkmoot.views.runs import RunRow
 
 
 class WithoutNotifications:

@@ -244,12 +244,12 @@ def _say(call: Call, id: str, reply: Callable[[Item, str], Reply], resume: bool,
 
 async def _items(folder: Path) -> list[Item]:
     from folkmoot.cli.records import has_run, opened
-    from folkmoot.engine.listing import RunIndex
+    from folkmoot.engine.inbox import read_inbox
 
     if not has_run(folder):
         return []
     async with opened(folder) as journal:
-        return await RunIndex(journal).inbox()
+        return await read_inbox(journal)
 
 
 async def _found(folder: Path, id: str) -> Item:

@@ -105,9 +105,10 @@ def adopt(
 
 
 async def _adopt(folder: Path, names: list[str]) -> list[str]:
-    from folkmoot.cli.records import find_run, opened
+    from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.installation import Installation, unfinished_runs
+    from folkmoot.engine.listing import find_run
 
     async with opened(folder, readonly=False) as journal:
         unfinished = await unfinished_runs(journal)

@@ -11,8 +11,8 @@ from folkmoot.cli.call import AsJson, call_of, finished
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
+    from folkmoot.domain.run_row import RunRow
     from folkmoot.engine.prune import Pruned
-    from folkmoot.views.runs import RunRow
 
 
 def prune(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.reference import RUN
-from folkmoot.engine.listing import run_list, run_row
+from folkmoot.domain.run_row import RunRow
+from folkmoot.engine.listing import find_run, run_list
 from folkmoot.engine.owner import holder, host_of
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
@@ -19,7 +19,6 @@ from folkmoot.journal.database import FILE, FOLDER
 from folkmoot.loader.storage import storage_of
 from folkmoot.ports import Journal, Query
 from folkmoot.views.result import Result
-from folkmoot.views.runs import RunRow
 
 
 @asynccontextmanager
@@ -60,18 +59,6 @@ async def all_runs(folder: Path) -> list[RunRow]:
         return []
     async with opened(folder) as journal:
         return await run_list(journal)
-
-
-async def find_run(journal: Journal, name: str) -> RunRow:
-    """By its id, the beginning of one that fits no other, or `last`."""
-    exact = await run_row(journal, name) if name else None
-    return exact or chosen(await run_list(journal), name)
-
-
-def chosen(runs: Sequence[RunRow], name: str) -> RunRow:
-    """`runs` as they are listed, the newest first."""
-    known = {row.run_id: row for row in reversed(runs)}
-    return known[RUN.resolve(known, name)]
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -146,7 +146,8 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
 
 
 async def _replay(folder: Path, name: str) -> Replayed:
-    from folkmoot.cli.records import find_run, opened
+    from folkmoot.cli.records import opened
+    from folkmoot.engine.listing import find_run
     from folkmoot.engine.replay import replay as again
 
     async with opened(folder) as journal:
@@ -154,8 +155,9 @@ async def _replay(folder: Path, name: str) -> Replayed:
 
 
 async def _diff(folder: Path, a: str, b: str) -> Difference:
-    from folkmoot.cli.records import find_run, opened
+    from folkmoot.cli.records import opened
     from folkmoot.engine.history import read_whole_history
+    from folkmoot.engine.listing import find_run
     from folkmoot.views.difference import difference
 
     async with opened(folder) as journal:

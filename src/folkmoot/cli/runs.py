@@ -221,9 +221,10 @@ def _trace(call: Call, trace: str) -> str:
 
 
 async def _cancel(folder: Path, name: str, reason: str) -> str:
-    from folkmoot.cli.records import find_run, opened
+    from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.commands import CancelRun
+    from folkmoot.engine.listing import find_run
     from folkmoot.engine.local import LocalEngine
 
     async with opened(folder, readonly=False) as journal:

@@ -75,8 +75,9 @@ def _told(fault: Fault) -> str:
 
 async def _checked(folder: Path, what: str | None) -> Verdict:
     from folkmoot.cli.counting import counting
-    from folkmoot.cli.records import find_run, opened
+    from folkmoot.cli.records import opened
     from folkmoot.contract.verify import verify
+    from folkmoot.engine.listing import find_run
 
     with counting("checking") as told:
         async with opened(folder) as journal:

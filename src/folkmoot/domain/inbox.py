@@ -33,29 +33,97 @@ from folkmoot.domain.inbox_events import (
 )
 from folkmoot.domain.item import Item
 
+_ASKING = (QuestionAsked, ClientCalled, ApprovalRequested, ToolInDoubt)
+_DECIDING = (
+    *(QuestionAnswered, ClientAnswered, ApprovalApproved, ApprovalDenied, ApprovalRevoked, ApprovalDeclined),
+    *(ApprovalExpired, ToolSettled),
+)
+INBOX_EVENTS = tuple(
+    event.type for event in (*_ASKING, *_DECIDING, *RUN_ENDS, ToolStarted, ToolFinished, ToolFailed)
+)
+"""The types of the events that items follow from."""
+
 
 def inbox(run: str, drafts: Iterable[Draft]) -> dict[str, Item]:
     """Every item of a run by its id, in the order in which they came up."""
-    items: dict[str, Item] = {}
-    begun: dict[tuple[str, int, int], ToolStarted] = {}
+    fold = InboxFold(run)
     for draft in drafts:
+        fold.take(draft)
+    return fold.items
+
+
+class InboxFold:
+    """Takes the events of one run in their order."""
+
+    __slots__ = ("_begun", "_run", "changed", "items")
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self.items: dict[str, Item] = {}
+        self.changed: dict[str, None] = {}
+        """The ids of the items that changed; whoever reads it empties it."""
+        self._begun: dict[tuple[str, int, int], ToolStarted] = {}
+        """Calls under way."""
+
+    def take(self, draft: Draft) -> None:
         event = draft.event
         match event:
             case ToolStarted():
-                begun[draft.span, event.turn, event.call] = event
-                _begin_call(items, draft.span, event)
+                self._begun[draft.span, event.turn, event.call] = event
+                for item in self._of_call(draft.span, event):
+                    self._put(replace(item, begun=True))  # from here on nobody can take back the word for it
             case QuestionAsked() | ClientCalled() | ApprovalRequested():
-                items[event.id] = _asked(run, draft, event)
+                self._put(_asked(self._run, draft, event))
             case ToolInDoubt():
-                item = _in_doubt(run, draft, event, begun[draft.span, event.turn, event.call])
-                items[item.id] = item
+                if begun := self._begun.get((draft.span, event.turn, event.call)):
+                    self._put(_in_doubt(self._run, draft, event, begun))
             case ToolFinished() | ToolFailed() | ToolSettled():
-                _close_call(items, draft.span, event)
+                self._close_call(draft.span, event)
             case _ if isinstance(event, RUN_ENDS):
-                items = {id: _closed(item, "over") for id, item in items.items()}
+                for item in [*self.items.values()]:
+                    self._close(item, "over")
             case _:
-                _decide(items, event)
-    return items
+                if self.items and (asked := self.items.get(getattr(event, "id", ""))):
+                    self._decide(asked, event)
+
+    def _put(self, item: Item) -> None:
+        self.items[item.id] = item
+        self.changed[item.id] = None
+
+    def _close(self, item: Item, status: str, by: str = "", text: str = "") -> None:
+        if item.is_open:
+            self._put(replace(item, status=status, by=by, text=text))
+
+    def _of_call(self, span: str, event: ToolStarted | ToolFinished | ToolFailed | ToolSettled) -> list[Item]:
+        place = span, event.turn, event.call
+        return [item for item in self.items.values() if (item.span, item.turn, item.call) == place]
+
+    def _close_call(self, span: str, event: ToolFinished | ToolFailed | ToolSettled) -> None:
+        """A call that has its result waits for nobody, whatever was asked about it."""
+        if not isinstance(event, ToolSettled):
+            self._begun.pop((span, event.turn, event.call), None)
+        for item in self._of_call(span, event):
+            if not isinstance(event, ToolSettled):
+                self._close(item, "over")
+            elif item.kind == "in_doubt":
+                self._close(item, event.decision, event.by, event.text)
+
+    def _decide(self, item: Item, event: Event) -> None:
+        match event:
+            case QuestionAnswered() | ClientAnswered():
+                failed = isinstance(event, ClientAnswered) and event.failed
+                self._put(answered := replace(item, ticket=event.ticket))
+                self._close(answered, "failed" if failed else "answered", event.by, event.text)
+            case ApprovalApproved():
+                self._close(item, "approved", event.by)
+            case ApprovalDenied():
+                self._close(item, "denied", event.by, event.reason)
+            case ApprovalRevoked():
+                self._put(replace(item, status="revoked", by=event.by, text=event.reason))
+            case ApprovalDeclined():
+                self._put(replace(item, approvers=item.approvers[1:]))
+            case ApprovalExpired():
+                self._close(item, "expired", "", event.reason)
 
 
 def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | ApprovalRequested) -> Item:
@@ -99,48 +167,3 @@ def _item(
         call=event.call,
         at=draft.ts,
     )
-
-
-def _begin_call(items: dict[str, Item], span: str, event: ToolStarted) -> None:
-    """From here on nobody can take back the word for it."""
-    for item in list(items.values()):
-        if (item.span, item.turn, item.call) == (span, event.turn, event.call):
-            items[item.id] = replace(item, begun=True)
-
-
-def _close_call(items: dict[str, Item], span: str, event: ToolFinished | ToolFailed | ToolSettled) -> None:
-    """A call that has its result waits for nobody, whatever was asked about it."""
-    for item in list(items.values()):
-        if (item.span, item.turn, item.call) != (span, event.turn, event.call):
-            continue
-        if isinstance(event, ToolSettled) and item.kind == "in_doubt":
-            items[item.id] = _closed(item, event.decision, event.by, event.text)
-        elif not isinstance(event, ToolSettled):
-            items[item.id] = _closed(item, "over")
-
-
-def _decide(items: dict[str, Item], event: Event) -> None:
-    match event:
-        case QuestionAnswered() | ClientAnswered():
-            failed = isinstance(event, ClientAnswered) and event.failed
-            status, by, text = "failed" if failed else "answered", event.by, event.text
-            items[event.id] = replace(items[event.id], ticket=event.ticket)
-        case ApprovalApproved():
-            status, by, text = "approved", event.by, ""
-        case ApprovalDenied():
-            status, by, text = "denied", event.by, event.reason
-        case ApprovalRevoked():
-            items[event.id] = replace(items[event.id], status="revoked", by=event.by, text=event.reason)
-            return
-        case ApprovalDeclined():
-            items[event.id] = replace(items[event.id], approvers=items[event.id].approvers[1:])
-            return
-        case ApprovalExpired():
-            status, by, text = "expired", "", event.reason
-        case _:
-            return
-    items[event.id] = _closed(items[event.id], status, by, text)
-
-
-def _closed(item: Item, status: str, by: str = "", text: str = "") -> Item:
-    return replace(item, status=status, by=by, text=text) if item.is_open else item

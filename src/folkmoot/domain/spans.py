@@ -102,3 +102,8 @@ def run_of(session: str) -> str:
 def agent_of(session: str) -> str:
     """The agent of a session that another one called: `clerk` in the example above."""
     return session.rpartition(":")[2].partition("_")[2].rpartition("_")[0]
+
+
+def is_in_chain(span: str) -> bool:
+    """Whether the request of the run went through this place: the root, and whoever it was routed or handed over to."""
+    return all(kind in (ROOT, "route", "handoff") for kind, _ in steps_below(f"/{span}", ""))

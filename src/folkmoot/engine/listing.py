@@ -1,69 +1,55 @@
-"""The runs of a journal and what waits in them for people, with whoever holds them now.
-
-Whoever stays asks one `RunIndex` again and again: it goes on from where it was read last, so that a look costs what is
-new and not what there ever was.
-"""
+"""The runs of a journal, each with who holds it now."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Sequence
 
-from folkmoot.domain.item import Item
-from folkmoot.engine.inbox import ASKING, CHANGING, items_of, with_replies
+from msgspec.structs import replace
+
+from folkmoot.domain.reference import LAST, RUN
+from folkmoot.domain.run_row import RunRow, RunSummary
 from folkmoot.engine.owner import is_gone
-from folkmoot.ports import Journal, Query
-from folkmoot.views.runs import LISTED, RunRow, advance, is_open, newest_first, with_holder
+from folkmoot.ports import Journal, Query, RunQuery
+
+_OPEN = ("", "waiting")
 
 
-class RunIndex:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._reading = asyncio.Lock()
-        self._rows: dict[str, RunRow] = {}
-        self._sorted: list[RunRow] = []
-        self._listed = 0
-        """Up to where the journal was read for the rows, and below for the items."""
-        self._items: dict[str, dict[str, Item]] = {}
-        """By run, in the order in which they first asked."""
-        self._changed: dict[str, None] = {}
-        """Runs whose items are to be read again: also after a look that was broken off."""
-        self._noticed = 0
-
-    async def runs(self) -> list[RunRow]:
-        """Newest first."""
-        async with self._reading:
-            last = await last_position(self._journal)
-            async for entry in self._journal.read(Query(types=LISTED, after=self._listed)):
-                advance(self._rows, entry)
-                self._listed, self._sorted = entry.seq, []
-            self._listed = max(self._listed, last)
-            self._sorted = self._sorted or newest_first(self._rows.values())
-        return await _held(self._journal, self._sorted)
-
-    async def inbox(self) -> list[Item]:
-        """Every item of all runs; an answer that nobody took in yet counts."""
-        async with self._reading:
-            await self._notice()
-            for run in [*self._changed]:
-                self._items[run] = await items_of(self._journal, run)
-                del self._changed[run]
-        found = {id: item for items in self._items.values() for id, item in items.items()}
-        return await with_replies(self._journal, found)
-
-    async def _notice(self) -> None:
-        """In which runs something changed for people, or may have, since their items were read."""
-        last = await last_position(self._journal)
-        types = CHANGING if self._items else ASKING
-        async for stored in self._journal.stored(Query(types=types, after=self._noticed)):
-            if stored.type in ASKING or stored.stream in self._items:
-                self._changed[stored.stream] = None
-            self._noticed = stored.seq
-        self._noticed = max(self._noticed, last)
+async def run_list(journal: Journal, query: RunQuery = RunQuery()) -> list[RunRow]:
+    """Newest first, unless the query says otherwise."""
+    return await with_holders(journal, await journal.runs(query))
 
 
-async def run_list(journal: Journal) -> list[RunRow]:
-    """For whoever looks once."""
-    return await RunIndex(journal).runs()
+async def runs_in(journal: Journal, status: str, query: RunQuery) -> list[RunRow]:
+    """Those with this status, as people see it. Of a run that has not ended it depends on who holds the run, so
+    these are all looked at: they are few."""
+    if status not in _HELD:
+        return await run_list(journal, replace(query, statuses=(status,)))
+    some = replace(query, statuses=_OPEN, limit=0, offset=0)
+    rows = [row for row in await run_list(journal, some) if row.status == status]
+    return rows[query.offset :][: query.limit or None]
+
+
+async def run_row(journal: Journal, run: str) -> RunRow | None:
+    """One run by its name; None for whatever else has this name."""
+    rows = await run_list(journal, RunQuery(runs=(run,)))
+    return rows[0] if rows else None
+
+
+async def find_run(journal: Journal, name: str) -> RunRow:
+    """By its id, the beginning of one that fits no other, or `last`."""
+    if name and (exact := await run_row(journal, name)):
+        return exact
+    query = RunQuery(limit=1) if name == LAST else RunQuery(prefix=name)
+    rows = {row.run_id: row for row in reversed(await run_list(journal, query) if name else [])}
+    return rows[RUN.resolve(rows, name)]
+
+
+async def with_holders(journal: Journal, runs: Sequence[RunSummary]) -> list[RunRow]:
+    open = [run.run for run in runs if run.is_open]
+    claims = await journal.claims(open) if open else ()
+    live = (claim for claim in claims if not claim.owner or (claim.live and not is_gone(claim.owner)))
+    held = {claim.run: "running" if claim.owner else "queued" for claim in live}
+    return [run.row(held.get(run.run, "")) for run in runs]
 
 
 async def last_position(journal: Journal) -> int:
@@ -72,20 +58,4 @@ async def last_position(journal: Journal) -> int:
     return newest[0] if newest else 0
 
 
-async def run_row(journal: Journal, run: str) -> RunRow | None:
-    """One run by its name; None for whatever else has this name."""
-    rows: dict[str, RunRow] = {}
-    async for entry in journal.read(Query(stream=run, types=LISTED)):
-        advance(rows, entry)
-    return next(iter(await _held(journal, [*rows.values()])), None)
-
-
-async def _held(journal: Journal, rows: list[RunRow]) -> list[RunRow]:
-    """With who holds them now; what has ended is held by nobody."""
-    open = [row.run_id for row in rows if is_open(row)]
-    if not open:
-        return [*rows]
-    claims = await journal.claims(open[0] if len(open) == 1 else "")
-    live = (claim for claim in claims if not claim.owner or (claim.live and not is_gone(claim.owner)))
-    held = {claim.run: "running" if claim.owner else "queued" for claim in live}
-    return [with_holder(row, held.get(row.run_id, "")) if is_open(row) else row for row in rows]
+_HELD = ("running", "queued", "interrupted", "waiting")

@@ -83,7 +83,7 @@ async def claim_run(
 
 async def holder(journal: Journal, run_id: str) -> str:
     """Who has its lease; empty if nobody."""
-    for claim in await journal.claims(run_id):
+    for claim in await journal.claims([run_id]):
         if claim.live and not is_gone(claim.owner):
             return claim.owner
     return ""

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS, RunPruned
+from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.value import Value
 from folkmoot.errors import Conflict
 from folkmoot.ports import Clock, Journal, Query, Swept, Version
-from folkmoot.views.runs import RunRow
 
 YOUNG = 86_400.0
 """Seconds; what was kept within the last day may be about to be named."""

@@ -16,11 +16,12 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.errors import Conflict, Held, NotFound
+from folkmoot.errors import Conflict, Held, JournalDamaged, NotFound
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body, StoredBody
 from folkmoot.journal.expectation import check, is_live
 from folkmoot.journal.sweep import Unnamed, remove
+from folkmoot.journal.tables import StoredTables
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
 _ROWS = 64
@@ -29,8 +30,11 @@ _REMEMBERED = 10_000
 
 
 class Ledger:
-    def __init__(self, connection: sqlite3.Connection, check_version: Callable[[], object]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, folder: Path, check_version: Callable[[], object]
+    ) -> None:
         self._connection = connection
+        self._tables = StoredTables(connection, folder)
         self._check_version = check_version
         self._data_version = 0
         self._seq = 0
@@ -40,6 +44,10 @@ class Ledger:
         `sqlite3` looks for an adapter, which takes longer than all the rest of the binding."""
         self._large: list[tuple[Any, ...]] = []
         """Entries whose data lies beside them."""
+        self._unapplied: list[Entry] = []
+        """Entries whose rows of the read model are stored with them."""
+        self._is_applied = False
+        """Whether the read model follows from all entries before those; otherwise that is left to the next reader."""
 
     def begin(self) -> None:
         """Forget what another process may have changed. The caller holds the lock."""
@@ -49,6 +57,7 @@ class Ledger:
             self._streams.clear()
             self._seq = self._connection.execute("SELECT ifnull(max(seq), 0) FROM entry").fetchone()[0]
             self._data_version = version
+            self._is_applied = self._tables.position == self._seq
 
     def append(
         self, stream: str, expected: NewRun | Epoch | Version, until: float, bodies: Sequence[Body]
@@ -67,6 +76,7 @@ class Ledger:
         if self._streams.get(stream) or self._find(stream):
             raise Conflict(f"there is already a run {stream!r}")
         known = self._create(stream, "", 0, 0.0)
+        self._is_applied = False
         for body in bodies:
             self._seq += 1
             known.run_seq, known.id = body.run_seq, body.id
@@ -98,7 +108,18 @@ class Ledger:
         large, self._large = self._large, []
         if large:
             self._connection.executemany("INSERT INTO entry VALUES (?,?,?,?,?,?,?)", large)
+        self._apply()
         return sum(map(len, rows[_COLUMNS - 1 :: _COLUMNS])) + sum(len(row[-2]) for row in large)
+
+    def _apply(self) -> None:
+        entries, self._unapplied = self._unapplied, []
+        if entries and self._is_applied:
+            try:
+                changes = self._tables.fold(entries)
+            except (JournalDamaged, KeyError):  # an older entry of the stream; who reads is told
+                self._is_applied = False
+            else:
+                self._tables.store(changes, entries[-1].seq)
 
     def claim(self, run: str, owners: tuple[str, str], now: float, until: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
@@ -142,7 +163,9 @@ class Ledger:
             self._large.append((*place, body.row(text), body.data))
         else:
             self._rows += (*place, bytearray(text))
-        return Entry(seq, run_seq, id, prev, name, draft, text)
+        entry = Entry(seq, run_seq, id, prev, name, draft, text)
+        self._unapplied.append(entry)
+        return entry
 
     def _find(self, name: str) -> _Stream | None:
         row = self._connection.execute("SELECT number, epoch FROM stream WHERE name = ?", (name,)).fetchone()

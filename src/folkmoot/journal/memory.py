@@ -4,21 +4,38 @@ it."""
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.artifacts import MENTIONED
 from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.item import Item
+from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import Conflict, FolkmootError, Held, NotFound, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal, to_entry, written_type
 from folkmoot.journal.expectation import check
 from folkmoot.journal.news import News
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
+from folkmoot.journal.tables import Tables
+from folkmoot.ports import (
+    Claim,
+    Epoch,
+    InboxQuery,
+    NewRun,
+    Post,
+    Query,
+    RunQuery,
+    SpendQuery,
+    Stored,
+    Swept,
+    Version,
+)
 
 
 class MemoryJournal:
@@ -35,6 +52,7 @@ class MemoryJournal:
         self._posted = 0
         self._news = News()
         self._closed = False
+        self._read_model: Tables | None = None
 
     async def installation_secret(self) -> bytes:
         return b""
@@ -121,13 +139,41 @@ class MemoryJournal:
         self._open()
         self._hold(claim, 0.0)
 
-    async def claims(self, run: str = "") -> Sequence[Claim]:
+    async def claims(self, runs: Collection[str] | None = None) -> Sequence[Claim]:
         now = self._monotonic()
         return [
             Claim(name, stream.owner, stream.epoch, live=stream.until > now)
             for name, stream in self._streams.items()
-            if stream.epoch and run in ("", name)
+            if stream.epoch and (runs is None or name in runs)
         ]
+
+    async def runs(self, query: RunQuery) -> list[RunSummary]:
+        return self._tables().runs(query)
+
+    async def count_runs(self, query: RunQuery) -> int:
+        return self._tables().count_runs(query)
+
+    async def items(self, query: InboxQuery) -> list[Item]:
+        return self._tables().items(query)
+
+    async def spend(self, query: SpendQuery) -> list[SpendSum]:
+        return self._tables().spend(query)
+
+    async def rebuild(self) -> None:
+        self._read_model = None
+
+    def _tables(self) -> Tables:
+        """Made when they are first read, as most journals in memory never are."""
+        if self._read_model is None:
+            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._read_model = Tables(connection, self._past)
+            self._read_model.create()
+        if entries := self._after(self._read_model.position or 0):
+            self._read_model.store(self._read_model.fold(entries), entries[-1].seq)
+        return self._read_model
+
+    def _past(self, stream: str, end: int) -> list[Entry]:
+        return [entry for entry in self._entries if entry.stream == stream and entry.seq < end]
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         self._open()

@@ -42,7 +42,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
             if version < migration.version:
                 if before:
                     _back_up(path, version)
-                for statement in _statements(migration.script):
+                for statement in statements_of(migration.script):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {migration.version}")
@@ -93,7 +93,7 @@ def _back_up(path: Path, version: int) -> None:
         ) from error
 
 
-def _statements(script: str) -> Iterator[str]:
+def statements_of(script: str) -> Iterator[str]:
     statement = ""
     for part in script.split(";")[:-1]:
         statement += part + ";"

@@ -6,18 +6,19 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.errors import JournalDamaged, OperationFailed
+from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
 from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.chain import linked
 from folkmoot.journal.database import explain
 from folkmoot.journal.expectation import is_live
+from folkmoot.journal.tables import Progress, StoredTables, catch_up
 from folkmoot.ports import Claim, Post, Query, Stored
 
 # How much is done before the event loop gets its turn:
@@ -34,9 +35,15 @@ _Row = tuple[int, int, int, str, bytes, bytes, bytes | None]
 
 
 class Reader:
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, is_copy: bool = False) -> None:
         self._connection = connection
         self.path = path
+        self.progress: Progress = lambda done, count: None
+        self._tables = StoredTables(connection, path.parent)
+        self._catching_up = asyncio.Lock()
+        self._can_store = not is_copy
+        """Whether rows of the read model can be stored for the next reader."""
+        self._is_copied = False
         self._names: dict[int, str] = {}
         self._closed = False
 
@@ -69,18 +76,58 @@ class Reader:
             raise explain(error, self.path, self._connection) from error
         return content if content is not None else await asyncio.to_thread(fetch_file, self.path.parent, id)
 
-    def claims(self, now: float, run: str) -> list[Claim]:
-        which = "AND name = ?" if run else ""
-        query = f"SELECT name, owner, epoch, until FROM stream WHERE epoch > 0 {which} ORDER BY number"
-        rows = self._select(query, *([run] if run else []))
+    async def tables(self) -> StoredTables:
+        """The read model, up to date."""
+        async with self._catching_up:
+            self._require_open()
+            try:
+                if self._tables.position is None or self._tables.gap:
+                    await self._catch_up()
+            except sqlite3.Error as error:
+                raise explain(error, self.path, self._connection) from error
+        return self._tables
+
+    async def _catch_up(self, *, anew: bool = False) -> None:
+        if self._can_store:
+            try:
+                await asyncio.to_thread(catch_up, self.path, self.progress, anew=anew)
+                return
+            except JournalDamaged:
+                raise
+            except (FolkmootError, sqlite3.Error):
+                self._can_store = False  # nobody may write here
+        if anew or not self._is_copied:
+            self._tables.copy(empty=anew)
+            self._is_copied = True
+        while self._tables.gap:
+            self._tables.apply_next()
+            await asyncio.sleep(0)
+
+    async def rebuild(self) -> None:
+        async with self._catching_up:
+            self._require_open()
+            await self._catch_up(anew=True)
+
+    def claims(self, now: float, runs: Collection[str] | None) -> list[Claim]:
+        query = "SELECT name, owner, epoch, until FROM stream WHERE epoch > 0"
+        rows = (
+            self._select(f"{query} ORDER BY number")
+            if runs is None
+            else [row for run in runs for row in self._select(f"{query} AND name = ?", run)]
+        )
         return [
             Claim(name, owner, epoch, live=is_live(until, now))
             for name, owner, epoch, until in self._typed(rows, list[tuple[str, str, int, float]])
         ]
 
     def posts(self, runs: Sequence[str]) -> list[Post]:
+        """Most inboxes are empty: those that are not are fewer than the runs that somebody asks for."""
         wanted = set(runs)
-        rows = self._select("SELECT id, run, kind, body FROM post ORDER BY id")
+        query = "SELECT id, run, kind, body FROM post"
+        if len(wanted) == 1:
+            rows = self._select(f"{query} WHERE run = ? ORDER BY id", *wanted)
+        else:
+            rows = self._select(f"{query} ORDER BY id")
         return [Post(*row) for row in self._typed(rows, list[tuple[int, str, str, str]]) if row[1] in wanted]
 
     def close(self) -> None:
@@ -128,9 +175,12 @@ class Reader:
         self._names[number] = rows[0][0] if rows else f"<number {number}, which is missing>"
         return self._names[number]
 
-    def _select(self, statement: str, *values: object) -> list[Any]:
+    def _require_open(self) -> None:
         if self._closed:
             raise OperationFailed("the journal is closed", code="journal_unusable")
+
+    def _select(self, statement: str, *values: object) -> list[Any]:
+        self._require_open()
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:

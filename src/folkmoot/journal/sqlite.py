@@ -11,12 +11,15 @@ import asyncio
 import math
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.item import Item
+from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import FolkmootError, NotFound, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.contents import Contents
@@ -26,8 +29,21 @@ from folkmoot.journal.migrations import check_version, known_migrations, migrate
 from folkmoot.journal.news import News
 from folkmoot.journal.reader import Reader
 from folkmoot.journal.sweep import unnamed
+from folkmoot.journal.tables import Progress, create_tables
 from folkmoot.journal.writer import Job, Settled, Writer
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
+from folkmoot.ports import (
+    Claim,
+    Epoch,
+    InboxQuery,
+    NewRun,
+    Post,
+    Query,
+    RunQuery,
+    SpendQuery,
+    Stored,
+    Swept,
+    Version,
+)
 
 _POLL = 0.1
 """Seconds until a follower looks for what other processes wrote."""
@@ -83,6 +99,7 @@ class SqliteJournal:
         try:
             if not readonly:
                 migrate(connection, path, migrations)
+                create_tables(connection, path.parent)
             elif check_version(connection, path, latest) < latest:
                 raise OperationFailed(
                     f"{path} is of an older release; bring it up to date with: folkmoot journal adopt"
@@ -104,7 +121,7 @@ class SqliteJournal:
             explained = explain(error, path, connection)
             connection.close()
             raise explained from error
-        return cls(Reader(connection, path), None, lambda: math.inf)
+        return cls(Reader(connection, path, is_copy=True), None, lambda: math.inf)
 
     async def installation_secret(self) -> bytes:
         return b""
@@ -156,8 +173,32 @@ class SqliteJournal:
     async def release(self, claim: Claim, *, wake: bool = False) -> None:
         await self._write(lambda ledger: ledger.renew([claim], 0.0))
 
-    async def claims(self, run: str = "") -> Sequence[Claim]:
-        return self._reader.claims(self._monotonic(), run)
+    async def claims(self, runs: Collection[str] | None = None) -> Sequence[Claim]:
+        return self._reader.claims(self._monotonic(), runs)
+
+    async def runs(self, query: RunQuery) -> list[RunSummary]:
+        return (await self._reader.tables()).runs(query)
+
+    async def count_runs(self, query: RunQuery) -> int:
+        return (await self._reader.tables()).count_runs(query)
+
+    async def items(self, query: InboxQuery) -> list[Item]:
+        return (await self._reader.tables()).items(query)
+
+    @property
+    def progress(self) -> Progress:
+        """Told how many entries of how many are applied to a read model that is behind."""
+        return self._reader.progress
+
+    @progress.setter
+    def progress(self, told: Progress) -> None:
+        self._reader.progress = told
+
+    async def spend(self, query: SpendQuery) -> list[SpendSum]:
+        return (await self._reader.tables()).spend(query)
+
+    async def rebuild(self) -> None:
+        await self._reader.rebuild()
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         await self._write(lambda ledger: ledger.post(run, kind, body))

@@ -73,7 +73,9 @@ class Writer:
         self._file = identity(path)
         self._connection.execute("PRAGMA busy_timeout = 0")  # `begin` waits by itself
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")  # so does `_checkpoint`, when nobody waits
-        self._ledger = Ledger(self._connection, lambda: check_version(self._connection, path, version))
+        self._ledger = Ledger(
+            self._connection, path.parent, lambda: check_version(self._connection, path, version)
+        )
         self._waiting: list[Job] = []
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._bell = Bell(self._answer)

@@ -22,9 +22,9 @@ from mcp_types import (
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.report import Report
+from folkmoot.domain.run_row import RunRow
 from folkmoot.mcp_server.asking import Context
 from folkmoot.mcp_server.pages import page
-from folkmoot.views.runs import RunRow
 
 RUNS = "folkmoot://runs"
 NEWEST = 100

@@ -25,12 +25,12 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
+from folkmoot.domain.run_row import DECISIONS, RunRow
+from folkmoot.domain.spans import is_in_chain
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.views.activity import Activity
 from folkmoot.views.figures import in_one_line
-from folkmoot.views.run_nodes import is_in_chain
-from folkmoot.views.runs import DECISIONS, RunRow
 from folkmoot.views.shape import Mark, Shape
 from folkmoot.views.work_sessions import title
 

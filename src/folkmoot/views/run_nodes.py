@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.report import Outcome
-from folkmoot.domain.spans import conversation, without_cycle
+from folkmoot.domain.spans import conversation, is_in_chain, without_cycle
 from folkmoot.views.activity import Activity, Key
 
 Kind = Literal["session", "advisor", "model", "tool", "transfer", "team", "wait"]
@@ -21,11 +21,6 @@ _HEARD = 200
 """Characters of a coming answer that are kept to be shown."""
 _T = TypeVar("_T")
 _CAUSES = {"0": "", "call": "sub", "mission": "sub", "to": "sub", "summary": "sub", "try": "planner"}
-
-
-def is_in_chain(span: str) -> bool:
-    """Whether the request of the run went through this place: the root, and whoever it was routed or handed over to."""
-    return all(part.partition(":")[0] in ("0", "route", "handoff") for part in span.split("/"))
 
 
 @dataclass(eq=False)

@@ -8,6 +8,7 @@ from folkmoot.journal.postgres import artifacts, ledger, reader
 from folkmoot.journal.postgres.journal import PostgresJournal
 from tests.journal.contract import JournalContract
 from tests.journal.postgres.server_time import ServerTime
+from tests.journal.read_model import ReadModelContract
 
 
 class BothTimes(ServerTime):
@@ -22,7 +23,7 @@ class BothTimes(ServerTime):
         self._clock.now = now
 
 
-class TestPostgresJournal(JournalContract):
+class TestPostgresJournal(JournalContract, ReadModelContract):
     @pytest.fixture
     def clock(self):
         return SimpleNamespace(now=1_000.0)

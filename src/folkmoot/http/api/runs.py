@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.operation import Asked, Operation
@@ -15,7 +16,6 @@ from folkmoot.http.reading import Given, Position
 from folkmoot.ports import Query
 from folkmoot.views.audit import Audit, audit
 from folkmoot.views.plans import PlanView
-from folkmoot.views.runs import RunRow
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
 OF_RUN = {"id": "$response.body#/runId"}

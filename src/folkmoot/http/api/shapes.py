@@ -8,11 +8,11 @@ import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.run_row import RunRow
 from folkmoot.errors import NotFound
 from folkmoot.http.operation import Asked
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Query
-from folkmoot.views.runs import RunRow
 
 
 class Document(msgspec.Struct):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from operator import methodcaller
 from typing import Any
 
 from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.item import Item
+from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.settings import Storage
+from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.contents import Contents
@@ -23,9 +26,23 @@ from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.listener import Listener
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.tables import Tables
 from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
-from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
+from folkmoot.journal.rows import item_of, item_select, run_of, run_select, spend_select, sum_of
+from folkmoot.ports import (
+    Claim,
+    Epoch,
+    InboxQuery,
+    NewRun,
+    Post,
+    Query,
+    RunQuery,
+    SpendQuery,
+    Stored,
+    Swept,
+    Version,
+)
 
 _POLL = 1.0
 """Seconds until a follower looks by itself."""
@@ -48,6 +65,7 @@ class PostgresJournal:
         self.watch = Watch(monotonic)
         self._news = News()
         self._reader = Reader(server)
+        self._tables = Tables(server, self._reader)
         self._writer = Writer(server, self.watch, self._settle)
         self._listener = Listener(server, self._news.tell, [server.schema])
         self._contents = Contents()
@@ -112,8 +130,24 @@ class PostgresJournal:
         """Have a worker go on with these runs, now or after so many seconds, unless one is about to anyway."""
         await self._submit([], lambda ledger: ledger.wake(runs, later))
 
-    async def claims(self, run: str = "") -> Sequence[Claim]:
-        return await self._reader.claims(run)
+    async def claims(self, runs: Collection[str] | None = None) -> Sequence[Claim]:
+        return await self._reader.claims(runs)
+
+    async def runs(self, query: RunQuery) -> list[RunSummary]:
+        return [*map(run_of, await self._tables.select(*run_select(query)))]
+
+    async def count_runs(self, query: RunQuery) -> int:
+        rows = await self._tables.select(*run_select(query, count=True))
+        return int(rows[0][0]) if rows else 0
+
+    async def items(self, query: InboxQuery) -> list[Item]:
+        return [*map(item_of, await self._tables.select(*item_select(query)))]
+
+    async def spend(self, query: SpendQuery) -> list[SpendSum]:
+        return [*map(sum_of, await self._tables.select(*spend_select(query)))]
+
+    async def rebuild(self) -> None:
+        await self._tables.create()
 
     async def post(self, run: str, kind: str, body: str = "", *, wake: bool = True) -> None:
         await self._submit([run], lambda ledger: ledger.post(run, kind, body, wake=wake))
@@ -160,6 +194,7 @@ class PostgresJournal:
             self._news.tell()
             await self._listener.close()
             await self._writer.close()
+            await self._tables.close()
             await self._reader.close()
 
     def _submit(

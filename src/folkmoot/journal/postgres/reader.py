@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
 
 from psycopg.errors import UndefinedTable
@@ -40,7 +40,7 @@ class Reader:
         while low < high:
             rows = await self._page(query, low, high, size := min(left, _PAGE))
             for *row, _ in rows:
-                yield await self._stored(row)
+                yield await self.stored_row(row)
             left -= len(rows)
             if len(rows) < size or not left:
                 return
@@ -56,15 +56,20 @@ class Reader:
             raise KeyError(id)
         return sound(id, rows[0][0], self._place)
 
+    async def last_place(self, stream: str, end: int) -> int:
+        """The `run_seq` of the last entry of a stream before a position."""
+        statement = "SELECT coalesce(max(run_seq), 0) FROM entry WHERE stream = %s AND seq < %s"
+        return int((await self._select(statement, stream.encode(), end))[0][0])
+
     async def installation_secret(self) -> bytes:
         rows = await self._select("SELECT secret FROM installation")
         return bytes(rows[0][0]) if rows else b""
 
-    async def claims(self, run: str) -> list[Claim]:
-        which = "AND name = %s" if run else ""
+    async def claims(self, runs: Collection[str] | None) -> list[Claim]:
+        which = "" if runs is None else "AND name = ANY(%s)"
         rows = await self._select(
             f"SELECT name, owner, epoch, {SEEMS_HELD} FROM stream WHERE epoch > 0 {which} ORDER BY name",
-            *([run.encode()] if run else []),
+            *([] if runs is None else [[run.encode() for run in runs]]),
         )
         return [Claim(name.decode(), owner, epoch, live=live) for name, owner, epoch, live in rows]
 
@@ -103,7 +108,7 @@ class Reader:
             *wanted,
         )
 
-    async def _stored(self, row: list[Any]) -> Stored:
+    async def stored_row(self, row: list[Any]) -> Stored:
         seq, name, run_seq, type, id, text, data = row
         fault = ""
         if data is not None:

@@ -1,0 +1,131 @@
+"""The read model: rows about runs, inbox items and spending, each a pure function of the entries of one stream.
+
+A journal stores the rows beside the entries and the position up to which they follow from them. Rows can always be
+made anew from the entries; nothing else is known here about where they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import RunPruned
+from folkmoot.domain.inbox import INBOX_EVENTS, InboxFold
+from folkmoot.domain.item import Item
+from folkmoot.domain.run_row import RUN_EVENTS, RunFold, RunSummary
+from folkmoot.domain.spend import SPEND_EVENTS, Spend, SpendFold
+
+APPLIED = frozenset((*RUN_EVENTS, *INBOX_EVENTS, *SPEND_EVENTS))
+"""The types of the events that rows follow from; of other entries only the place matters."""
+_REMEMBERED = 10_000
+"""Streams whose folds are kept in memory."""
+
+
+def unread(seq: int, stream: str, run_seq: int) -> Entry:
+    """An entry of another type than `APPLIED`."""
+    return Entry(seq, run_seq, "", "", stream, _UNREAD)
+
+
+_UNREAD = Draft("", Event())
+
+
+class Changes(msgspec.Struct):
+    """Rows that differ from what is stored."""
+
+    erased: list[str] = []
+    """Runs whose rows of `inbox` are void."""
+    unpaid: list[str] = []
+    """Runs whose rows of `spend` are void."""
+    begun: list[RunSummary] = []
+    """Rows of `runs` that may be new; the others only change what can change after the start."""
+    runs: list[RunSummary] = []
+    items: list[tuple[int, Item]] = []
+    """Each with the position of the entry that asked."""
+    spend: list[Spend] = []
+
+
+class StreamFold:
+    """What the tables say of one stream."""
+
+    __slots__ = ("_asked", "inbox", "is_new", "run", "run_seq", "spend")
+
+    def __init__(self, stream: str, *, is_new: bool) -> None:
+        self.run_seq = 0
+        self.is_new = is_new
+        self.run = RunFold()
+        self.inbox = InboxFold(stream)
+        self._asked: dict[str, int] = {}
+        self.spend = SpendFold()
+
+    def take(self, entry: Entry) -> None:
+        self.run_seq = entry.run_seq
+        self.run.take(entry)
+        self.inbox.take(entry.draft)
+        if len(self.inbox.items) > len(self._asked):
+            self._asked[[*self.inbox.items][-1]] = entry.seq
+        self.spend.take(entry)
+
+    def settle(self) -> None:
+        """Forget which rows changed: they are stored."""
+        self.is_new = self.run.changed = self.spend.erased = False
+        self.inbox.changed.clear()
+        self.spend.rows.clear()
+
+    def collect(self, changes: Changes) -> None:
+        if self.run.changed and (summary := self.run.summary):
+            (changes.begun if self.is_new else changes.runs).append(summary)
+        changes.items += [(self._asked[id], self.inbox.items[id]) for id in self.inbox.changed]
+        if self.spend.erased and (summary := self.run.summary):
+            changes.unpaid.append(summary.run)
+        changes.spend += self.spend.rows
+        self.settle()
+
+
+class Applier:
+    """Applies entries in the order of the journal. It remembers the folds of streams between calls."""
+
+    def __init__(self) -> None:
+        self._folds: dict[str, StreamFold] = {}
+
+    def missing(self, entries: Iterable[Entry]) -> Iterator[tuple[str, int]]:
+        """The streams of these entries whose past must be read first, each with the position that ends it."""
+        seen = set[str]()
+        for entry in entries:
+            if entry.stream not in seen:
+                seen.add(entry.stream)
+                fold = self._folds.get(entry.stream)
+                is_first = entry.run_seq == 1 or isinstance(entry.event, RunPruned)
+                if not is_first and (fold is None or fold.run_seq != entry.run_seq - 1):
+                    yield entry.stream, entry.seq
+
+    def learn(self, stream: str, past: Iterable[Entry]) -> None:
+        """Give a stream the past that `missing` named."""
+        fold = self._folds[stream] = StreamFold(stream, is_new=False)
+        for entry in past:
+            fold.take(entry)
+        fold.settle()
+
+    def apply(self, entries: Sequence[Entry]) -> Changes:
+        """The rows that change. Every stream that `missing` named was learned."""
+        changes, touched = Changes(), dict[str, StreamFold]()
+        for entry in entries:
+            name = entry.stream
+            fold = self._folds.get(name)
+            if fold is None or entry.run_seq == 1 or isinstance(entry.event, RunPruned):
+                fold = self._folds[name] = StreamFold(name, is_new=True)
+                if isinstance(entry.event, RunPruned):
+                    changes.erased.append(name)
+                    changes.unpaid.append(name)
+            fold.take(entry)
+            touched[name] = fold
+        for name, fold in touched.items():
+            fold.collect(changes)
+            summary = fold.run.summary
+            if summary and not summary.is_open:
+                del self._folds[name]
+        while len(self._folds) > _REMEMBERED:
+            del self._folds[next(iter(self._folds))]
+        return changes

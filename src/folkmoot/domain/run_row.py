@@ -1,0 +1,197 @@
+"""One row of the list of runs: what lists, filters and sorts need of a run, folded from its events. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.events import (
+    LlmResponse,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunParked,
+    RunPruned,
+    RunStarted,
+    SessionStarted,
+)
+from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.spans import is_in_chain
+from folkmoot.domain.team_events import TeamStarted
+from folkmoot.domain.value import Value
+
+DECISIONS = (
+    "question.answered",
+    "client.answered",
+    "approval.approved",
+    "approval.denied",
+    "approval.revoked",
+    "approval.expired",
+    "tool.settled",
+)
+"""The events after which a parked run is under way again."""
+ENDED = ("completed", "failed", "cancelled", "pruned")
+
+
+class RunRow(Value, omit_defaults=False):
+    run_id: str
+    agent: str
+    """The root agent's file."""
+    status: str
+    started_at: str
+    request: str
+    ended_at: str | None = None
+    error: str | None = None
+
+
+class RunSummary(Value):
+    """A row of the table `runs`."""
+
+    run: str
+    began: int
+    """Position in the journal of the entry that began it."""
+    agent: str
+    status: str
+    """Empty for a run that has neither ended nor waits: what it is then depends on who holds it."""
+    started_at: str
+    request: str
+    ended_at: str | None = None
+    error: str | None = None
+    work_session: str = ""
+    label: str = ""
+    part: str = ""
+    """Of a plan, if it carries one out."""
+    chain: tuple[str, ...] = ()
+    """The agents that the request went through."""
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+    """From its beginning to its last event that changed this row."""
+    until: str = ""
+    """Of a parked run: when the first item of its inbox expires."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its status depends on who holds it."""
+        return self.status in ("", "waiting")
+
+    def row(self, held: str = "") -> RunRow:
+        """`held` is `running` or `queued`; an open run that nobody holds and that does not wait was interrupted."""
+        status, ended = self.status or held or "interrupted", self.ended_at
+        if status == "waiting" and held == "running":
+            status, ended = held, None
+        return RunRow(self.run, self.agent, status, self.started_at, self.request, ended, self.error)
+
+
+class RunFold:
+    """Takes the entries of one run in their order."""
+
+    __slots__ = ("_zero", "changed", "summary")
+
+    def __init__(self) -> None:
+        self.summary: RunSummary | None = None
+        self.changed = False
+        self._zero = 0.0
+        """When the run began, Unix time."""
+
+    def take(self, entry: Entry) -> None:
+        apply = _APPLY.get(entry.draft.event.type)
+        if apply is None:
+            return
+        if entry.draft.event.type in _FIRST:
+            self._begin(entry)
+        elif self.summary is None or (changes := apply(self.summary, entry.draft)) is None:
+            return
+        else:
+            now = self._seconds(entry.draft)
+            if isinstance(entry.draft.event, RunForked):
+                now = self.summary.seconds
+                self._zero = _moment(entry.draft) - now
+            self.summary = replace(self.summary, seconds=now, **changes)
+        self.changed = True
+
+    def _begin(self, entry: Entry) -> None:
+        draft, event = entry.draft, entry.draft.event
+        self._zero = _moment(draft)
+        if isinstance(event, RunStarted):
+            errand, work_session = event.errand, draft.work_session_id
+            part = f"step {errand.step}" if errand.step else ""
+            self.summary = RunSummary(
+                entry.stream, entry.seq, event.agent, "", draft.ts, event.request, None, None,
+                work_session, errand.label, part,
+            )  # fmt: skip
+        elif isinstance(event, RunPruned):
+            self.summary = RunSummary(
+                entry.stream, entry.seq, event.agent, "pruned", event.started_at, "", event.ended_at
+            )
+
+    def _seconds(self, draft: Draft) -> float:
+        before = self.summary.seconds if self.summary else 0.0
+        return max(before, _moment(draft) - self._zero)
+
+
+_Changes = dict[str, Any]
+
+
+def _session(run: RunSummary, draft: Draft) -> _Changes | None:
+    if draft.agent_id in run.chain or not is_in_chain(draft.span):
+        return None
+    return {"chain": (*run.chain, draft.agent_id)}
+
+
+def _paid(run: RunSummary, draft: Draft) -> _Changes:
+    event = draft.event
+    assert isinstance(event, LlmResponse)
+    tokens = event.usage.tokens_in + event.usage.tokens_out
+    return {"tokens": run.tokens + tokens, "cost": run.cost + event.cost_usd}
+
+
+def _ended(run: RunSummary, draft: Draft) -> _Changes:
+    ended: _Changes = {"ended_at": draft.ts, "until": ""}
+    match draft.event:
+        case RunFailed(error=error):
+            return {"status": "failed", "error": error, **ended}
+        case RunCancelled(reason=reason):
+            return {"status": "cancelled", "error": reason, **ended}
+        case _:
+            return {"status": "completed", "error": None, **ended}
+
+
+def _parked(run: RunSummary, draft: Draft) -> _Changes:
+    assert isinstance(draft.event, RunParked)
+    return {"status": "waiting", "ended_at": draft.ts, "error": None, "until": draft.event.until}
+
+
+def _decided(run: RunSummary, draft: Draft) -> _Changes | None:
+    return {"status": "", "ended_at": None, "error": None} if run.status == "waiting" else None
+
+
+def _forked(run: RunSummary, draft: Draft) -> _Changes:
+    """What stands before it happened to another run, which has paid for it."""
+    return {"started_at": draft.ts, "tokens": 0, "cost": 0.0}
+
+
+def _nothing(run: RunSummary, draft: Draft) -> None:
+    return None
+
+
+_FIRST = (RunStarted.type, RunPruned.type)
+_APPLY: dict[str, Callable[[RunSummary, Draft], _Changes | None]] = {
+    **dict.fromkeys(_FIRST, _nothing),
+    SessionStarted.type: _session,
+    TeamStarted.type: _session,
+    LlmResponse.type: _paid,
+    RunForked.type: _forked,
+    RunParked.type: _parked,
+    **{end.type: _ended for end in (RunCompleted, RunFailed, RunCancelled)},
+    **dict.fromkeys(DECISIONS, _decided),
+}
+RUN_EVENTS = tuple(_APPLY)
+
+
+def _moment(draft: Draft) -> float:
+    return datetime.fromisoformat(draft.ts).timestamp()

@@ -1,0 +1,205 @@
+"""The rows of the read model as SQL that SQLite and PostgreSQL both understand, with `?` for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from folkmoot.domain.item import WORDS, Item, Kind
+from folkmoot.domain.read_model import Changes
+from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.spend import Spend, SpendSum
+from folkmoot.ports import InboxQuery, RunQuery, SpendQuery
+
+VERSION = 1
+"""Of the tables; rows of another version are made anew."""
+TABLES = ("read_model", "runs", "run_texts", "inbox", "spend")
+_SUBJECT = 200
+_OUTCOMES: dict[Kind, str] = {"approval": "expire", "client_call": "cancel_run"}
+_RUN = (
+    *("run", "began", "agent", "status", "started", "ended", "error", "work_session", "label", "part"),
+    *("chain", "tokens", "cost", "seconds", "until"),
+)
+_CHANGING = ("status", "started", "ended", "error", "chain", "tokens", "cost", "seconds", "until")
+_ITEM = (
+    *(
+        "run",
+        "id",
+        "asked",
+        "kind",
+        "subject",
+        "assignee",
+        "since",
+        "deadline",
+        "outcome",
+        "answers",
+        "status",
+    ),
+    "body",
+)
+_HAS_WORD = """(words LIKE ? ESCAPE '!' OR lower(chain) LIKE ? ESCAPE '!'
+  OR lower(coalesce(error, '')) LIKE ? ESCAPE '!' OR (status = 'waiting' AND EXISTS (SELECT 1 FROM inbox
+    WHERE inbox.run = runs.run AND inbox.status = 'open' AND lower(subject) LIKE ? ESCAPE '!')))"""
+_SORTS = {"started": "started {0}, began {0}", "duration": "seconds", "tokens": "tokens", "cost": "cost"}
+
+Statement = tuple[str, list[Sequence[Any]]]
+"""To be executed once for each of the rows of values."""
+
+
+def writing(changes: Changes) -> Iterator[Statement]:
+    """The statements that store changed rows."""
+    if changes.erased:
+        yield "DELETE FROM inbox WHERE run = ?", [(run,) for run in changes.erased]
+    if changes.unpaid:
+        yield "DELETE FROM spend WHERE run = ?", [(run,) for run in changes.unpaid]
+    if changes.begun:
+        yield _UPSERT_RUN, [_run_values(run) for run in changes.begun]
+        yield _UPSERT_TEXT, [(run.run, run.request.encode(), _words(run)) for run in changes.begun]
+    if changes.runs:
+        yield _UPDATE_RUN, [_changing_values(run) for run in changes.runs]
+    if changes.items:
+        yield _UPSERT_ITEM, [_item_values(*item) for item in changes.items]
+    if changes.spend:
+        yield _INSERT_SPEND, [msgspec.structs.astuple(row) for row in changes.spend]
+
+
+def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]:
+    """The rows of `runs` that are wanted, or how many they are."""
+    condition, values = _run_condition(query)
+    joined = "runs JOIN run_texts USING (run)"
+    if count:
+        source = joined if query.words else "runs"
+        return f"SELECT count(*) FROM {source} WHERE {condition}", values
+    way = "DESC" if query.sort.startswith("-") else "ASC"
+    order = _SORTS[query.sort.removeprefix("-")].format(way)
+    order = order if " " in order else f"{order} {way}, started DESC, began DESC"
+    if query.waiting_first:
+        order = f"CASE status WHEN 'waiting' THEN 0 ELSE 1 END, {order}"
+    page = f" LIMIT {query.limit} OFFSET {query.offset}" if query.limit else ""
+    columns = ", ".join(f"runs.{name}" for name in _RUN)
+    return f"SELECT {columns}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
+
+
+def _run_condition(query: RunQuery) -> tuple[str, list[Any]]:
+    conditions, values = ["TRUE"], list[Any]()
+
+    def where(condition: str, *given: object) -> None:
+        conditions.append(condition)
+        values.extend(given)
+
+    for column, allowed in (("runs.run", query.runs), ("status", query.statuses), ("agent", query.agents)):
+        if allowed is not None:
+            where(f"{column} IN ({','.join('?' * len(allowed))})" if allowed else "FALSE", *allowed)
+    if query.prefix:
+        where("runs.run >= ? AND runs.run < ?", query.prefix, query.prefix + "\U0010ffff")
+    if query.work_session:
+        where("work_session = ?", query.work_session)
+    if query.through:
+        where("(chain LIKE ? ESCAPE '!' OR agent = ?)", like(f"\n{query.through}\n"), f"{query.through}.ai")
+    if query.since:
+        where("started >= ?", query.since)
+    if query.before:
+        started, began = query.before
+        where("(started < ? OR started = ? AND began < ?)", started, started, began)
+    for word in query.words:
+        where(_HAS_WORD, *[like(word)] * 4)
+    return " AND ".join(conditions), values
+
+
+def item_select(query: InboxQuery) -> tuple[str, list[Any]]:
+    conditions, values = ["TRUE"], list[Any]()
+    for column in ("id", "run", "status"):
+        if wanted := getattr(query, column):
+            conditions.append(f"{column} = ?")
+            values.append(wanted)
+    return f"SELECT body FROM inbox WHERE {' AND '.join(conditions)} ORDER BY asked", values
+
+
+def spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
+    name = {"": "''", "day": "substr(spend.at, 1, 10)"}.get(query.by, f"spend.{query.by}")
+    conditions, values, source = ["TRUE"], list[Any](), "spend"
+    if query.runs is not None:
+        conditions.append(f"spend.run IN ({','.join('?' * len(query.runs))})" if query.runs else "FALSE")
+        values += query.runs
+    if query.work_session:
+        source = "spend JOIN runs ON runs.run = spend.run"
+        conditions.append("work_session = ?")
+        values.append(query.work_session)
+    for sign, moment in ((">=", query.since), ("<", query.until)):
+        if moment:
+            conditions.append(f"spend.at {sign} ?")
+            values.append(moment)
+    sums = ", ".join(f"CAST(sum({column}) AS bigint)" for column in _COUNTS)
+    return (
+        f"SELECT {name} AS name, count(*), {sums}, sum(cost), count(DISTINCT session) FROM {source}"
+        f" WHERE {' AND '.join(conditions)} GROUP BY 1 ORDER BY 1"
+    ), values
+
+
+def sum_of(row: Sequence[Any]) -> SpendSum:
+    return SpendSum(*row)
+
+
+def run_of(row: Sequence[Any]) -> RunSummary:
+    run, began, agent, status, started, ended, error, work_session, label, part, chain, *sums, request = row
+    known = (run, began, agent, status, started, request.decode(), ended, error, work_session, label, part)
+    return RunSummary(*known, tuple(chain.split("\n")[1:-1]), *sums)
+
+
+def item_of(row: Sequence[Any]) -> Item:
+    return _ITEMS.decode(row[0])
+
+
+def like(text: str) -> str:
+    for special in "!%_":
+        text = text.replace(special, f"!{special}")
+    return f"%{text}%"
+
+
+def _run_values(run: RunSummary) -> Sequence[Any]:
+    known = (run.run, run.began, run.agent, run.status, run.started_at, run.ended_at, run.error)
+    named = (run.work_session, run.label, run.part)
+    return (*known, *named, _chain(run), run.tokens, run.cost, run.seconds, run.until)
+
+
+def _changing_values(run: RunSummary) -> Sequence[Any]:
+    sums = (run.tokens, run.cost, run.seconds, run.until)
+    return (run.status, run.started_at, run.ended_at, run.error, _chain(run), *sums, run.run)
+
+
+def _chain(run: RunSummary) -> str:
+    return "\n".join(("", *run.chain, "")) if run.chain else ""
+
+
+def _words(run: RunSummary) -> str:
+    return " ".join((run.label, run.run, run.request)).lower()
+
+
+def _item_values(asked: int, item: Item) -> Sequence[Any]:
+    subject = " ".join((item.question or item.preview or item.tool).split())[:_SUBJECT]
+    answers = " ".join(WORDS[item.kind])
+    outcome = _OUTCOMES.get(item.kind, "") if item.until else ""
+    assignee = item.approvers[0] if item.approvers else ""
+    known = (item.run, item.id, asked, item.kind, subject, assignee, item.at, item.until, outcome, answers)
+    return (*known, item.status, msgspec.json.encode(item))
+
+
+_ITEMS = msgspec.json.Decoder(Item)
+_SPEND = Spend.__struct_fields__
+_COUNTS = ("failed", "tokens_in", "tokens_out", "cache_read", "cache_write")
+
+
+def _insert(table: str, names: Sequence[str], key: str, changing: Sequence[str]) -> str:
+    """Values of a row that is there already are replaced."""
+    values = ",".join("?" * len(names))
+    changes = ", ".join(f"{name} = excluded.{name}" for name in changing)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values}) ON CONFLICT ({key}) DO UPDATE SET {changes}"
+
+
+_UPSERT_RUN = _insert("runs", _RUN, "run", _RUN[1:])
+_UPSERT_TEXT = _insert("run_texts", ("run", "request", "words"), "run", ("request", "words"))
+_UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in _CHANGING)} WHERE run = ?"
+_UPSERT_ITEM = _insert("inbox", _ITEM, "run, id", _ITEM[2:])
+_INSERT_SPEND = _insert("spend", _SPEND, "run, place", _SPEND[2:])

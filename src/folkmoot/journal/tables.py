@@ -1,0 +1,178 @@
+"""The read model in SQLite: beside the entries of a project's journal, or in memory where those cannot be written to.
+
+Who appends entries stores the rows that follow from them in the same commit (`Ledger`). Entries of a release without
+these tables leave a gap, which the next reader applies, some at a time so that writers get their turn.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.item import Item
+from folkmoot.domain.read_model import APPLIED, Applier, Changes, unread
+from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.spend import SpendSum
+from folkmoot.journal.artifacts import fetch_file, fetch_row
+from folkmoot.journal.codec import to_entry
+from folkmoot.journal.database import begin, connect
+from folkmoot.journal.migrations import statements_of
+from folkmoot.journal.rows import (
+    TABLES,
+    VERSION,
+    item_of,
+    item_select,
+    run_of,
+    run_select,
+    spend_select,
+    sum_of,
+    writing,
+)
+from folkmoot.ports import InboxQuery, RunQuery, SpendQuery, Stored
+
+CHUNK = 500
+"""Entries applied in one transaction."""
+_PAUSE = 0.005
+"""Seconds between two of them, for others who write."""
+_SCHEMA = (Path(__file__).parent / "tables.sql").read_text("utf-8")
+_ENTRIES = "SELECT seq, name, run_seq, type, id, text, data FROM entry JOIN stream ON number = stream WHERE "
+
+Past = Callable[[str, int], Iterable[Entry]]
+"""The entries of a stream before a position."""
+Progress = Callable[[int, int], None]
+"""Told how many entries of how many are applied."""
+
+
+class Tables:
+    """The tables of one connection, whose transactions are the caller's."""
+
+    def __init__(self, connection: sqlite3.Connection, past: Past) -> None:
+        self._connection = connection
+        self._past = past
+        self._applier = Applier()
+
+    @property
+    def position(self) -> int | None:
+        """The last entry that was applied; None if there are no tables of this version."""
+        if not self._connection.execute("PRAGMA table_info(read_model)").fetchall():
+            return None
+        row = self._connection.execute("SELECT version, position FROM read_model").fetchone()
+        return row[1] if row and row[0] == VERSION else None
+
+    def create(self, *, temporary: bool = False) -> None:
+        """Empty, in place of those that are there."""
+        script = _SCHEMA
+        if temporary:
+            script = script.replace("TABLE ", "TEMP TABLE ").replace("INDEX ", "INDEX temp.")
+        for table in TABLES:
+            self._connection.execute(f"DROP TABLE IF EXISTS {'temp' if temporary else 'main'}.{table}")
+        for statement in statements_of(script):
+            self._connection.execute(statement)
+        self._connection.execute("INSERT INTO read_model VALUES (?, 0)", (VERSION,))
+
+    def fold(self, entries: Sequence[Entry]) -> Changes:
+        """The rows that change with entries that follow on the position."""
+        for stream, end in self._applier.missing(entries):
+            self._applier.learn(stream, self._past(stream, end))
+        return self._applier.apply(entries)
+
+    def store(self, changes: Changes, position: int) -> None:
+        for statement, rows in writing(changes):
+            if len(rows) == 1:
+                self._connection.execute(statement, rows[0])
+            else:
+                self._connection.executemany(statement, rows)
+        self._connection.execute("UPDATE read_model SET position = ?", (position,))
+
+    def runs(self, query: RunQuery) -> list[RunSummary]:
+        return [*map(run_of, self._connection.execute(*run_select(query)))]
+
+    def count_runs(self, query: RunQuery) -> int:
+        count: int = self._connection.execute(*run_select(query, count=True)).fetchone()[0]
+        return count
+
+    def items(self, query: InboxQuery) -> list[Item]:
+        return [*map(item_of, self._connection.execute(*item_select(query)))]
+
+    def spend(self, query: SpendQuery) -> list[SpendSum]:
+        return [*map(sum_of, self._connection.execute(*spend_select(query)))]
+
+
+class StoredTables(Tables):
+    """Beside the entries that they follow from."""
+
+    def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
+        super().__init__(connection, lambda stream, end: self._entries("name = ? AND seq < ?", stream, end))
+        self._folder = folder
+        """Where large artifacts lie."""
+
+    @property
+    def gap(self) -> int:
+        """Entries that are not applied yet, roughly."""
+        last: int = self._connection.execute("SELECT ifnull(max(seq), 0) FROM entry").fetchone()[0]
+        return last - (self.position or 0)
+
+    def apply_next(self) -> None:
+        """Apply some entries of the gap."""
+        if entries := self._entries("seq > ?", self.position or 0, limit=CHUNK):
+            self.store(self.fold(entries), entries[-1].seq)
+
+    def copy(self, *, empty: bool = False) -> None:
+        """For a connection that cannot write: what is stored, in memory, where the gap can be applied."""
+        self._connection.execute("PRAGMA temp_store = MEMORY")
+        known = None if empty else self.position
+        self.create(temporary=True)
+        for table in TABLES if known is not None else ():
+            self._connection.execute(f"DELETE FROM temp.{table}")
+            self._connection.execute(f"INSERT INTO temp.{table} SELECT * FROM main.{table}")
+
+    def _entries(self, condition: str, *values: object, limit: int = 0) -> list[Entry]:
+        query = f"{_ENTRIES}{condition} ORDER BY seq" + (f" LIMIT {limit}" if limit else "")
+        return [self._entry(row) for row in self._connection.execute(query, values).fetchall()]
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        seq, stream, run_seq, type, id, text, data = row
+        if type not in APPLIED:
+            return unread(seq, stream, run_seq)
+        if data is not None:
+            content = fetch_row(self._connection, data.hex())
+            text += (content if content is not None else fetch_file(self._folder, data.hex())) + b"}"
+        return to_entry(Stored(seq, stream, run_seq, type, id.hex(), text))
+
+
+def create_tables(connection: sqlite3.Connection, folder: Path) -> None:
+    """Unless they are there."""
+    tables = StoredTables(connection, folder)
+    if tables.position is None:
+        begin(connection)
+        if tables.position is None:  # another process may have been quicker
+            tables.create()
+        connection.execute("COMMIT")
+
+
+def catch_up(path: Path, told: Progress = lambda done, count: None, *, anew: bool = False) -> None:
+    """Apply the gap of a journal's tables, from any thread; `anew`: all of its entries."""
+    connection = connect(path)
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")  # what is lost with the power is applied again
+        tables = StoredTables(connection, path.parent)
+        if anew:
+            begin(connection)
+            tables.create()
+            connection.execute("COMMIT")
+        create_tables(connection, path.parent)
+        missing = count = tables.gap
+        while missing:
+            begin(connection)
+            tables.apply_next()
+            connection.execute("COMMIT")
+            missing = tables.gap
+            told(max(0, count - missing), count)
+            if missing:
+                time.sleep(_PAUSE)
+    finally:
+        connection.close()

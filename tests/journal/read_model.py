@@ -1,0 +1,153 @@
+"""What the read model of every journal must do: a suite beside `contract`, run against each backend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import (
+    LlmFailed,
+    LlmResponse,
+    RunCompleted,
+    RunFailed,
+    RunParked,
+    RunStarted,
+    SessionStarted,
+    ToolFinished,
+    ToolInDoubt,
+    ToolStarted,
+)
+from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, QuestionAnswered, QuestionAsked
+from folkmoot.domain.message import Message, Usage
+from folkmoot.domain.report import Outcome, Report
+from folkmoot.journal.codec import stored_line
+from folkmoot.journal.memory import MemoryJournal
+from folkmoot.ports import Epoch, InboxQuery, Journal, NewRun, Query, RunQuery, SpendQuery, Version
+from tests.journal.contract import ME, PRUNED
+
+GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.ndjson"))
+STARTED = RunStarted("a.ai", "Hello\0 World", "graph", "seed")
+ENDED = RunCompleted(Outcome("a", "0", report=Report(content="Done")))
+PAID = LlmResponse(1, 1, "m/x", Message("assistant", "hi"), Usage(10, 5), 0.25)
+STARTED_CALL = ToolStarted(1, 1, "pay", {}, "once", "write", "key", "allowed")
+ASKED = QuestionAsked("q-1", "Which?", 1, 1)
+
+
+def draft(event, second=0, **more) -> Draft:
+    return Draft(f"2026-03-01T12:00:{second:02}.000Z", event, span="0", agent_id="a", **more)
+
+
+async def rows(journal: Journal):
+    spend = await journal.spend(SpendQuery(by="run"))
+    return await journal.runs(RunQuery()), await journal.items(InboxQuery()), spend
+
+
+async def rebuilt(journal: Journal):
+    await journal.rebuild()
+    return await rows(journal)
+
+
+class ReadModelContract:
+    async def test_a_row_follows_a_run_from_its_start_over_a_pause_to_its_end(self, journal):
+        await journal.append("run-1", ME, [draft(STARTED), draft(SessionStarted("a.ai", "hi"), 1)])
+        (begun,) = await journal.runs(RunQuery())
+        await journal.append(
+            "run-1", Epoch(1), [draft(PAID, 2), draft(ASKED, 3), draft(RunParked(("q-1",)), 4)]
+        )
+        (parked,) = await journal.runs(RunQuery(statuses=("waiting",)))
+        (item,) = await journal.items(InboxQuery(status="open"))
+        await journal.append("run-1", Epoch(1), [draft(QuestionAnswered("q-1", "this"), 5)])
+        assert await journal.runs(RunQuery(statuses=("waiting",))) == []
+        await journal.append("run-1", Epoch(1), [draft(ENDED, 6)])
+        (ended,) = await journal.runs(RunQuery())
+
+        assert (begun.status, begun.request, begun.chain) == ("", "Hello\0 World", ("a",))
+        assert (parked.tokens, parked.cost, parked.seconds) == (15, 0.25, 4.0)
+        assert (item.id, item.run, item.question) == ("q-1", "run-1", "Which?")
+        assert (ended.status, ended.ended_at) == ("completed", "2026-03-01T12:00:06.000Z")
+        assert (await journal.items(InboxQuery(id="q-1")))[0].status == "answered"
+        assert await rows(journal) == await rebuilt(journal)
+
+    async def test_runs_are_listed_by_filter_order_and_page(self, journal):
+        for number, agent in enumerate(("a.ai", "b.ai", "a.ai", "a.ai")):
+            started = RunStarted(agent, f"Report ß_{number}", "graph", "seed")
+            await journal.append(f"run-{number}", NewRun("me", 30.0), [draft(started, number)])
+        await journal.append("run-1", Epoch(1), [draft(RunParked(()), 9)])
+        await journal.append(
+            "run-2", Epoch(1), [draft(PAID, 9), draft(RunFailed("no luck", "SYSTEM_ERROR"), 9)]
+        )
+
+        async def names(**query) -> list[str]:
+            return [run.run[-1] for run in await journal.runs(RunQuery(**query))]
+
+        assert await names() == ["3", "2", "1", "0"]
+        assert await names(limit=2, offset=1) == ["2", "1"]
+        (_, third, *_) = await journal.runs(RunQuery())
+        assert await names(before=(third.started_at, third.began)) == ["1", "0"]
+        assert await names(sort="started", agents=("a.ai",)) == ["0", "2", "3"]
+        assert await names(sort="-cost", limit=1) == ["2"]
+        assert await names(waiting_first=True, limit=2) == ["1", "3"]
+        assert await names(words=("report", "ß_3")) == ["3"]
+        assert await names(words=("luck",)) == ["2"]
+        assert await names(runs=("run-0", "run-9")) == ["0"]
+        assert await names(runs=()) == []
+        assert await names(prefix="run-") == ["3", "2", "1", "0"]
+        assert await names(since="2026-03-01T12:00:02.000Z") == ["3", "2"]
+        assert await journal.count_runs(RunQuery(agents=("a.ai",), limit=1)) == 3
+        assert await journal.count_runs(RunQuery(words=("report",))) == 4
+
+    async def test_of_a_pruned_run_only_the_row_of_its_tombstone_stays(self, journal):
+        await journal.append("run-1", ME, [draft(STARTED), draft(PAID), draft(ASKED), draft(ENDED)])
+        await rows(journal)
+        await journal.prune("run-1", Version(4), draft(PRUNED))
+
+        (run,), items, spend = await rows(journal)
+
+        assert (run.status, run.request, items, spend) == ("pruned", "", [], [])
+        assert await rebuilt(journal) == ([run], [], [])
+
+    @pytest.mark.parametrize("seed", range(4))
+    async def test_rows_are_the_same_whenever_they_are_read_and_however_they_are_made(self, journal, seed):
+        random, places = Random(seed), dict[str, int]()
+        for _ in range(60):
+            run = f"run-{random.randrange(5)}"
+            drafts = [
+                draft(event, random.randrange(60)) for event in random_events(random, places.get(run, 0))
+            ]
+            await journal.append(run, Version(places.get(run, 0)), drafts)
+            places[run] = places.get(run, 0) + len(drafts)
+            if random.random() < 0.3:
+                await rows(journal)
+
+        assert await rows(journal) == await rebuilt(journal)
+
+    @pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)
+    async def test_a_golden_journal_has_the_same_rows_entry_by_entry_and_rebuilt(self, journal, file):
+        lines = [stored_line(line) for line in file.read_bytes().splitlines()]
+        await journal.restore(lines[0].stream, lines)
+        at_once = await rows(journal)
+        assert at_once == await rebuilt(journal)
+        step_by_step = MemoryJournal()
+        for number, entry in enumerate([entry async for entry in journal.read(Query())]):
+            await step_by_step.append(entry.stream, Version(number), [entry.draft])
+            await rows(step_by_step)
+
+        assert await rows(step_by_step) == at_once
+
+
+def random_events(random: Random, place: int):
+    """Some events that a run may have, in no sensible order but for the first."""
+    if not place:
+        return [STARTED]
+    id = f"q-{random.randrange(3)}"
+    asked = ApprovalRequested(id, 1, 1, "pay", {}, "hash", "medium")
+    events = (
+        *(SessionStarted("a.ai", "hi"), PAID, LlmFailed(1, 1, "m/x", "no", False), RunParked((id,)), ENDED),
+        *(QuestionAsked(id, "Which?", 1, 2), QuestionAnswered(id, "this"), asked, ApprovalApproved(id)),
+        *(STARTED_CALL, ToolFinished(1, 1, "pay", "ok", "ev-1"), ToolInDoubt(1, 1, "pay")),
+        RunFailed("no", "SYSTEM_ERROR"),
+    )
+    return [random.choice(events) for _ in range(random.randrange(1, 5))]

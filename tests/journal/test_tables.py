@@ -1,0 +1,121 @@
+"""The read model beside the entries of a project's journal, where writers without one leave gaps."""
+
+import shutil
+from random import Random
+
+import pytest
+
+from folkmoot.errors import OperationFailed
+from folkmoot.journal import reader as readers
+from folkmoot.journal.ledger import Ledger
+from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.journal.tables import StoredTables
+from folkmoot.ports import InboxQuery, RunQuery, Version
+from tests.journal.contract import Time
+from tests.journal.read_model import draft, random_events, rebuilt, rows
+
+
+@pytest.fixture
+async def journal(tmp_path):
+    journal = SqliteJournal.open(tmp_path, Time())
+    yield journal
+    await journal.close()
+
+
+@pytest.fixture
+def old_writer(monkeypatch):
+    """Writes of a release that knows no read model."""
+
+    def without_tables(self):
+        self._unapplied.clear()
+        self._is_applied = False
+
+    def switch(on):
+        if on:
+            monkeypatch.setattr(Ledger, "_apply", without_tables)
+        else:
+            monkeypatch.undo()
+
+    return switch
+
+
+async def write(journal, random, places, count):
+    for _ in range(count):
+        run = f"run-{random.randrange(5)}"
+        drafts = [draft(event, random.randrange(60)) for event in random_events(random, places.get(run, 0))]
+        await journal.append(run, Version(places.get(run, 0)), drafts)
+        places[run] = places.get(run, 0) + len(drafts)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_what_an_old_writer_wrote_is_applied_by_the_next_reader(tmp_path, journal, old_writer, seed):
+    random, places = Random(seed), {}
+    for _ in range(12):
+        if random.random() < 0.4:
+            old_writer(True)
+            old = SqliteJournal.open(tmp_path, Time())
+            await write(old, random, places, random.randrange(1, 6))
+            await old.close()
+            old_writer(False)
+        await write(journal, random, places, random.randrange(1, 6))
+        if random.random() < 0.5:
+            await rows(journal)
+
+    assert await rows(journal) == await rebuilt(journal)
+
+
+async def test_rows_are_stored_in_the_commit_of_their_entries(tmp_path, journal):
+    await write(journal, Random(1), {}, 20)
+
+    connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
+    assert StoredTables(connection, tmp_path).gap == 0
+    connection.close()
+
+
+async def test_a_copy_and_a_folder_that_cannot_be_written_to_are_listed_from_memory(
+    tmp_path, journal, old_writer, monkeypatch
+):
+    places = {}
+    await write(journal, Random(1), places, 20)
+    old_writer(True)
+    await write(journal, Random(2), places, 20)
+    old_writer(False)
+    await journal.close()
+    file = tmp_path / ".folkmoot" / "folkmoot.db"
+    shutil.copy(file, tmp_path / "copy.db")
+    before = file.read_bytes()
+    monkeypatch.setattr(readers, "catch_up", refuse)
+    copy = SqliteJournal.open_copy(tmp_path / "copy.db")
+    readonly = SqliteJournal.open(tmp_path, Time(), readonly=True)
+
+    found = await rows(copy)
+    assert await rows(readonly) == found == await rebuilt(copy)
+    await copy.close()
+    await readonly.close()
+    assert file.read_bytes() == before
+    monkeypatch.undo()
+    again = SqliteJournal.open(tmp_path, Time())
+    assert await rows(again) == found
+    await again.close()
+
+
+def refuse(*args, **more):
+    raise OperationFailed("attempt to write a readonly database")
+
+
+async def test_a_journal_without_tables_gets_them_when_it_is_first_read(tmp_path, journal):
+    await write(journal, Random(1), {}, 20)
+    found = await rows(journal)
+    await journal.close()
+    connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
+    for table in ("read_model", "runs", "run_texts", "inbox", "spend"):
+        connection.execute(f"DROP TABLE {table}")
+    connection.close()
+    told = []
+
+    again = SqliteJournal.open(tmp_path, Time(), readonly=True)
+    again.progress = lambda done, count: told.append((done, count))
+
+    assert (await again.runs(RunQuery()), await again.items(InboxQuery())) == found[:2]
+    assert told[-1][0] == told[-1][1] > 0
+    await again.close()
