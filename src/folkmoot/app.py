@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.agent import Agent, Graph, find_agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
@@ -19,7 +19,7 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.engine.activation import Asked, Project
-from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
+from folkmoot.engine.admission import admit, check_request, check_tools
 from folkmoot.engine.enclosing import Enclosure, enclosed
 from folkmoot.engine.fork import Fork, begun
 from folkmoot.engine.inbox import find_item, read_inbox

@@ -41,8 +41,6 @@ from folkmoot.cli import (
     sessions,
     sinks,
     streams,
-    task_changes,
-    tasks,
     team,
     testing,
     trust,
@@ -52,6 +50,7 @@ from folkmoot.cli import (
     worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
+from folkmoot.cli.commands import group
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import NotFound, WrongUse
 
@@ -82,10 +81,9 @@ app.command("test")(testing.play_scenarios)
 app.command()(collaborate.collaborate)
 replaying.add_to(runs.app)
 gating.add_to(sessions.app)
-task_changes.add_to(tasks.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
-app.add_typer(tasks.app, name="tasks")
+app.add_typer(group("tasks", "task_board", "What agents have to do."), name="tasks")
 sessions.app.command("work")(work.list_work)
 app.add_typer(work.app, name="work")
 app.add_typer(conversations.app, name="conversations")

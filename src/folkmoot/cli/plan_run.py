@@ -38,20 +38,20 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot plans run last s1
       folkmoot plans run last s1 "Write it, and mind the umlauts."
     """
-    from folkmoot.cli.asking import this_user
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.cli.planning import one_plan
     from folkmoot.coordination.author import Author
     from folkmoot.coordination.plans.steps import step_of
     from folkmoot.engine.step_runs import begun
+    from folkmoot.operations.actor import account_name
 
     call, started = call_of(context), time.monotonic()
     plan = finished(one_plan(call.folder, id))
     target = Target(folder=call.folder, agent=step_of(plan, step).owner)
 
     async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
-        wanted = await begun(moot.moot, plan.id, step, Author(this_user()), text)
+        wanted = await begun(moot.moot, plan.id, step, Author(account_name()), text)
         return await moot.run(
             wanted.owner, wanted.request, hear=hear, answer=answer, wait=wait, errand=wanted.errand
         )

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from folkmoot.cli.asking import this_user
 from folkmoot.cli.call import Call, read_text
 from folkmoot.cli.moot import changing, reading, redrawn
 from folkmoot.cli.output import Cell
@@ -26,6 +25,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.loader.compose import compose
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.nodes import data
+from folkmoot.operations.actor import account_name
 from folkmoot.ports import Clock
 
 Change = Callable[[Plans, str, Author], Awaitable[Plan]]
@@ -55,7 +55,7 @@ async def changed(call: Call, name: str, by: str, change: Change) -> Plan:
         if by and by in (RUNTIME, *(agent.id for agent in moot.graph.agents.values())):
             raise WrongUse(f"{by!r} is an agent, and speaks through its own calls; use another name")
         id = PLAN.resolve(await moot.plans.all(), name) if name else ""
-        return await change(moot.plans, id, Author(storable(by or this_user())))
+        return await change(moot.plans, id, Author(storable(by or account_name())))
 
 
 async def drafted(plans: Plans, author: Author, wish: PlanWish) -> Plan:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.agent import Graph
-from folkmoot.engine.admission import find_agent
+from folkmoot.domain.agent import Graph, find_agent
 from folkmoot.engine.fork import Fork, changed
 from folkmoot.loader.models import choice_named
 from folkmoot.models.known import known_models

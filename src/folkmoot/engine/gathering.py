@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.work_sessions.forming import Seat, compose
-from folkmoot.domain.agent import Graph, MemberRole
+from folkmoot.domain.agent import Graph, MemberRole, find_agent
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.admission import find_agent
 from folkmoot.errors import WrongUse
 
 _NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit"}

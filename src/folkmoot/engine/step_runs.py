@@ -15,6 +15,7 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import steps
 from folkmoot.coordination.plans.errand import details, errand_for
+from folkmoot.domain.agent import find_agent
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
@@ -22,7 +23,6 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import StepStarted
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import find_agent
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.ports import Query
 from folkmoot.views.result import Result

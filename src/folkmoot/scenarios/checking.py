@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Graph, find_agent
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, QUESTIONS, wire_name
 from folkmoot.domain.providers import BUILT_IN as KNOWN
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import find_agent, reachable
+from folkmoot.engine.admission import reachable
 from folkmoot.engine.workshop import Surroundings, Unguarded
 from folkmoot.errors import WrongUse
 from folkmoot.journal.memory import MemoryJournal

@@ -15,7 +15,7 @@ from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.collaboration import paused_by, scene_of
 from folkmoot.engine.gathering import gathered, seats
 from folkmoot.engine.owner import holder
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Said, Words
 from folkmoot.views.plan_json import document
 
@@ -128,7 +128,7 @@ async def _status(asked: Asked, scene: Scene, waiting: list[str]) -> str:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="POST",
         path="/collaborations",
         summary="Let a team of agents reach a goal",
@@ -139,7 +139,7 @@ OPERATIONS = (
         problems=(404, 409),
         links=_THEN,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/collaborations/{id}",
         summary="Where a collaboration stands, whom it asked, and why it does not go on",
@@ -147,7 +147,7 @@ OPERATIONS = (
         answer=CollaborationDocument,
         links={"showWorkSession": _OF_THIS, "showRun": {"id": "$response.body#/asked/0/runId"}},
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/collaborations/{id}/resume",
         summary="Let this server carry a collaboration on",

@@ -10,8 +10,7 @@ from msgspec import Meta
 from folkmoot.coordination.decisions.committing import Choice
 from folkmoot.coordination.decisions.proposing import read_rule
 from folkmoot.domain.decision import ABSTAIN, WINDOW, DecisionStatus, Option, Proposal, Voter
-from folkmoot.http.api.shapes import Document
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import Refused, input_refused
 from folkmoot.http.reading import Said, Words, WorkSessionId
@@ -133,8 +132,8 @@ async def commit_decision(asked: Asked) -> dict[str, Any]:
     return document(await asked.desks.decisions.commit(asked.id, asked.author, choice))
 
 
-def _change(verb: str, summary: str, handle: Any, body: Any) -> Operation:
-    return Operation(
+def _change(verb: str, summary: str, handle: Any, body: Any) -> Endpoint:
+    return Endpoint(
         method="POST",
         path=f"/decisions/{{id}}/{verb}",
         summary=summary,
@@ -147,7 +146,7 @@ def _change(verb: str, summary: str, handle: Any, body: Any) -> Operation:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/decisions",
         summary="Decisions, the oldest first",
@@ -156,7 +155,7 @@ OPERATIONS = (
         answer=list[Document],
         links={name: {"id": "$response.body#/0/id"} for name in _THEN},
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/decisions",
         summary="Put something to the vote",
@@ -166,14 +165,14 @@ OPERATIONS = (
         status=201,
         links={**_THEN, "commitDecision": OF_DECISION},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/decisions/{id}",
         summary="One decision: its options, what was said, and how it stands",
         handle=show_decision,
         answer=Document,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/decisions/{id}/adr",
         summary="The record of a decision as Markdown",

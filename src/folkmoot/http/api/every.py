@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from folkmoot.http.api import (
     agent_sessions,
-    agent_tasks,
     agents,
     artifacts,
     checking,
@@ -23,13 +22,14 @@ from folkmoot.http.api import (
     starting,
     status,
     stream,
-    tasks,
     work_control,
     work_sessions,
 )
-from folkmoot.http.operation import Operation
+from folkmoot.http.endpoint import Endpoint
+from folkmoot.http.operations import endpoints
+from folkmoot.operations import tasks
 
-OPERATIONS: tuple[Operation, ...] = (
+OPERATIONS: tuple[Endpoint, ...] = (
     *status.OPERATIONS,
     *runs.OPERATIONS,
     *starting.OPERATIONS,
@@ -40,9 +40,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *stream.OPERATIONS,
     *agents.OPERATIONS,
     *explaining.OPERATIONS,
-    *agent_tasks.OPERATIONS,
     *inbox.OPERATIONS,
-    *tasks.OPERATIONS,
+    *endpoints(tasks.OPERATIONS),
     *plans.OPERATIONS,
     *decisions.OPERATIONS,
     *work_sessions.OPERATIONS,

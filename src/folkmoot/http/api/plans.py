@@ -14,9 +14,10 @@ from folkmoot.coordination.plans.wish import PlanWish
 from folkmoot.domain.plan import Plan, PlanStatus, Verdict
 from folkmoot.engine.step_runs import begun
 from folkmoot.errors import NotFound
+from folkmoot.http.api.agents import agent_of
 from folkmoot.http.api.runs import OF_RUN
-from folkmoot.http.api.shapes import Document, RunState, begun_run, require_run
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.api.shapes import RunState, begun_run, require_run
+from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Said, Words, WorkSessionId
@@ -207,12 +208,12 @@ async def _step(asked: Asked) -> str:
     return step
 
 
-def _change(verb: str, summary: str, handle: Any, body: Any = Said) -> Operation:
+def _change(verb: str, summary: str, handle: Any, body: Any = Said) -> Endpoint:
     of_step = verb.startswith("steps/")
     then = (
         ("startStep", "completeStep", "reviewStep") if of_step else ("showPlan", "approvePlan", "commitPlan")
     )
-    return Operation(
+    return Endpoint(
         method="POST",
         path=f"/plans/{{id}}/{verb}",
         summary=summary,
@@ -224,8 +225,19 @@ def _change(verb: str, summary: str, handle: Any, body: Any = Said) -> Operation
     )
 
 
+async def agent_plans(asked: Asked) -> Part:
+    agent = agent_of(asked).id
+    plans = (await asked.desks.plans.all()).values()
+    own = [
+        document(plan)
+        for plan in plans
+        if agent == plan.author or any(agent == step.owner for step in plan.steps)
+    ]
+    return part(own, asked.query, lambda row: str(row["id"]))
+
+
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/plans",
         summary="Plans, the oldest first",
@@ -234,7 +246,7 @@ OPERATIONS = (
         answer=list[Document],
         links={name: {"id": "$response.body#/0/id"} for name in ("showPlan", "submitPlan", "approvePlan")},
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/plans",
         summary="Draft a plan",
@@ -244,7 +256,7 @@ OPERATIONS = (
         status=201,
         links={name: OF_PLAN for name in ("showPlan", "submitPlan", "revisePlan", "reviewPlan")},
     ),
-    Operation(method="GET", path="/plans/{id}", summary="One plan", handle=show_plan, answer=Document),
+    Endpoint(method="GET", path="/plans/{id}", summary="One plan", handle=show_plan, answer=Document),
     _change("revise", "Put another version in its place; it is a draft again", revise_plan, DraftPlan),
     _change("submit", "Have a plan decided", submit_plan),
     _change("approve", "Approve a submitted plan", approve_plan, ApprovePlan),
@@ -252,7 +264,7 @@ OPERATIONS = (
     _change("commit", "Let an approved plan be carried out", commit_plan),
     _change("review", "Look over a plan that is not decided", review_plan, ReviewPlan),
     _change("steps/{step}/start", "Say that a step is under way", start_step),
-    Operation(
+    Endpoint(
         method="POST",
         path="/plans/{id}/steps/{step}/run",
         summary="Let the owner of a step carry it out",
@@ -270,4 +282,12 @@ OPERATIONS = (
     _change("steps/{step}/accept", "Take a step that was passed on", accept_step),
     _change("steps/{step}/review", "Look over a step that is over", review_step, ReviewPlan),
     _change("steps/{step}/reopen", "Say that a step that is over is not", reopen_step, PlanReason),
+    Endpoint(
+        method="GET",
+        path="/agents/{id}/plans",
+        summary="The plans that an agent made, or has a step of",
+        handle=agent_plans,
+        query=Page,
+        answer=list[Document],
+    ),
 )
