@@ -4,10 +4,10 @@ Those of `folkmoot.operations` say it themselves. What has none is in the table 
 command belongs into one of the two.
 """
 
-from folkmoot.operations import tasks
+from folkmoot.operations import decisions, tasks
 from folkmoot.operations.operation import id_of
 
-GROUPS = {"tasks": tasks.OPERATIONS}
+GROUPS = {"tasks": tasks.OPERATIONS, "decisions": decisions.OPERATIONS}
 
 SERVED: dict[str, tuple[str, ...]] = {
     **{
@@ -62,12 +62,6 @@ SERVED: dict[str, tuple[str, ...]] = {
     "approvals approve": ("approveCall",),
     "approvals deny": ("denyCall",),
     "approvals revoke": ("revokeApproval",),
-    "decisions list": ("listDecisions",),
-    "decisions show": ("showDecision", "decisionRecord"),
-    "decisions propose": ("proposeDecision",),
-    "decisions comment": ("commentDecision",),
-    "decisions vote": ("voteDecision",),
-    "decisions commit": ("commitDecision",),
     "plans list": ("listPlans",),
     "plans show": ("showPlan",),
     "plans draft": ("draftPlan",),

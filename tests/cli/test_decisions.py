@@ -95,8 +95,8 @@ def test_what_is_wrong_is_said_with_its_remedy(moot):
             "'coder' is an agent, and speaks through its own calls",
         ),
         (("vote", "last", "mysql", "--as", "ann"), "there is no option 'mysql'; vote sqlite"),
-        (("list", "--status", "open"), "a decision is proposed, deliberating, .*, committed, not 'open'"),
-        (("commit", "last", "--as", "folkmoot"), "--as takes the name of a person, not 'folkmoot'"),
+        (("list", "--status", "open"), "`--status`: it is one of proposed, deliberating, .*, committed"),
+        (("commit", "last", "--as", "folkmoot"), "'folkmoot' is not the name of a person"),
         (("vote", "decision_x", "sqlite"), "there is no decision 'decision_x'; `folkmoot decisions list`"),
         (
             ("commit", "last", "--option", "sqlite"),
@@ -109,7 +109,10 @@ def test_what_is_wrong_is_said_with_its_remedy(moot):
             ("propose", "x", "--option", "a", "--voter", "b", "--rule", "most"),
             "a rule is majority, unanimous",
         ),
-        (("propose", "x", "--option", "a", "--voter", "b", "--risk", "some"), "--risk is low, medium, high"),
+        (
+            ("propose", "x", "--option", "a", "--voter", "b", "--risk", "some"),
+            "`--risk`: it is one of low, medium, high",
+        ),
     ):
         done = moot("decisions", *arguments)
         assert done.code == 2
@@ -172,7 +175,7 @@ async def test_the_live_view_follows_a_decision_until_it_is_made():
     id = (await decisions.propose(Author(), proposal, "chance")).id
     console = Console(file=screen, force_terminal=True, width=100)
 
-    following = asyncio.ensure_future(follow(decisions, "last", console, clock))
+    following = asyncio.ensure_future(follow(decisions, id, console, clock))
     await clock.advance(1)
     before = screen.getvalue()
     await decisions.vote(id, Author("ann"), "b")

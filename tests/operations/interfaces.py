@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,10 @@ from folkmoot.operations.actor import account_name
 from folkmoot.operations.agent_tools import agent_tool
 from folkmoot.operations.operation import Field, OperationType, fields_of
 from folkmoot.ports import Query, Site
+from tests.desk import write
 from tests.http.page import Browser
 
-AUTHORS = ("createdBy", "createdBySession", "workSessionId", "source", "proposedBy", "author", "by")
+AUTHORS = ("createdBy", "createdBySession", "workSessionId", "source", "proposedBy", "author", "by", "voter")
 """Fields that say who did it, and in which work session: a person is not an agent."""
 MOMENTS = ("createdAt", "lastActivity", "endedAt", "ts", "id", "updatedAt")
 
@@ -47,17 +48,34 @@ class Interfaces:
     """Each call is made in a project of its own, which `prepare` has filled."""
 
     def __init__(
-        self, folder: Callable[[], Path], prepare: Callable[[Folkmoot], Any], page: Callable[..., str]
+        self,
+        folder: Path,
+        group: str,
+        files: dict[str, str],
+        prepare: Callable[[Folkmoot], Any],
+        page: Callable[..., str],
     ) -> None:
         self._folder = folder
+        self._group = group
+        self._files = files
         self._prepare = prepare
         self._page = page
         """The address of the form of an operation, given what is filled in."""
 
+    async def agree(self, operation: OperationType, values: dict[str, Any], code: str, agent: str) -> None:
+        """That all do the same, with this code, and record who did it. `agent` is who calls the tool."""
+        outcomes = await self.outcomes(operation, values, agent)
+        assert {each.code for each in outcomes.values()} == {code}, outcomes
+        assert len({each.events for each in outcomes.values()}) == 1, outcomes
+        changes = not code and not operation.reads
+        for interface, outcome in outcomes.items():
+            actor = agent if interface == "tool" else account_name()
+            assert outcome.actors == (frozenset({actor}) if changes else frozenset()), interface
+
     async def outcomes(
-        self, group: str, operation: OperationType, values: dict[str, Any], agent: str
+        self, operation: OperationType, values: dict[str, Any], agent: str
     ) -> dict[str, Outcome]:
-        """`agent` is who calls the tool. A value that names a record may be a function of what was prepared."""
+        """A value that names a record may be a function of what was prepared."""
         ways = {
             "terminal": operation.command and self._terminal,
             "http": operation.http and self._http,
@@ -67,11 +85,12 @@ class Interfaces:
         found = {}
         for name, way in ways.items():
             if way and _can_say(name, operation, values):
-                folder = self._folder()
+                (folder := self._folder / name).mkdir()
+                write(folder, self._files)
                 async with self._opened(folder) as (project, known):
-                    given = {name: _known(value, known) for name, value in values.items()}
+                    given = {field: _known(value, known) for field, value in values.items()}
                     before = await project.position()
-                code = await way(folder, group, operation, given, agent)
+                code = await way(folder, operation, given, agent)
                 found[name] = await self._outcome(folder, code, before)
         return found
 
@@ -90,14 +109,14 @@ class Interfaces:
         return Outcome(code, tuple(events), frozenset(entry.draft.agent_id for entry in entries))
 
     async def _terminal(
-        self, folder: Path, group: str, operation: OperationType, given: dict[str, Any], agent: str
+        self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str
     ) -> str:
         arguments = list(_arguments(operation, given))
-        return await _called("--project", str(folder), group, operation.command, *arguments, "--json")
+        if operation.named:
+            arguments += ["--as", account_name()]
+        return await _called("--project", str(folder), self._group, operation.command, *arguments, "--json")
 
-    async def _http(
-        self, folder: Path, group: str, operation: OperationType, given: dict[str, Any], agent: str
-    ) -> str:
+    async def _http(self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str) -> str:
         assert operation.http
         path = f"/api{operation.http.path}"
         body: dict[str, Any] = {}
@@ -117,9 +136,7 @@ class Interfaces:
                 shown = await browser._ask("POST", path, content, headers)
         return "" if shown.status < 300 else json.loads(shown.html)["code"]
 
-    async def _form(
-        self, folder: Path, group: str, operation: OperationType, given: dict[str, Any], agent: str
-    ) -> str:
+    async def _form(self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str) -> str:
         fields = {
             field.json_name: _filled(field, given[field.name])
             for field in fields_of(operation)
@@ -131,9 +148,7 @@ class Interfaces:
                 await Browser(House(moot=project, door=Door())).send(self._page(operation, given), **fields)
         return codes[0] if codes else ""
 
-    async def _tool(
-        self, folder: Path, group: str, operation: OperationType, given: dict[str, Any], agent: str
-    ) -> str:
+    async def _tool(self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str) -> str:
         names = {
             field.name: field.spelling.tool or field.name
             for field in fields_of(operation)
@@ -150,6 +165,13 @@ class Interfaces:
         if result.failed:
             return "steps_open" if "stop_guard" in result.text else "bad_value"
         return ""
+
+
+def assert_all_tried(operations: Sequence[OperationType], cases: Sequence[tuple[Any, ...]]) -> None:
+    tried = {operation: {code for each, _, code in cases if each is operation} for operation, _, _ in cases}
+
+    assert tried.keys() == {each for each in operations if each.command}
+    assert all(len(codes) > 1 for codes in tried.values())
 
 
 def _known(value: Any, known: dict[str, str]) -> Any:
@@ -174,7 +196,7 @@ def _can_say(interface: str, operation: OperationType, values: dict[str, Any]) -
 
 
 def _arguments(operation: OperationType, given: dict[str, Any]) -> Iterator[str]:
-    for field in fields_of(operation):
+    for field in sorted(fields_of(operation), key=lambda field: field.name != operation.subject):
         if field.name not in given:
             continue
         name, value = spelled(field), given[field.name]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.domain.task import Blocking
 from folkmoot.operations import tasks
-from folkmoot.operations.actor import account_name
 from folkmoot.operations.task_reading import ListTasks, ShowTask
 from folkmoot.operations.tasks import (
     AddTask,
@@ -24,8 +21,7 @@ from folkmoot.operations.tasks import (
     StartTask,
     UpdateTask,
 )
-from tests.desk import write
-from tests.operations.interfaces import Interfaces
+from tests.operations.interfaces import Interfaces, assert_all_tried
 
 FILES = {"coder": "tools: [tasks]", "tester": "", "boss": "role: lead"}
 LONG = "x" * 3_000
@@ -127,33 +123,12 @@ def form_of(operation, given):
     return f"/tasks/{given['task']}/{operation.command}" if operation.subject else "/tasks"
 
 
-@pytest.fixture
-def interfaces(tmp_path):
-    number = count()
-
-    def folder():
-        path = tmp_path / str(next(number))
-        path.mkdir()
-        return write(path, FILES)
-
-    return Interfaces(folder, prepared, form_of)
-
-
 @pytest.mark.parametrize(("operation", "values", "code"), CASES)
-async def test_an_operation_is_the_same_in_every_interface(interfaces, operation, values, code):
-    outcomes = await interfaces.outcomes("tasks", operation, values, agent="coder")
+async def test_an_operation_is_the_same_in_every_interface(tmp_path, operation, values, code):
+    interfaces = Interfaces(tmp_path, "tasks", FILES, prepared, form_of)
 
-    assert {each.code for each in outcomes.values()} == {code}, outcomes
-    assert len({each.events for each in outcomes.values()}) == 1, outcomes
-    changes = not code and not operation.reads
-    for interface, outcome in outcomes.items():
-        actor = "coder" if interface == "tool" else account_name()
-        assert outcome.actors == (frozenset({actor}) if changes else frozenset()), interface
+    await interfaces.agree(operation, values, code, agent="coder")
 
 
 def test_every_operation_of_people_is_tried_with_something_good_and_something_bad():
-    tried = {operation: {code for each, _, code in CASES if each is operation} for operation, _, _ in CASES}
-    asked = {each for each in tasks.OPERATIONS if each.command}
-
-    assert asked == tried.keys()
-    assert all(len(codes) > 1 for codes in tried.values())
+    assert_all_tried(tasks.OPERATIONS, CASES)

@@ -13,12 +13,15 @@ import typer
 from typer.core import TyperGroup
 
 from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.domain.text import storable
 
 if TYPE_CHECKING:
     from folkmoot.cli.call import Call
     from folkmoot.operations.operation import Field, Operation, OperationType
 
 Values = dict[str, Any]
+PERSON = "user"
+_As = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are; no agent's name.")]
 Present = Callable[["Operation[Any]", Any], None]
 """Shows the output of an operation to people."""
 
@@ -28,8 +31,8 @@ class Sugar:
     """Options that only the terminal has: `read` takes them, and gives fields of the operation."""
 
     read: Callable[..., Values]
-    instead: Callable[[Call, Operation[Any], bool], Any] | None = None
-    """What is done when the first of them is given: more than the operation, such as to stay and follow."""
+    instead: Callable[..., Any] | None = None
+    """What is done when one of them is given: more than the operation, such as to stay and follow."""
 
 
 def group(operations: str, terminal: str, help: str) -> typer.Typer:
@@ -63,19 +66,20 @@ def command(operation: OperationType, present: Present, sugar: Sugar | None = No
     from folkmoot.operations.operation import fields_of, read
 
     offered = [field for field in fields_of(operation) if field.spelling.terminal is not None]
+    offered.sort(key=lambda field: field.name != operation.subject)
     own = list(inspect.signature(sugar.read, eval_str=True).parameters.values()) if sugar else []
 
-    def call(of_program: typer.Context, as_json: bool, **given: Any) -> None:
+    def call(of_program: typer.Context, as_json: bool, said_by: str = "", **given: Any) -> None:
         values = {field.name: _value(field, given.pop(field.name)) for field in offered}
         if sugar:
             values |= sugar.read(**given)
         wanted = read(operation, values, {field.name: spelled(field) for field in offered})
-        if sugar and sugar.instead and given[own[0].name]:
-            finished(sugar.instead(call_of(of_program), wanted, as_json))
+        if sugar and sugar.instead and any(given.values()):
+            finished(sugar.instead(call_of(of_program), wanted, as_json, **given))
             return
         from folkmoot.cli.output import write_json
 
-        output = finished(_performed(call_of(of_program), wanted))
+        output = finished(_performed(call_of(of_program), wanted, said_by))
         write_json(wanted.document(output)) if as_json else present(wanted, output)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -83,6 +87,7 @@ def command(operation: OperationType, present: Present, sugar: Sugar | None = No
         inspect.Parameter("of_program", keyword, annotation=typer.Context),
         *(_parameter(field) for field in offered),
         *(each.replace(kind=keyword) for each in own),
+        *([inspect.Parameter("said_by", keyword, annotation=_As, default=PERSON)] if operation.named else ()),
         inspect.Parameter("as_json", keyword, annotation=AsJson, default=False),
     ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -116,7 +121,9 @@ def _parameter(field: Field) -> inspect.Parameter:
 
 
 def _value(field: Field, given: Any) -> Any:
-    return tuple(given or ()) if field.is_list else given
+    if field.is_list:
+        return tuple(map(storable, given or ()))
+    return storable(given) if isinstance(given, str) else given
 
 
 def _help(operation: OperationType, sugar: Sugar | None) -> str:
@@ -128,11 +135,15 @@ def _help(operation: OperationType, sugar: Sugar | None) -> str:
     return "\n\n".join([*about, f"\b\nExamples:\n{examples}"])
 
 
-async def _performed(call: Call, operation: Operation[Any]) -> Any:
+async def _performed(call: Call, operation: Operation[Any], said_by: str) -> Any:
     import secrets
 
     from folkmoot.cli.moot import project_for
-    from folkmoot.operations.actor import by_account
+    from folkmoot.operations.actor import by_account, by_name
 
+    chance = secrets.token_hex(16)
     async with project_for(call, operation) as project:
-        return await operation.run(project, by_account("terminal", secrets.token_hex(16)))
+        actor = by_account("terminal", chance)
+        if operation.named:
+            actor = by_name(storable(said_by), project.graph, "terminal", chance)
+        return await operation.run(project, actor)

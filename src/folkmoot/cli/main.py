@@ -18,7 +18,6 @@ from folkmoot.cli import (
     collaborate,
     config,
     conversations,
-    decisions,
     docs,
     doctor,
     events,
@@ -89,7 +88,7 @@ app.add_typer(work.app, name="work")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
-app.add_typer(decisions.app, name="decisions")
+app.add_typer(group("decisions", "deciding", "What agents and people decide together."), name="decisions")
 plan_steps.add_to(plans.app)
 plans.app.command()(plan_run.run)
 app.add_typer(plans.app, name="plans")

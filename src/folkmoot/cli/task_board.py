@@ -80,7 +80,7 @@ def _steps(  # because every option of a command is a parameter
     return wanted[0] if wanted else {}
 
 
-async def _follow_tasks(call: Call, wanted: Operation[Any], as_json: bool) -> None:
+async def _follow_tasks(call: Call, wanted: Operation[Any], as_json: bool, *, follow: bool) -> None:
     """Until the user interrupts it."""
     assert isinstance(wanted, ListTasks)
     async with opened(call.folder) as journal:

@@ -140,7 +140,7 @@ class Collaboration:
         """What was read by those who wrote what a member is told."""
         answers = (asking.answer for asking in scene.askings.values() if asking.answer)
         plan = await self._moot.plans.sources([scene.plan.id]) if scene.plan else ()
-        made = await self._moot.decisions.sources([each.id for each in scene.decisions])
+        made = await self._moot.decisions.keeper.sources([each.id for each in scene.decisions])
         return joined(*(answer.sources for answer in answers), plan, made)
 
     async def _refused(self, purpose: str, run: str, why: str) -> str:

@@ -106,6 +106,8 @@ def _is_list(operation: OperationType) -> bool:
 
 
 def _answer(operation: OperationType) -> Any:
+    if operation.document is Operation.document:
+        return output_of(operation)
     if _is_list(operation):
         return list[Document]
     return Document | None if NoneType in get_args(output_of(operation)) else Document

@@ -40,10 +40,11 @@ def by_account(via: Via, chance: str = "") -> Actor:
 
 def by_name(name: str, graph: Graph, via: Via, chance: str = "") -> Actor:
     """Whoever the request says. Nobody speaks for an agent, nor for the runtime."""
-    if name == RUNTIME or any(name == agent.id for agent in graph.agents.values()):
+    if name in ("", RUNTIME):
+        raise WrongUse(f"{name!r} is not the name of a person", code=BAD_VALUE)
+    if any(name == agent.id for agent in graph.agents.values()):
         raise WrongUse(
-            f"{name!r} is an agent, and speaks through its own calls; use another name in `by`",
-            code=BAD_VALUE,
+            f"{name!r} is an agent, and speaks through its own calls; use another name", code=BAD_VALUE
         )
     return Actor(name, "person", via, "name", chance)
 

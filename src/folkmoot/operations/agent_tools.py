@@ -11,12 +11,11 @@ from msgspec import NODEFAULT, Meta
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task.deciding import StopGuard
 from folkmoot.domain.message import ToolResult
-from folkmoot.operations import tasks
+from folkmoot.operations import decisions, tasks
 from folkmoot.operations.actor import by_call
 from folkmoot.operations.operation import Field, OperationType, bare, fields_of, read
 from folkmoot.ports import Site
 from folkmoot.tools.functions import SITE, FunctionTool
-from folkmoot.tools.moot.decisions import decision_tools
 from folkmoot.tools.moot.memory import memory_tools
 from folkmoot.tools.moot.plans import plan_tools
 from folkmoot.tools.parameters import as_text
@@ -27,9 +26,9 @@ def coordination_tools(project: Callable[[], Moot]) -> dict[str, FunctionTool]:
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
     """
-    made = [agent_tool(each, project) for each in tasks.OPERATIONS if each.tool]
-    own = {tool.name: tool for tool in made}
-    return {**own, **decision_tools(project), **plan_tools(project), **memory_tools(project)}
+    groups = (tasks.OPERATIONS, decisions.OPERATIONS)
+    made = [agent_tool(each, project) for group in groups for each in group if each.tool]
+    return {**{tool.name: tool for tool in made}, **plan_tools(project), **memory_tools(project)}
 
 
 def agent_tool(operation: OperationType, project: Callable[[], Moot]) -> FunctionTool:
@@ -75,5 +74,5 @@ def _type(field: Field) -> Any:
     """Without constraints: the operation refuses what breaks them, with its code."""
     kind = field.spelling.tool_type
     if kind is None:
-        kind = tuple[str, ...] if field.is_list else bool if field.is_flag else bare(field.type)
+        kind = bare(field.type)
     return Annotated[kind, Meta(description=field.spelling.told)] if field.spelling.told else kind

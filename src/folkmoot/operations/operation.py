@@ -39,6 +39,8 @@ Op = TypeVar("Op", bound="Operation[Any]")
 Text = Annotated[str, Meta(pattern=r"\S")]
 """Says something."""
 Texts = Annotated[tuple[Text, ...], Meta(max_length=1000)]
+WorkSessionId = Annotated[str, Meta(pattern="^(ws_[A-Za-z0-9_-]+)?$")]
+"""Or empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,8 @@ class Operation(
     """Whether the page has a form for it."""
     subject: ClassVar[str] = ""
     """The field that names what it is done to."""
+    named: ClassVar[bool] = False
+    """At the terminal people say who they are; otherwise it is whoever runs the command."""
     reads: ClassVar[bool] = False
     """It changes nothing."""
     creates: ClassVar[bool] = False
@@ -163,7 +167,9 @@ def fields_of(operation: OperationType) -> tuple[Field, ...]:
 
 def bare(kind: Any) -> Any:
     """Without constraints."""
-    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+    if hasattr(kind, "__metadata__"):
+        return bare(get_args(kind)[0])
+    return tuple.__class_getitem__((bare(get_args(kind)[0]), ...)) if get_origin(kind) is tuple else kind
 
 
 def output_of(operation: OperationType) -> Any:

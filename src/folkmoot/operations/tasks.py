@@ -18,7 +18,7 @@ from folkmoot.domain.message import ToolResult
 from folkmoot.domain.task import Blocking, Effort, Priority, Task
 from folkmoot.domain.task_events import StepAction
 from folkmoot.operations.actor import Actor
-from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts
+from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts, WorkSessionId
 from folkmoot.operations.task_reading import AFTER_TASK, READING, NamedTask, TaskOperation, tasks_of
 
 TaskOrCurrent = Annotated[
@@ -26,7 +26,7 @@ TaskOrCurrent = Annotated[
 ]
 Owner = Annotated[Text, Spelling(metavar="AGENT", tool=None)]
 OwnerOrNone = Annotated[str, Spelling(metavar="AGENT", tool=None, http=False)]
-WorkSessionId = Annotated[str, Meta(pattern="^(ws_[A-Za-z0-9_-]+)?$"), Spelling(terminal=None, tool=None)]
+OwnWorkSession = Annotated[WorkSessionId, Spelling(terminal=None, tool=None)]
 Urgency = Annotated[Priority, Spelling(tool_type=str, told="low, medium, high or urgent.")]
 DAY = "A day such as 2026-01-31, or a time in ISO 8601."
 
@@ -88,7 +88,7 @@ class StartTask(NewTaskOperation):
     """It needs no steps."""
     steps: Annotated[Texts, Spelling(terminal="--step")] = ()
     """What to tick off."""
-    work_session_id: WorkSessionId = ""
+    work_session_id: OwnWorkSession = ""
     """What it belongs to; absent: a work session of its own."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
@@ -127,7 +127,7 @@ class AddTask(NewTaskOperation):
     """Tasks to be completed first."""
     assignee: Annotated[str, Spelling(terminal=None, told="Another agent; left out: you.")] = ""
     """Another agent that is asked to do it."""
-    work_session_id: WorkSessionId = ""
+    work_session_id: OwnWorkSession = ""
     """What it belongs to; absent: a work session of its own."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:

@@ -11,7 +11,6 @@ from folkmoot.http.api import (
     comparing,
     conversations,
     costs,
-    decisions,
     events,
     explaining,
     inbox,
@@ -27,7 +26,7 @@ from folkmoot.http.api import (
 )
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.operations import endpoints
-from folkmoot.operations import tasks
+from folkmoot.operations import decisions, tasks
 
 OPERATIONS: tuple[Endpoint, ...] = (
     *status.OPERATIONS,
@@ -43,7 +42,7 @@ OPERATIONS: tuple[Endpoint, ...] = (
     *inbox.OPERATIONS,
     *endpoints(tasks.OPERATIONS),
     *plans.OPERATIONS,
-    *decisions.OPERATIONS,
+    *endpoints(decisions.OPERATIONS),
     *work_sessions.OPERATIONS,
     *work_control.OPERATIONS,
     *collaborations.OPERATIONS,
