@@ -4,10 +4,10 @@ Those of `folkmoot.operations` say it themselves. What has none is in the table 
 command belongs into one of the two.
 """
 
-from folkmoot.operations import decisions, tasks
+from folkmoot.operations import decisions, plan_steps, tasks
 from folkmoot.operations.operation import id_of
 
-GROUPS = {"tasks": tasks.OPERATIONS, "decisions": decisions.OPERATIONS}
+GROUPS = {"tasks": tasks.OPERATIONS, "decisions": decisions.OPERATIONS, "plans": plan_steps.OPERATIONS}
 
 SERVED: dict[str, tuple[str, ...]] = {
     **{
@@ -62,22 +62,6 @@ SERVED: dict[str, tuple[str, ...]] = {
     "approvals approve": ("approveCall",),
     "approvals deny": ("denyCall",),
     "approvals revoke": ("revokeApproval",),
-    "plans list": ("listPlans",),
-    "plans show": ("showPlan",),
-    "plans draft": ("draftPlan",),
-    "plans revise": ("revisePlan",),
-    "plans submit": ("submitPlan",),
-    "plans approve": ("approvePlan",),
-    "plans reject": ("rejectPlan",),
-    "plans commit": ("commitPlan",),
-    "plans review": ("reviewPlan", "reviewStep"),
-    "plans start": ("startStep",),
-    "plans complete": ("completeStep",),
-    "plans block": ("blockStep",),
-    "plans resume": ("resumeStep",),
-    "plans reassign": ("reassignStep",),
-    "plans accept": ("acceptStep",),
-    "plans reopen": ("reopenStep",),
     "plans run": ("runStep",),
     "agents list": ("listAgents",),
     "agents show": ("showAgent",),

@@ -155,26 +155,10 @@ def test_before_anything_happened_there_is_nothing(tasks):
     assert "there are no such tasks" in tasks("list").err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("start", "x", "--agent", "codre"), "this project has no agent 'codre'; did you mean 'coder.ai'?"),
-        (("start", " ", "--agent", "coder"), "`TEXT`: it is empty; say something"),
-        (
-            ("start", "x", "--agent", "coder", "--priority", "hi"),
-            "`--priority`: it is one of low, medium, high, urgent",
-        ),
-        (("add", "x", "--agent", "coder", "--due", "soon"), "`due_date` is a day such as 2026-01-31"),
-        (("update", "--agent", "coder", "--progress", "x"), "coder has no task that is in_progress"),
-        (("update", "--progress", "x"), "this needs an agent; name one, or a task"),
-        (("update", "--start-step", "s1", "--skip-step", "s2"), "one change of the steps at a time"),
-        (("pick", "--agent", "coder"), "the backlog of coder is empty; add a task"),
-    ],
-)
-def test_wrong_use_names_the_culprit_and_the_remedy(tasks, arguments, words):
-    done = tasks(*arguments)
+def test_the_steps_change_one_at_a_time(tasks):
+    done = tasks("update", "--start-step", "s1", "--skip-step", "s2")
 
-    assert (done.code, words in done.err) == (2, True), done.err
+    assert (done.code, "one change of the steps at a time" in done.err) == (2, True)
 
 
 def test_steps_are_set_added_started_and_put_in_order(tasks):

@@ -112,7 +112,7 @@ class Interfaces:
         self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str
     ) -> str:
         arguments = list(_arguments(operation, given))
-        if operation.named:
+        if operation.named is not None:
             arguments += ["--as", account_name()]
         return await _called("--project", str(folder), self._group, operation.command, *arguments, "--json")
 
@@ -123,6 +123,8 @@ class Interfaces:
         for field in fields_of(operation):
             if field.name == operation.subject:
                 path = path.replace("{id}", str(given[field.name]))
+            elif f"{{{field.name}}}" in path:
+                path = path.replace(f"{{{field.name}}}", given[field.name])
             elif field.name in given and field.spelling.http:
                 body[field.json_name] = given[field.name]
         async with Folkmoot.open(folder) as project:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from folkmoot.operations.operation import Field, Operation, OperationType
 
 Values = dict[str, Any]
-PERSON = "user"
 _As = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are; no agent's name.")]
 Present = Callable[["Operation[Any]", Any], None]
 """Shows the output of an operation to people."""
@@ -87,7 +86,11 @@ def command(operation: OperationType, present: Present, sugar: Sugar | None = No
         inspect.Parameter("of_program", keyword, annotation=typer.Context),
         *(_parameter(field) for field in offered),
         *(each.replace(kind=keyword) for each in own),
-        *([inspect.Parameter("said_by", keyword, annotation=_As, default=PERSON)] if operation.named else ()),
+        *(
+            [inspect.Parameter("said_by", keyword, annotation=_As, default=operation.named)]
+            if operation.named is not None
+            else ()
+        ),
         inspect.Parameter("as_json", keyword, annotation=AsJson, default=False),
     ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -144,6 +147,6 @@ async def _performed(call: Call, operation: Operation[Any], said_by: str) -> Any
     chance = secrets.token_hex(16)
     async with project_for(call, operation) as project:
         actor = by_account("terminal", chance)
-        if operation.named:
+        if said_by or operation.named:
             actor = by_name(storable(said_by), project.graph, "terminal", chance)
         return await operation.run(project, actor)

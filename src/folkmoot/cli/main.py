@@ -30,8 +30,6 @@ from folkmoot.cli import (
     log,
     mcp,
     plan_run,
-    plan_steps,
-    plans,
     projections,
     replaying,
     run,
@@ -89,9 +87,9 @@ app.add_typer(conversations.app, name="conversations")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
 app.add_typer(group("decisions", "deciding", "What agents and people decide together."), name="decisions")
-plan_steps.add_to(plans.app)
-plans.app.command()(plan_run.run)
-app.add_typer(plans.app, name="plans")
+plans = group("plan_steps", "planning", "What agents and people set out to do together.")
+plans.command()(plan_run.run)
+app.add_typer(plans, name="plans")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

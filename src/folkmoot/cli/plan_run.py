@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, Quiet, Target, Wait, call_of, finished
-from folkmoot.cli.plan_steps import Step
-from folkmoot.cli.plans import Id
 
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
@@ -20,8 +18,13 @@ if TYPE_CHECKING:
 
 def run(  # noqa: PLR0913  # because every option is a parameter
     context: typer.Context,
-    id: Id,
-    step: Step,
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="As `list` shows it, its beginning, or `last`.", show_default=False
+        ),
+    ],
+    step: Annotated[str, typer.Argument(metavar="STEP", help="Such as s1.", show_default=False)],
     text: Annotated[
         str, typer.Argument(metavar="TEXT", help="What its owner is asked; absent: what the step says.")
     ] = "",

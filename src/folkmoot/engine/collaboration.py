@@ -139,7 +139,7 @@ class Collaboration:
     async def _read(self, scene: Scene) -> Sources:
         """What was read by those who wrote what a member is told."""
         answers = (asking.answer for asking in scene.askings.values() if asking.answer)
-        plan = await self._moot.plans.sources([scene.plan.id]) if scene.plan else ()
+        plan = await self._moot.plans.keeper.sources([scene.plan.id]) if scene.plan else ()
         made = await self._moot.decisions.keeper.sources([each.id for each in scene.decisions])
         return joined(*(answer.sources for answer in answers), plan, made)
 

@@ -47,7 +47,9 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
         raise WrongUse(
             f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
         )
-    errand = replace(errand_for(plan, step), completes_step=True, sources=await moot.plans.sources([id]))
+    errand = replace(
+        errand_for(plan, step), completes_step=True, sources=await moot.plans.keeper.sources([id])
+    )
     said = (
         f"It is accepted when: {wanted.acceptance}",
         *details(wanted),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -46,7 +46,7 @@ def endpoint(operation: OperationType) -> Endpoint:
         answer=_answer(operation),
         status=201 if operation.creates else 200,
         problems=http.problems,
-        links={name: {"id": place} for name, place in (http.links or {}).items()},
+        links={name: _link(place) for name, place in (http.links or {}).items()},
     )
     given = [field for field in fields_of(operation) if _is_given(field, operation)]
     if http.method != "GET":
@@ -87,14 +87,19 @@ def _is_given(field: Field, operation: OperationType) -> bool:
     return field.spelling.http and not in_path
 
 
-def _struct(operation: OperationType, fields: Iterable[Field], base: type[Given]) -> type[msgspec.Struct]:
+def _struct(operation: OperationType, fields: Sequence[Field], base: type[Given]) -> type[msgspec.Struct]:
     made = [
         (field.name, _described(field), *(() if field.default is NODEFAULT else (field.default,)))
         for field in fields
     ]
+    names = {field.name: field.json_name for field in fields}
     return msgspec.defstruct(
-        operation.__name__, made, bases=(base,), kw_only=True, module=operation.__module__
+        operation.__name__, made, bases=(base,), kw_only=True, rename=names, module=operation.__module__
     )
+
+
+def _link(place: str | Mapping[str, str]) -> Mapping[str, str]:
+    return {"id": place} if isinstance(place, str) else place
 
 
 def _described(field: Field) -> Any:

@@ -11,13 +11,11 @@ from msgspec import NODEFAULT, Meta
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task.deciding import StopGuard
 from folkmoot.domain.message import ToolResult
-from folkmoot.operations import decisions, tasks
+from folkmoot.operations import decisions, memory, plan_steps, tasks
 from folkmoot.operations.actor import by_call
 from folkmoot.operations.operation import Field, OperationType, bare, fields_of, read
 from folkmoot.ports import Site
 from folkmoot.tools.functions import SITE, FunctionTool
-from folkmoot.tools.moot.memory import memory_tools
-from folkmoot.tools.moot.plans import plan_tools
 from folkmoot.tools.parameters import as_text
 
 
@@ -26,9 +24,9 @@ def coordination_tools(project: Callable[[], Moot]) -> dict[str, FunctionTool]:
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
     """
-    groups = (tasks.OPERATIONS, decisions.OPERATIONS)
-    made = [agent_tool(each, project) for group in groups for each in group if each.tool]
-    return {**{tool.name: tool for tool in made}, **plan_tools(project), **memory_tools(project)}
+    groups = (tasks, decisions, plan_steps, memory)
+    made = [agent_tool(each, project) for group in groups for each in group.OPERATIONS if each.tool]
+    return {tool.name: tool for tool in made}
 
 
 def agent_tool(operation: OperationType, project: Callable[[], Moot]) -> FunctionTool:

@@ -51,7 +51,7 @@ class ChangeOfDecision(DecisionOperation):
     """Of a decision that is named; an agent may mean the one that is open in its work session."""
 
     subject = "decision"
-    named = True
+    named = "user"
     form = True
 
     async def found(self, project: Moot, actor: Actor) -> str:
@@ -139,7 +139,7 @@ class ProposeDecision(DecisionOperation):
         "The rule is `majority`, `unanimous`, `quorum:2` or `quorum:50%`; the window is in seconds, 0 without end.",
     )
     creates = True
-    named = True
+    named = "user"
     topic: Annotated[Text, Spelling(terminal="TOPIC")]
     """What is to be decided."""
     options: Annotated[tuple[Option, ...], Meta(max_length=100), Spelling(terminal=None)]

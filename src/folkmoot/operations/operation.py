@@ -65,8 +65,8 @@ class Http:
     method: str
     path: str
     """Below `/api`; `{id}` is the subject, other names are fields."""
-    links: Mapping[str, str] | None = None
-    """By the id of another endpoint: which part of this answer is its `id`."""
+    links: Mapping[str, str | Mapping[str, str]] | None = None
+    """By the id of another endpoint: which part of this answer is its `id`, or which are its parameters."""
     problems: tuple[int, ...] = ()
     name: str = ""
     """Its id, where that is not the name of the operation."""
@@ -94,8 +94,9 @@ class Operation(
     """Whether the page has a form for it."""
     subject: ClassVar[str] = ""
     """The field that names what it is done to."""
-    named: ClassVar[bool] = False
-    """At the terminal people say who they are; otherwise it is whoever runs the command."""
+    named: ClassVar[str | None] = None
+    """At the terminal people may say who they are; this is who they are otherwise. Empty, or None if they may not:
+    whoever runs the command."""
     reads: ClassVar[bool] = False
     """It changes nothing."""
     creates: ClassVar[bool] = False
@@ -131,6 +132,7 @@ class Field:
     line: str
     """What it means."""
     spelling: Spelling
+    json_name: str
 
     @property
     def required(self) -> bool:
@@ -144,11 +146,6 @@ class Field:
     def is_flag(self) -> bool:
         return self.default is False
 
-    @property
-    def json_name(self) -> str:
-        first, *rest = self.name.split("_")
-        return first + "".join(map(str.capitalize, rest))
-
 
 @cache
 def fields_of(operation: OperationType) -> tuple[Field, ...]:
@@ -160,6 +157,7 @@ def fields_of(operation: OperationType) -> tuple[Field, ...]:
             field.default,
             lines.get(field.name, ""),
             _spelling(hints[field.name]),
+            field.encode_name,
         )
         for field in msgspec.structs.fields(operation)
     )

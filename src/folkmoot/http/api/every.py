@@ -26,7 +26,7 @@ from folkmoot.http.api import (
 )
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.operations import endpoints
-from folkmoot.operations import decisions, tasks
+from folkmoot.operations import decisions, plan_steps, tasks
 
 OPERATIONS: tuple[Endpoint, ...] = (
     *status.OPERATIONS,
@@ -41,6 +41,7 @@ OPERATIONS: tuple[Endpoint, ...] = (
     *explaining.OPERATIONS,
     *inbox.OPERATIONS,
     *endpoints(tasks.OPERATIONS),
+    *endpoints(plan_steps.OPERATIONS),
     *plans.OPERATIONS,
     *endpoints(decisions.OPERATIONS),
     *work_sessions.OPERATIONS,
