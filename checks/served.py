@@ -1,9 +1,21 @@
 """Which operation of the API does what a command of the terminal does.
 
-What has none is in the table of docs/http.md, with its reason; a new command belongs into one of the two.
+Those of `folkmoot.operations` say it themselves. What has none is in the table of docs/http.md, with its reason; a new
+command belongs into one of the two.
 """
 
+from folkmoot.operations import decisions, plan_steps, tasks
+from folkmoot.operations.operation import id_of
+
+GROUPS = {"tasks": tasks.OPERATIONS, "decisions": decisions.OPERATIONS, "plans": plan_steps.OPERATIONS}
+
 SERVED: dict[str, tuple[str, ...]] = {
+    **{
+        f"{group} {operation.command}": (id_of(operation),)
+        for group, operations in GROUPS.items()
+        for operation in operations
+        if operation.command and operation.http
+    },
     "check": ("listProblems",),
     "run": ("startRun",),
     "collaborate": ("collaborate", "showCollaboration", "resumeCollaboration"),
@@ -26,18 +38,6 @@ SERVED: dict[str, tuple[str, ...]] = {
     "sessions ungate": ("ungateSession",),
     "sessions gates": ("listGates",),
     "sessions work": ("listWorkSessions",),
-    "tasks list": ("listTasks", "agentTasks"),
-    "tasks show": ("showTask",),
-    "tasks start": ("startTask",),
-    "tasks add": ("addTask",),
-    "tasks pick": ("pickTask", "pickNextTask"),
-    "tasks update": ("updateTask",),
-    "tasks complete": ("completeTask",),
-    "tasks cancel": ("cancelTask",),
-    "tasks fail": ("failTask",),
-    "tasks approve": ("approveTask",),
-    "tasks block": ("blockTask",),
-    "tasks resume": ("resumeTask",),
     "work list": ("listWorkSessions",),
     "work show": ("showWorkSession",),
     "work open": ("openWorkSession",),
@@ -62,28 +62,6 @@ SERVED: dict[str, tuple[str, ...]] = {
     "approvals approve": ("approveCall",),
     "approvals deny": ("denyCall",),
     "approvals revoke": ("revokeApproval",),
-    "decisions list": ("listDecisions",),
-    "decisions show": ("showDecision", "decisionRecord"),
-    "decisions propose": ("proposeDecision",),
-    "decisions comment": ("commentDecision",),
-    "decisions vote": ("voteDecision",),
-    "decisions commit": ("commitDecision",),
-    "plans list": ("listPlans",),
-    "plans show": ("showPlan",),
-    "plans draft": ("draftPlan",),
-    "plans revise": ("revisePlan",),
-    "plans submit": ("submitPlan",),
-    "plans approve": ("approvePlan",),
-    "plans reject": ("rejectPlan",),
-    "plans commit": ("commitPlan",),
-    "plans review": ("reviewPlan", "reviewStep"),
-    "plans start": ("startStep",),
-    "plans complete": ("completeStep",),
-    "plans block": ("blockStep",),
-    "plans resume": ("resumeStep",),
-    "plans reassign": ("reassignStep",),
-    "plans accept": ("acceptStep",),
-    "plans reopen": ("reopenStep",),
     "plans run": ("runStep",),
     "agents list": ("listAgents",),
     "agents show": ("showAgent",),

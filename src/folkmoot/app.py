@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.agent import Agent, Graph, find_agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
@@ -20,7 +20,7 @@ from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow
 from folkmoot.engine.activation import Asked, Project
-from folkmoot.engine.admission import admit, check_request, check_tools, find_agent
+from folkmoot.engine.admission import admit, check_request, check_tools
 from folkmoot.engine.commands import CancelRun, CloseSession
 from folkmoot.engine.enclosing import Enclosure, enclosed
 from folkmoot.engine.fork import Fork, altered, begun

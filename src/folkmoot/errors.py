@@ -29,6 +29,8 @@ from typing import Literal
 
 import msgspec
 
+BAD_VALUE = "bad_value"
+"""The code of what is wrong in itself, whatever the state of things."""
 FailureKind = Literal["rate_limit", "billing", "timeout", "context_overflow", "unknown"]
 """Why a model gave no answer, as far as somebody acts on it."""
 

@@ -90,7 +90,7 @@ async def test_rows_of_the_tree_and_of_the_board_are_walked_and_the_next_failure
         ("/tasks/new", "description", "/tasks/task_"),
         ("/chat?new=1", "text", "/chat/ws_"),
         ("/inbox/{item}", "text", "/inbox/"),
-        ("/tasks/{task}", "text", "/tasks/task_"),
+        ("/tasks/{task}", "summary", "/tasks/task_"),
         ("/runs/{run}/fork?at=1", "request", r"/runs/\d"),
     ],
     ids=["start", "task", "chat", "answer", "done", "fork"],

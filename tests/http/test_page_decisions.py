@@ -32,13 +32,13 @@ async def test_people_vote_by_their_names_and_the_record_is_shown(desk):
         assert "eve has not voted" in shown.words
 
         agent = await page.send(f"/decisions/{made.id}/vote", by="clerk", option="postgres")
-        assert agent.status == 409
+        assert agent.status == 400
         assert "speaks through its own calls" in agent.words
         stranger = await page.send(f"/decisions/{made.id}/vote", by="bob", option="sqlite")
         assert stranger.status == 409
         assert "'bob' may not vote" in stranger.words
         await page.send(f"/decisions/{made.id}/comment", by="eve", text="I looked")
-        await page.send(f"/decisions/{made.id}/vote", by="eve", option="sqlite", text="agreed")
+        await page.send(f"/decisions/{made.id}/vote", by="eve", option="sqlite", reason="agreed")
 
         shown = await page.get(f"/decisions/{made.id}")
         assert "committed" in shown.words
@@ -62,7 +62,7 @@ async def test_a_person_breaks_a_tie(desk):
 
         missing = await page.send(f"/decisions/{made.id}/commit", by="eve")
         assert missing.status == 409
-        await page.send(f"/decisions/{made.id}/commit", by="eve", option="postgres", text="we grow")
+        await page.send(f"/decisions/{made.id}/commit", by="eve", option="postgres", rationale="we grow")
 
         shown = await page.get(f"/decisions/{made.id}")
         assert "1 + eve" in shown.words

@@ -69,24 +69,24 @@ async def test_a_person_adds_approves_blocks_resumes_and_completes_tasks(desk):
         waiting = await started(page, requires_approval=True)
         await page.send(f"/tasks/{waiting.id}/approve")
         assert (await tasks.get(waiting.id)).status == "in_progress"
-        await page.send(f"/tasks/{waiting.id}/block", text="no broom", helper="ann")
+        await page.send(f"/tasks/{waiting.id}/block", reason="no broom", unblockBy="ann")
         assert (await tasks.get(waiting.id)).status == "blocked"
         assert "no broom" in (await page.get(f"/tasks/{waiting.id}")).words
         await page.send(f"/tasks/{waiting.id}/resume")
 
-        refused = await page.send(f"/tasks/{waiting.id}/complete", text="clean")
+        refused = await page.send(f"/tasks/{waiting.id}/complete", summary="clean")
         assert refused.status == 409
         assert "front" in refused.between('role="alert"', "</div>")
-        await page.send(f"/tasks/{waiting.id}/complete", text="clean", force="on")
+        await page.send(f"/tasks/{waiting.id}/complete", summary="clean", force="on")
         assert "clean" in (await page.get(f"/tasks/{waiting.id}")).words
-        await page.send(f"/tasks/{task.id}/cancel", text="no paint")
+        await page.send(f"/tasks/{task.id}/cancel", reason="no paint")
         assert (await tasks.get(task.id)).status == "cancelled"
 
 
 async def test_a_wrong_form_is_shown_again_with_what_to_do_and_what_was_written(desk):
     async with browsing(desk(FILES, {})) as page:
-        shown = await page.send("/tasks", agent="clerk", description="Paint", due="soon")
-        assert shown.status == 409
+        shown = await page.send("/tasks", agent="clerk", description="Paint", dueDate="soon")
+        assert shown.status == 400
         assert "is a day such as 2026-01-31" in shown.words
         assert ">Paint</textarea>" in shown.html
         assert (await page.send("/tasks/none/approve")).status == 404

@@ -66,7 +66,7 @@ def show(
       folkmoot agents show legal/counsel.ai --json
     """
     from folkmoot.cli.output import write, write_json
-    from folkmoot.engine.admission import find_agent
+    from folkmoot.domain.agent import find_agent
     from folkmoot.engine.describing import document
 
     call = call_of(context)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 import sys
 import termios
@@ -15,6 +14,7 @@ from folkmoot.cli.output import say
 from folkmoot.domain.item import Item, Reply, check_time
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
+from folkmoot.operations.actor import account_name
 from folkmoot.views.inbox import described
 
 ALWAYS = "always"
@@ -57,7 +57,7 @@ class TerminalAnswerer:
             if typed is None or not typed.strip():
                 say(f"left for later: {item.id}", "dim")
                 return None
-            if reply := read_typed(item, typed.strip(), this_user()):
+            if reply := read_typed(item, typed.strip(), account_name()):
                 try:
                     check_time(item, reply, SystemClock().now())
                 except WrongUse as error:
@@ -72,14 +72,6 @@ class TerminalAnswerer:
             self._remember(item, by)
         except WrongUse as error:
             say(str(error), "yellow")
-
-
-def this_user() -> str:
-    """Who is recorded to have decided."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "user"
 
 
 def remember(folder: Path, item: Item, by: str) -> None:

@@ -1,62 +1,81 @@
-"""How the commands reach the decisions of a project, and read what people write about one."""
+"""Decisions at the terminal: read as people write them, shown, and followed until they are made."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import Call
-from folkmoot.cli.moot import changing, reading, redrawn
-from folkmoot.cli.output import Cell
-from folkmoot.cli.records import has_run
+from folkmoot.cli.commands import Sugar
+from folkmoot.cli.moot import reading, redrawn
+from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.desk import Decisions
-from folkmoot.coordination.decisions.record import DECISION
 from folkmoot.domain.decision import Decision, Option, Voter
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.tally import tally
 from folkmoot.domain.text import storable
-from folkmoot.errors import WrongUse
+from folkmoot.engine.clock import SystemClock
+from folkmoot.errors import BAD_VALUE, WrongUse
+from folkmoot.operations.actor import by_account
+from folkmoot.operations.decisions import ProposeDecision, ShowDecision
+from folkmoot.operations.operation import Operation
 from folkmoot.ports import Clock
+from folkmoot.views.adr import record
 
-Change = Callable[[Decisions, str, Author], Awaitable[Decision]]
-Risk = Literal["low", "medium", "high"]
-_RISKS: tuple[Risk, ...] = ("low", "medium", "high")
-
-
-async def all_decisions(folder: Path) -> list[Decision]:
-    if not has_run(folder):
-        return []
-    async with reading(folder) as moot:
-        return await moot.decisions.all()
+_EMPTY = "no decision is recorded; `folkmoot decisions propose --help` says how to put something to the vote"
 
 
-async def one_decision(folder: Path, name: str) -> Decision:
-    async with reading(folder) as moot:
-        return await _named(moot.decisions, name)
+def present(operation: Operation[Any], output: Any) -> None:
+    if isinstance(output, Decision):
+        write(brief(output, SystemClock().now()))
+    elif output:
+        write_table(("id", "status", "until", "rule", "votes", "topic"), map(_row, output))
+    else:
+        say(_EMPTY)
 
 
-async def watched(folder: Path, name: str, console: Console) -> Decision:
-    async with reading(folder) as moot:
-        return await follow(moot.decisions, name, console, moot.clock)
+def _modes(
+    adr: Annotated[bool, typer.Option("--adr", help="Print the record as Markdown.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Stay, and follow it until it is decided.")] = False,
+) -> dict[str, Any]:
+    return {}
 
 
-async def changed(call: Call, name: str, by: str, change: Change) -> Decision:
-    """What becomes of the decision `name` by the change of a person; empty: it is a new one."""
-    async with changing(call) as moot:
-        id = (await _named(moot.decisions, name)).id if name else ""
-        return await change(moot.decisions, id, _person(by))
+async def _show(call: Call, wanted: Operation[Any], as_json: bool, *, adr: bool, live: bool) -> None:
+    async with reading(call.folder) as project:
+        decision = await wanted.run(project, by_account("terminal"))
+        if live:
+            decision = await follow(project.decisions, decision.id, console(), project.clock)
+    if adr:
+        write(record(decision).rstrip("\n"))
+    elif as_json:
+        write_json(wanted.document(decision))
 
 
-async def follow(decisions: Decisions, name: str, console: Console, clock: Clock) -> Decision:
+def _proposal(
+    option: Annotated[list[str], typer.Option(metavar="ID=TEXT", help="What can be chosen; twice at least.")],
+    voter: Annotated[
+        list[str], typer.Option(metavar="NAME[=WEIGHT]", help="An agent's id or a person; may be repeated.")
+    ],
+    window: Annotated[str, typer.Option(help="How long it is voted on, such as 30s, 1d or off.")] = "2m",
+) -> dict[str, Any]:
+    lasts = seconds(window)
+    if lasts is None:
+        raise WrongUse(f"--window takes a duration such as {EXAMPLES}, not {window!r}", code=BAD_VALUE)
+    return {"options": read_options(option), "participants": read_voters(voter), "window": lasts}
+
+
+SUGAR = {ShowDecision: Sugar(_modes, _show), ProposeDecision: Sugar(_proposal)}
+
+
+async def follow(decisions: Decisions, id: str, console: Console, clock: Clock) -> Decision:
     """Draw a decision again and again until it is made."""
-    id = (await _named(decisions, name)).id
 
     async def look() -> tuple[Decision, str, bool]:
         decision = await decisions.get(id)
@@ -65,12 +84,16 @@ async def follow(decisions: Decisions, name: str, console: Console, clock: Clock
     return await redrawn(console, look, clock)
 
 
-async def _named(decisions: Decisions, name: str) -> Decision:
-    known = {each.id: each for each in await decisions.all()}
-    return known[DECISION.resolve(known, name)]
+def read_options(written: Sequence[str]) -> tuple[Option, ...]:
+    parts = (each.partition("=") for each in map(storable, written))
+    return tuple(Option(id.strip(), text.strip()) for id, _, text in parts)
 
 
-def row(decision: Decision) -> tuple[Cell, ...]:
+def read_voters(written: Sequence[str]) -> tuple[Voter, ...]:
+    return tuple(map(_voter, map(storable, written)))
+
+
+def _row(decision: Decision) -> tuple[Cell, ...]:
     """Its line in the list."""
     counts = tally(decision, decision.standing_votes).counts
     ended = decision.status == "committed"
@@ -84,38 +107,12 @@ def row(decision: Decision) -> tuple[Cell, ...]:
     )
 
 
-def read_options(written: Sequence[str]) -> tuple[Option, ...]:
-    parts = (each.partition("=") for each in map(storable, written))
-    return tuple(Option(id.strip(), text.strip()) for id, _, text in parts)
-
-
-def read_voters(written: Sequence[str]) -> tuple[Voter, ...]:
-    return tuple(map(_voter, map(storable, written)))
-
-
-def read_window(written: str) -> float:
-    read = seconds(written)
-    if read is None:
-        raise WrongUse(f"--window takes a duration such as {EXAMPLES}, not {written!r}")
-    return read
-
-
-def read_risk(written: str) -> Risk:
-    if written not in _RISKS:
-        raise WrongUse(f"--risk is {', '.join(_RISKS)}, not {written!r}")
-    return _RISKS[_RISKS.index(written)]
-
-
-def _person(name: str) -> Author:
-    if name in ("", RUNTIME):
-        raise WrongUse(f"--as takes the name of a person, not {name!r}")
-    return Author(storable(name))
-
-
 def _voter(written: str) -> Voter:
     name, equals, weight = written.partition("=")
     if not equals:
         return Voter(name)
     if not (weight.isascii() and weight.isdigit() and len(weight) < 10):
-        raise WrongUse(f"--voter takes NAME or NAME=WEIGHT with a whole number, not {written!r}")
+        raise WrongUse(
+            f"--voter takes NAME or NAME=WEIGHT with a whole number, not {written!r}", code=BAD_VALUE
+        )
     return Voter(name, int(weight))

@@ -40,7 +40,7 @@ def explain(
       folkmoot explain clerk files.write --args '{"path": ".env", "content": "x"}'
     """
     from folkmoot.cli.output import say, write_json
-    from folkmoot.engine.admission import find_agent
+    from folkmoot.domain.agent import find_agent
     from folkmoot.engine.workshop import Surroundings, Workshop
     from folkmoot.errors import WrongUse
     from folkmoot.orchestration.explain import explain as derive

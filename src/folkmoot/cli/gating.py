@@ -87,13 +87,13 @@ def add_to(app: typer.Typer) -> None:
 def _change(
     context: typer.Context, session: str, *, gated: list[str], freed: list[str], reason: str, as_json: bool
 ) -> None:
-    from folkmoot.cli.asking import this_user
     from folkmoot.cli.output import say, write_json
     from folkmoot.domain.gate_events import GateChanged
     from folkmoot.domain.naming import wire_name
+    from folkmoot.operations.actor import account_name
 
     taken, back = (tuple(map(wire_name, names)) for names in (gated, freed))
-    change = GateChanged(session, taken, back, this_user(), reason)
+    change = GateChanged(session, taken, back, account_name(), reason)
     change = finished(_told(call_of(context).folder, change))
     if as_json:
         write_json({"sessionId": session, "status": "recorded", "gated": change.gated, "freed": change.freed})

@@ -221,13 +221,13 @@ def _write_list(call: Call, kind: str = "", *, everything: bool, as_json: bool) 
 
 def _say(call: Call, id: str, reply: Callable[[Item, str], Reply], resume: bool, as_json: bool) -> int:
     """Leave the answer; then whoever holds the run goes on with it, or this process if it is asked to."""
-    from folkmoot.cli.asking import this_user
     from folkmoot.cli.output import say, write_json
     from folkmoot.cli.records import called
     from folkmoot.cli.runs import go_on
+    from folkmoot.operations.actor import account_name
 
     item, owner, shared = finished(
-        _left(call.folder, id, lambda item: reply(item, this_user()), wake=not resume)
+        _left(call.folder, id, lambda item: reply(item, account_name()), wake=not resume)
     )
     if resume and not owner:
         return go_on(call, item.run, as_json=as_json, quiet=False, wait=False)

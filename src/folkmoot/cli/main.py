@@ -18,7 +18,6 @@ from folkmoot.cli import (
     collaborate,
     config,
     conversations,
-    decisions,
     docs,
     doctor,
     events,
@@ -31,8 +30,6 @@ from folkmoot.cli import (
     log,
     mcp,
     plan_run,
-    plan_steps,
-    plans,
     projections,
     replaying,
     run,
@@ -41,8 +38,6 @@ from folkmoot.cli import (
     sessions,
     sinks,
     streams,
-    task_changes,
-    tasks,
     team,
     testing,
     trust,
@@ -52,6 +47,7 @@ from folkmoot.cli import (
     worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
+from folkmoot.cli.commands import group
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import NotFound, WrongUse
 
@@ -82,19 +78,18 @@ app.command("test")(testing.play_scenarios)
 app.command()(collaborate.collaborate)
 replaying.add_to(runs.app)
 gating.add_to(sessions.app)
-task_changes.add_to(tasks.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
-app.add_typer(tasks.app, name="tasks")
+app.add_typer(group("tasks", "task_board", "What agents have to do."), name="tasks")
 sessions.app.command("work")(work.list_work)
 app.add_typer(work.app, name="work")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
-app.add_typer(decisions.app, name="decisions")
-plan_steps.add_to(plans.app)
-plans.app.command()(plan_run.run)
-app.add_typer(plans.app, name="plans")
+app.add_typer(group("decisions", "deciding", "What agents and people decide together."), name="decisions")
+plans = group("plan_steps", "planning", "What agents and people set out to do together.")
+plans.command()(plan_run.run)
+app.add_typer(plans, name="plans")
 app.add_typer(agents.app, name="agents")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

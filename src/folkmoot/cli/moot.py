@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from folkmoot.cli.call import Call
-from folkmoot.cli.records import opened
+from folkmoot.cli.records import has_run, opened
 from folkmoot.cli.shown import shown
 from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Graph
@@ -21,6 +21,8 @@ from folkmoot.engine.loading import load_project
 from folkmoot.engine.projections import project
 from folkmoot.engine.workshop import open_journal
 from folkmoot.journal.database import FOLDER
+from folkmoot.journal.memory import MemoryJournal
+from folkmoot.operations.operation import Operation
 from folkmoot.ports import Clock
 
 R = TypeVar("R")
@@ -33,6 +35,22 @@ async def reading(folder: Path) -> AsyncIterator[Moot]:
     """Whatever state the project's files are in."""
     async with opened(folder) as journal:
         yield Moot(journal, SystemClock(), Graph({}))
+
+
+@asynccontextmanager
+async def project_for(call: Call, operation: Operation[Any]) -> AsyncIterator[Moot]:
+    """What an operation needs: to read, no more than the journal, and the files where they must say who is an agent."""
+    if not operation.reads:
+        async with changing(call) as moot:
+            yield moot
+        return
+    named = getattr(operation, "agent", "")
+    graph = load_project(call.folder, overrides=call.overrides).graph if named else Graph({})
+    if not operation.subject and not has_run(call.folder):
+        yield Moot(MemoryJournal(), SystemClock(), graph)
+        return
+    async with opened(call.folder) as journal:
+        yield Moot(journal, SystemClock(), graph)
 
 
 @asynccontextmanager

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, Quiet, Target, Wait, call_of, finished
-from folkmoot.cli.plan_steps import Step
-from folkmoot.cli.plans import Id
 
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
@@ -20,8 +18,13 @@ if TYPE_CHECKING:
 
 def run(  # noqa: PLR0913  # because every option is a parameter
     context: typer.Context,
-    id: Id,
-    step: Step,
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="As `list` shows it, its beginning, or `last`.", show_default=False
+        ),
+    ],
+    step: Annotated[str, typer.Argument(metavar="STEP", help="Such as s1.", show_default=False)],
     text: Annotated[
         str, typer.Argument(metavar="TEXT", help="What its owner is asked; absent: what the step says.")
     ] = "",
@@ -38,20 +41,20 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot plans run last s1
       folkmoot plans run last s1 "Write it, and mind the umlauts."
     """
-    from folkmoot.cli.asking import this_user
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.cli.planning import one_plan
     from folkmoot.coordination.author import Author
     from folkmoot.coordination.plans.steps import step_of
     from folkmoot.engine.step_runs import begun
+    from folkmoot.operations.actor import account_name
 
     call, started = call_of(context), time.monotonic()
     plan = finished(one_plan(call.folder, id))
     target = Target(folder=call.folder, agent=step_of(plan, step).owner)
 
     async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
-        wanted = await begun(moot.moot, plan.id, step, Author(this_user()), text)
+        wanted = await begun(moot.moot, plan.id, step, Author(account_name()), text)
         return await moot.run(
             wanted.owner, wanted.request, hear=hear, answer=answer, wait=wait, errand=wanted.errand
         )

@@ -1,70 +1,104 @@
-"""How the commands reach the plans of a project, and read one that somebody wrote down."""
+"""Plans at the terminal: read from a file, shown, and followed until they are done."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
+import typer
 from rich.console import Console
 
-from folkmoot.cli.asking import this_user
 from folkmoot.cli.call import Call, read_text
-from folkmoot.cli.moot import changing, reading, redrawn
-from folkmoot.cli.output import Cell
-from folkmoot.cli.records import has_run
+from folkmoot.cli.commands import Sugar
+from folkmoot.cli.moot import reading, redrawn
+from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.plans.brief import brief
 from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.plans.record import PLAN
 from folkmoot.coordination.plans.wish import PlanWish
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.loader.compose import compose
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.nodes import data
+from folkmoot.operations.actor import by_account
+from folkmoot.operations.operation import Operation
+from folkmoot.operations.plans import DraftPlan, RevisePlan, ShowPlan
 from folkmoot.ports import Clock
 
-Change = Callable[[Plans, str, Author], Awaitable[Plan]]
+
+def present(operation: Operation[Any], output: Any) -> None:
+    if isinstance(output, Plan):
+        write(brief(output))
+    elif output:
+        write_table(("id", "status", "steps", "by", "title"), map(_row, output))
+    else:
+        say('there is no plan; `folkmoot plans draft "…" --step "…"` makes one')
 
 
-async def all_plans(folder: Path) -> list[Plan]:
-    if not has_run(folder):
-        return []
-    async with reading(folder) as moot:
-        return list((await moot.plans.all()).values())
+def _live(
+    live: Annotated[bool, typer.Option("--live", help="Stay, and follow it until it is done.")] = False,
+) -> dict[str, Any]:
+    return {}
+
+
+async def _show(call: Call, wanted: Operation[Any], as_json: bool, *, live: bool) -> None:
+    async with reading(call.folder) as project:
+        plan = await wanted.run(project, by_account("terminal"))
+        plan = await follow(project.plans, plan.id, console(), project.clock)
+    if as_json:
+        write_json(wanted.document(plan))
+
+
+def _drafted(
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is about.", parser=storable)] = "",
+    step: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A step; may be repeated.", parser=storable)
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="The plan as YAML or JSON.")
+    ] = None,
+) -> dict[str, Any]:
+    """From a title and steps, or from a file that also says who owns each step and what it may do.
+
+    \b
+    A file:
+      title: Add export
+      goal: Users can take their data with them.
+      tools_requested: [files.write]
+      steps:
+        - description: Write it
+          owner: coder
+          acceptance: The tests pass.
+          tool_policy: {approval: auto, budget: {time: 10m, tokens: 50000, files_changed: 3}}
+    """
+    if file is None:
+        if not title:
+            raise WrongUse("name the plan: a TITLE with --step, or --file plan.yaml", code=BAD_VALUE)
+        return {"title": title, "steps": tuple(step or ())}
+    if title or step:
+        raise WrongUse("the plan is in the file: give either --file, or a TITLE with --step", code=BAD_VALUE)
+    return read_plan(file)
+
+
+def _from_file(
+    file: Annotated[Path, typer.Option("--file", metavar="FILE", help="The plan as YAML or JSON.")],
+) -> dict[str, Any]:
+    return read_plan(file)
+
+
+SUGAR = {ShowPlan: Sugar(_live, _show), DraftPlan: Sugar(_drafted), RevisePlan: Sugar(_from_file)}
 
 
 async def one_plan(folder: Path, name: str) -> Plan:
-    async with reading(folder) as moot:
-        plans = await moot.plans.all()
-        return plans[PLAN.resolve(plans, name)]
+    async with reading(folder) as project:
+        return await ShowPlan(plan=name).run(project, by_account("terminal"))
 
 
-async def watched(folder: Path, name: str, console: Console) -> Plan:
-    async with reading(folder) as moot:
-        return await follow(moot.plans, name, console, moot.clock)
-
-
-async def changed(call: Call, name: str, by: str, change: Change) -> Plan:
-    """What becomes of the plan `name` by a change of a person; empty: it is a new one."""
-    async with changing(call) as moot:
-        if by and by in (RUNTIME, *(agent.id for agent in moot.graph.agents.values())):
-            raise WrongUse(f"{by!r} is an agent, and speaks through its own calls; use another name")
-        id = PLAN.resolve(await moot.plans.all(), name) if name else ""
-        return await change(moot.plans, id, Author(storable(by or this_user())))
-
-
-async def drafted(plans: Plans, author: Author, wish: PlanWish) -> Plan:
-    return await plans.draft(author, wish, chance=secrets.token_hex(16))
-
-
-async def follow(plans: Plans, name: str, console: Console, clock: Clock) -> Plan:
+async def follow(plans: Plans, id: str, console: Console, clock: Clock) -> Plan:
     """Draw a plan again and again until it is done or sent back."""
-    id = PLAN.resolve(await plans.all(), name)
 
     async def look() -> tuple[Plan, str, bool]:
         plan = await plans.get(id)
@@ -73,19 +107,21 @@ async def follow(plans: Plans, name: str, console: Console, clock: Clock) -> Pla
     return await redrawn(console, look, clock)
 
 
-def row(plan: Plan) -> tuple[Cell, ...]:
-    """Its line in the list."""
-    over = sum(step.is_over for step in plan.steps)
-    return (plan.id, plan.status, f"{over}/{len(plan.steps)}", plan.author, in_one_line(plan.title, 60))
-
-
-def read_plan(file: Path) -> PlanWish:
-    """From YAML or JSON. Raises with the place of what is wrong."""
+def read_plan(file: Path) -> dict[str, Any]:
+    """The fields of a plan from YAML or JSON. Raises with the place of what is wrong."""
     text = read_text(file, "--file")
     findings = Findings()
     node = compose(text, Place(str(file)), findings)
     findings.settle()
     try:
-        return msgspec.convert(data(node) if node else None, PlanWish)
+        return msgspec.structs.asdict(msgspec.convert(data(node) if node else None, PlanWish))
     except msgspec.ValidationError as error:
-        raise WrongUse(f"{file} is no plan: {error}; `folkmoot plans draft --help` shows one") from None
+        raise WrongUse(
+            f"{file} is no plan: {error}; `folkmoot plans draft --help` shows one", code=BAD_VALUE
+        ) from None
+
+
+def _row(plan: Plan) -> tuple[Cell, ...]:
+    """Its line in the list."""
+    over = sum(step.is_over for step in plan.steps)
+    return (plan.id, plan.status, f"{over}/{len(plan.steps)}", plan.author, in_one_line(plan.title, 60))

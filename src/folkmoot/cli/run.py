@@ -98,7 +98,8 @@ def run(  # noqa: PLR0913  # because every option is a parameter
 def _refuse_early(call: Call, target: Target, request: str) -> None:
     """Before a journal is made for nothing; where there is one, the run itself finds out."""
     from folkmoot.cli.records import has_run
-    from folkmoot.engine.admission import admit, check_request, find_agent
+    from folkmoot.domain.agent import find_agent
+    from folkmoot.engine.admission import admit, check_request
     from folkmoot.models.choose import ProviderModels
 
     if not has_run(target.folder):

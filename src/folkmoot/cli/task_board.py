@@ -1,30 +1,33 @@
-"""The tasks of a project at the terminal: read, shown as they change, and changed in a person's name."""
+"""Tasks at the terminal: shown to people, and followed as they change."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import replace
 
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import Call
+from folkmoot.cli.commands import Sugar
 from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
-from folkmoot.cli.records import has_run, opened
+from folkmoot.cli.records import opened
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Keeper
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.document import document, step_counts
-from folkmoot.coordination.task.picking import by_priority
+from folkmoot.coordination.task.document import step_counts
 from folkmoot.coordination.task.record import TASK
-from folkmoot.domain.task import STATUSES, Task
+from folkmoot.domain.task import Task
 from folkmoot.engine.clock import SystemClock
-from folkmoot.errors import NotFound
+from folkmoot.errors import WrongUse
+from folkmoot.operations.operation import Operation
+from folkmoot.operations.task_reading import ListTasks, ShowTask
+from folkmoot.operations.tasks import UpdateTask
 from folkmoot.ports import Journal
+from folkmoot.views.task_markdown import markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,70 +37,59 @@ _HEAD = ("task", "status", "agent", "priority", "steps", "activity", "what")
 _STYLES = {**STYLES, "in_progress": "cyan", "blocked": "magenta", "pending_approval": "magenta"}
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which tasks are to be shown."""
-
-    agent: str = ""
-    status: str = ""
-    everything: bool = False
-    """Also what has ended."""
-
-    def __post_init__(self) -> None:
-        if self.status and self.status not in STATUSES:
-            raise NotFound(
-                f"there is no status {self.status!r}; there are {', '.join(STATUSES)}",
-                code="status_not_found",
-            )
-
-    def includes(self, task: Task) -> bool:
-        live = self.everything or self.status or not task.has_ended
-        return bool(live) and self.agent in ("", task.agent_id) and self.status in ("", task.status)
-
-    def of(self, tasks: Mapping[str, Task]) -> list[Task]:
-        return by_priority(task for task in tasks.values() if self.includes(task))
+def present(operation: Operation[Any], output: Any) -> None:
+    if isinstance(operation, ShowTask):
+        write(markdown(output).rstrip())
+    elif isinstance(output, Task):
+        write(line(output))
+    elif output:
+        write_table(_HEAD, map(_cells, output))
+    else:
+        say("there are no such tasks")
 
 
-async def read_tasks(folder: Path, wanted: Wanted) -> list[Task]:
-    if not has_run(folder):
-        return []
-    async with opened(folder) as journal:
-        return wanted.of(await _kept(journal).all())
+def _follow(
+    follow: Annotated[
+        bool, typer.Option("--follow", "--live", help="Stay, and show what changes; Ctrl-C ends it.")
+    ] = False,
+) -> dict[str, Any]:
+    """With --follow the list stays and is drawn again whenever a task changes; in a pipe each change is one line, with
+    --json one document a line."""
+    return {}
 
 
-async def read_task(folder: Path, named: str) -> Task:
-    async with opened(folder) as journal:
-        tasks = await _kept(journal).all()
-        return tasks[TASK.resolve(tasks, named)]
+def _steps(  # because every option of a command is a parameter
+    complete_step: Annotated[str, typer.Option(metavar="STEP", help="It is done; the next begins.")] = "",
+    start_step: Annotated[str, typer.Option(metavar="STEP", help="It is under way now.")] = "",
+    skip_step: Annotated[str, typer.Option(metavar="STEP", help="It is left out.")] = "",
+    add_step: Annotated[str, typer.Option(metavar="TEXT", help="One more step.")] = "",
+    set_steps: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="All steps anew; repeat it for each.")
+    ] = None,
+    order: Annotated[str, typer.Option(metavar="STEPS", help="A new order, such as s2,s1.")] = "",
+) -> dict[str, Any]:
+    named = {"complete_step": complete_step, "start_step": start_step, "skip_step": skip_step}
+    wanted: list[dict[str, Any]] = [
+        {"action": action, "step_id": step} for action, step in named.items() if step
+    ]
+    wanted += [{"action": "add_step", "step_content": add_step}] if add_step else []
+    wanted += [{"action": "set_steps", "steps": set_steps}] if set_steps else []
+    wanted += [{"action": "reorder_steps", "steps_order": order.split(",")}] if order else []
+    if len(wanted) > 1:
+        raise WrongUse("one change of the steps at a time; call it once for each")
+    return wanted[0] if wanted else {}
 
 
-async def acted(
-    call: Call, named: str, agent: str, act: Callable[[AgentTasks, str], Awaitable[Task]]
-) -> Task:
-    """Whatever a person does to a task, for an agent or to one that they name."""
-    from folkmoot.cli.asking import this_user
-    from folkmoot.cli.moot import changing
-
-    async with changing(call) as moot:
-        tasks = moot.tasks.of(agent, Author(this_user()))
-        return await act(tasks, TASK.resolve(await moot.tasks.all(), named) if named else "")
-
-
-async def follow_tasks(folder: Path, wanted: Wanted, *, as_json: bool) -> None:
+async def _follow_tasks(call: Call, wanted: Operation[Any], as_json: bool, *, follow: bool) -> None:
     """Until the user interrupts it."""
-    async with opened(folder) as journal:
+    assert isinstance(wanted, ListTasks)
+    async with opened(call.folder) as journal:
         drawn = sys.stdout.isatty() and not as_json
         with suppress(asyncio.CancelledError):
             await (draw(journal, wanted, console()) if drawn else _tell(journal, wanted, as_json))
 
 
-def write_tasks(tasks: Sequence[Task], *, as_json: bool) -> None:
-    if as_json:
-        write_json([document(task) for task in tasks])
-    elif not tasks:
-        say("there are no such tasks")
-    else:
-        write_table(_HEAD, map(_cells, tasks))
+SUGAR = {ListTasks: Sugar(_follow, _follow_tasks), UpdateTask: Sugar(_steps)}
 
 
 def line(task: Task) -> str:
@@ -105,27 +97,28 @@ def line(task: Task) -> str:
     return f"{task.id} {task.status} ({task.agent_id}): {in_one_line(task.description, 80)}"
 
 
-async def draw(journal: Journal, wanted: Wanted, target: Console) -> None:
+async def draw(journal: Journal, wanted: ListTasks, target: Console) -> None:
     """One list, drawn again whenever a task has changed."""
     from rich.live import Live
 
     with Live(console=target, auto_refresh=False) as live:
         async for tasks, _ in _changes(journal):
-            live.update(_table(wanted.of(tasks)), refresh=True)
+            live.update(_table(wanted.chosen(tasks)), refresh=True)
 
 
-async def _tell(journal: Journal, wanted: Wanted, as_json: bool) -> None:
+async def _tell(journal: Journal, wanted: ListTasks, as_json: bool) -> None:
     """One line for each task as it is, and for each change."""
-    any_end = replace(wanted, everything=True)
+    any_end = replace(wanted, all=True)
     async for tasks, changed in _changes(journal):
-        for task in wanted.of(tasks) if changed is None else filter(any_end.includes, [changed]):
-            write_json(document(task)) if as_json else write(line(task))
+        shown = wanted.chosen(tasks) if changed is None else filter(any_end.includes, [changed])
+        for task, document in zip(shown := [*shown], wanted.document(shown), strict=True):
+            write_json(document) if as_json else write(line(task))
         sys.stdout.flush()
 
 
 async def _changes(journal: Journal) -> AsyncIterator[tuple[Mapping[str, Task], Task | None]]:
     """All tasks as they are; then again after each change, with the one that changed."""
-    kept = _kept(journal)
+    kept = Keeper(TASK, journal, SystemClock())
     yield await kept.all(), None
     async for entry in journal.follow(kept.seen):
         if entry.stream.startswith(TASK.prefix):
@@ -158,7 +151,3 @@ def _cells(task: Task) -> tuple[Cell, ...]:
         moment(task.last_activity),
         in_one_line(task.description, 120),
     )
-
-
-def _kept(journal: Journal) -> Keeper[Task]:
-    return Keeper(TASK, journal, SystemClock())

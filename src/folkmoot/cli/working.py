@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.cli.asking import this_user
 from folkmoot.cli.records import has_run, opened
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Decide
@@ -26,6 +25,7 @@ from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
+from folkmoot.operations.actor import account_name
 from folkmoot.ports import Filter, Journal, Query
 from folkmoot.views.work_sessions import WorkList, WorkRow
 from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_document, work_timeline
@@ -35,7 +35,7 @@ _BEAT = 0.1
 
 
 def me() -> Author:
-    return Author(this_user())
+    return Author(account_name())
 
 
 async def all_rows(folder: Path) -> list[WorkRow]:

@@ -58,6 +58,12 @@ class Keeper(Generic[R]):
             raise self._kind.missing(id)
         return record
 
+    async def find(self, name: str) -> str:
+        """The id of a record that is named by it, by the beginning of one that fits no other, or as `last`."""
+        if await self._entries(name):
+            return name
+        return self._kind.resolve(await self.all(), name)
+
     async def all(self) -> dict[str, R]:
         """Every record by its name, in the order in which they were created."""
         async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self.seen)):

@@ -11,6 +11,7 @@ from folkmoot.domain.naming import canonical_tool
 from folkmoot.domain.options import Contract, Count, Names, Options, Reasoning, Strategy
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.value import Value
+from folkmoot.errors import NotFound, WrongUse
 
 Schema = Annotated[dict[str, Any], Meta(extra={"written": "schema"})]
 """A mapping, or a string that holds one as JSON or YAML."""
@@ -244,3 +245,23 @@ class Graph(Value):
         """As `Agent.terminal`; a team's member reports to its lead, so it never answers itself (A-20)."""
         members = (agent.team.members for agent in self.agents.values() if agent.team)
         return self.agents[file].terminal and not any(file in files for files in members)
+
+
+def find_agent(graph: Graph, name: str) -> Agent:
+    """By its file, or by its id where one agent alone has it."""
+    plain = name.removeprefix("./")
+    if plain in graph.agents:
+        return graph.agents[plain]
+    namesakes = [agent for agent in graph.agents.values() if agent.id == plain]
+    if len(namesakes) > 1:
+        files = ", ".join(sorted(agent.file for agent in namesakes))
+        raise WrongUse(
+            f"several agents have the id {name!r}; name one by its file: {files}", code="ambiguous_id"
+        )
+    if namesakes:
+        return namesakes[0]
+    import difflib  # noqa: PLC0415  # only for who mistyped
+
+    near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(graph.agents)) or 'none'}"
+    raise NotFound(f"this project has no agent {name!r}; {hint}", code="agent_not_found")

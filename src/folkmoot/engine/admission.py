@@ -10,7 +10,7 @@ from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
-from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
+from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.orchestration.brought import facing
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
@@ -98,26 +98,6 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
             variables = " or ".join(dict.fromkeys(missing))
             message = f"none of its models can be asked: set the environment variable {variables}"
             yield Problem(file=agent.file, message=message, code="model_key_missing")
-
-
-def find_agent(graph: Graph, name: str) -> Agent:
-    """By its file, or by its id where one agent alone has it."""
-    plain = name.removeprefix("./")
-    if plain in graph.agents:
-        return graph.agents[plain]
-    namesakes = [agent for agent in graph.agents.values() if agent.id == plain]
-    if len(namesakes) > 1:
-        files = ", ".join(sorted(agent.file for agent in namesakes))
-        raise WrongUse(
-            f"several agents have the id {name!r}; name one by its file: {files}", code="ambiguous_id"
-        )
-    if namesakes:
-        return namesakes[0]
-    import difflib  # noqa: PLC0415  # only for who mistyped
-
-    near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(graph.agents)) or 'none'}"
-    raise NotFound(f"this project has no agent {name!r}; {hint}", code="agent_not_found")
 
 
 def offered(agents: Collection[Agent], reserved: Collection[str] = ()) -> dict[str, Agent]:

@@ -23,7 +23,7 @@ from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.desk import Milestone
 from folkmoot.coordination.work_sessions.forming import Seat, compose
-from folkmoot.domain.agent import Graph, MemberRole
+from folkmoot.domain.agent import Graph, MemberRole, find_agent
 from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
@@ -32,7 +32,6 @@ from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.admission import find_agent
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query
@@ -143,8 +142,8 @@ class Collaboration:
     async def _read(self, scene: Scene) -> Sources:
         """What was read by those who wrote what a member is told."""
         answers = (asking.answer for asking in scene.askings.values() if asking.answer)
-        plan = await self._moot.plans.sources([scene.plan.id]) if scene.plan else ()
-        made = await self._moot.decisions.sources([each.id for each in scene.decisions])
+        plan = await self._moot.plans.keeper.sources([scene.plan.id]) if scene.plan else ()
+        made = await self._moot.decisions.keeper.sources([each.id for each in scene.decisions])
         return joined(*(answer.sources for answer in answers), plan, made)
 
     async def _refused(self, purpose: str, run: str, why: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Graph, find_agent
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -37,7 +37,6 @@ from folkmoot.domain.message import Message, ToolCall, ToolResult, ToolSpec, Usa
 from folkmoot.domain.spans import call_span, prefixes
 from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
-from folkmoot.engine.admission import find_agent
 from folkmoot.errors import WrongUse
 from folkmoot.journal.codec import data_of, decode_event
 from folkmoot.orchestration.history import RunHistory

@@ -15,12 +15,12 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import steps
 from folkmoot.coordination.plans.errand import details, errand_for
+from folkmoot.domain.agent import find_agent
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import StepStarted
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import find_agent
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query
@@ -46,7 +46,9 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
         raise WrongUse(
             f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
         )
-    errand = replace(errand_for(plan, step), completes_step=True, sources=await moot.plans.sources([id]))
+    errand = replace(
+        errand_for(plan, step), completes_step=True, sources=await moot.plans.keeper.sources([id])
+    )
     said = (
         f"It is accepted when: {wanted.acceptance}",
         *details(wanted),

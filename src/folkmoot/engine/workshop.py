@@ -364,8 +364,8 @@ def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], Moot]
         each for agent in graph.agents.values() for name in agent.tools for each in meant(name, COORDINATION)
     }
     if named - set(MESSAGES):
-        from folkmoot.tools.moot.shelf import moot_tools
+        from folkmoot.operations.agent_tools import coordination_tools
 
-        for name, tool in moot_tools(moot).items():
+        for name, tool in coordination_tools(moot).items():
             if name in named:
                 registry.add(name, tool)

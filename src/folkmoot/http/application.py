@@ -15,10 +15,10 @@ from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
 from folkmoot.http.doors.application import chat_doors
+from folkmoot.http.endpoint import route
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
 from folkmoot.http.openapi import ROUTES as DOCUMENT
-from folkmoot.http.operation import route
 from folkmoot.http.pages.every import ROUTES as PAGES
 from folkmoot.http.pages.problem import for_people
 from folkmoot.http.sign_in import ROUTES as SIGN_IN

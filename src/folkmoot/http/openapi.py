@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from folkmoot import __version__
 from folkmoot.http.api.every import OPERATIONS
-from folkmoot.http.operation import Operation
+from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.problems import ProblemDetails
 from folkmoot.http.repeating import HEADER, LONGEST
 from folkmoot.loader.template import field_lines
@@ -47,7 +47,7 @@ def document() -> dict[str, Any]:
     return made_from(OPERATIONS)
 
 
-def made_from(operations: Sequence[Operation]) -> dict[str, Any]:
+def made_from(operations: Sequence[Endpoint]) -> dict[str, Any]:
     types = [type for each in operations for type in (each.answer, each.body) if type is not None]
     schemas, components = msgspec.json.schema_components([*types, ProblemDetails], ref_template=_TEMPLATE)
     found = iter(schemas)
@@ -69,7 +69,7 @@ def made_from(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation, answer: Any, body: Any) -> dict[str, Any]:
+def _operation(operation: Endpoint, answer: Any, body: Any) -> dict[str, Any]:
     about = inspect.getdoc(operation.handle)
     good: dict[str, Any] = {
         "description": http.HTTPStatus(operation.status).phrase,
@@ -95,7 +95,7 @@ def _operation(operation: Operation, answer: Any, body: Any) -> dict[str, Any]:
     }
 
 
-def _parameters(operation: Operation) -> list[dict[str, Any]]:
+def _parameters(operation: Endpoint) -> list[dict[str, Any]]:
     text = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
     found: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": text} for name in operation.parameters
@@ -134,7 +134,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**plain, **(kinds[0] if kinds else {})}
 
 
-def _describe(operations: Sequence[Operation], components: dict[str, Any]) -> None:
+def _describe(operations: Sequence[Endpoint], components: dict[str, Any]) -> None:
     """The lines beneath the fields of bodies become descriptions."""
     for operation in operations:
         if operation.body and (shape := components.get(operation.body.__name__)):

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from folkmoot.errors import Conflict, DeclarationError, FolkmootError, Held, NotFound, WrongUse
+from folkmoot.errors import BAD_VALUE, Conflict, DeclarationError, FolkmootError, Held, NotFound, WrongUse
 from folkmoot.site.remedies import STATUSES, address_for, topic_for
 
 _log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def status_of(error: FolkmootError) -> int:
         case Held() | Conflict():
             return 409
         case WrongUse():
-            return 409
+            return 400 if error.code == BAD_VALUE else 409
         case DeclarationError():
             return 422
         case _:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from starlette.requests import HTTPConnection
 
 from folkmoot.domain.text import storable
+from folkmoot.errors import BAD_VALUE
 from folkmoot.http.problems import Refused
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -63,7 +64,9 @@ def _converted(given: Any, type: type[T], what: str, *, strict: bool) -> T:
     try:
         return msgspec.convert(given, type, strict=strict)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise Refused(400, f"{what} is not what is wanted: {_helpful(str(error), type)}") from error
+        raise Refused(
+            400, f"{what} is not what is wanted: {_helpful(str(error), type)}", code=BAD_VALUE
+        ) from error
 
 
 def _helpful(words: str, type: type[T]) -> str:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Graph, find_agent
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, QUESTIONS, wire_name
 from folkmoot.domain.providers import BUILT_IN as KNOWN
 from folkmoot.domain.secrets import secrets_of
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import find_agent, reachable
+from folkmoot.engine.admission import reachable
 from folkmoot.engine.workshop import Surroundings, Unguarded
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal

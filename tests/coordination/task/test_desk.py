@@ -89,13 +89,6 @@ async def test_a_task_needs_a_description(at, description):
         await at.by("coder").start(NewTask(description))
 
 
-async def test_an_unknown_priority_counts_as_medium(at):
-    """5.1."""
-    task = await at.by("coder").start(NewTask("x", priority="someday"))
-
-    assert task.priority == "medium"
-
-
 @pytest.mark.parametrize(
     ("wanted", "after"),
     [

@@ -22,18 +22,17 @@ from folkmoot.ports import Clock, Journal
 
 class Decisions:
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
-        self._keeper = Keeper(DECISION, journal, clock)
-        self.sources = self._keeper.sources
+        self.keeper = Keeper(DECISION, journal, clock)
         self._clock = clock
         self._agents = {agent.id for agent in graph.agents.values()}
         self._leads = {agent.id for agent in graph.agents.values() if agent.role == "lead"}
 
     async def get(self, id: str) -> Decision:
-        return await self._keeper.get(id)
+        return await self.keeper.get(id)
 
     async def all(self) -> list[Decision]:
         """The oldest first."""
-        return list((await self._keeper.all()).values())
+        return list((await self.keeper.all()).values())
 
     def brief(self, decision: Decision) -> str:
         """In words, as it stands now."""
@@ -54,7 +53,7 @@ class Decisions:
         self._check(author)
         placed = replace(proposal, work_session=proposal.work_session or author.work_session)
         id = author.new_id(DECISION.prefix, chance)
-        return await self._keeper.change(
+        return await self.keeper.change(
             id, author, lambda record: proposed(record, id, placed), placed.work_session
         )
 
@@ -102,7 +101,7 @@ class Decisions:
             assert record is not None, "records are never removed"
             return decide(record)
 
-        return await self._keeper.change(id, author, decided, work_session)
+        return await self.keeper.change(id, author, decided, work_session)
 
     def _check(self, author: Author) -> None:
         """Nobody speaks for an agent."""

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from folkmoot.domain.decision import ABSTAIN, Decision
 from folkmoot.domain.decision_events import DecisionDeliberated, DecisionVoted, DecisionVotingOpened
 from folkmoot.domain.event import Event
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 
 
 def commented(decision: Decision, text: str, references: tuple[str, ...] = ()) -> Sequence[Event]:
     if decision.status == "committed":
         raise committed_already(decision)
     if not text.strip():
-        raise WrongUse("a comment needs a text")
+        raise WrongUse("a comment needs a text", code=BAD_VALUE)
     return [DecisionDeliberated(text, references)]
 
 
@@ -25,8 +25,8 @@ def voted(decision: Decision, voter: str, option: str, reason: str, now: str) ->
     if voter not in (names := [each.name for each in decision.participants]):
         raise WrongUse(f"{voter!r} may not vote on {decision.id}; those who may are {', '.join(names)}")
     if option != ABSTAIN and decision.option(option) is None:
-        raise NotFound(
-            f"there is no option {option!r}; vote {options(decision)}, or {ABSTAIN}", code="option_not_found"
+        raise WrongUse(
+            f"there is no option {option!r}; vote {options(decision)}, or {ABSTAIN}", code=BAD_VALUE
         )
     if decision.status == "escalated" or decision.is_over(now):
         raise WrongUse(f"the time to vote on {decision.id} is over; the lead decides, or a person")

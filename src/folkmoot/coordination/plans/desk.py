@@ -23,11 +23,10 @@ P = ParamSpec("P")
 
 class Plans:
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
-        self._kept = Keeper(PLAN, journal, clock)
+        self.keeper = Keeper(PLAN, journal, clock)
         self._graph = graph
-        self.get = self._kept.get
-        self.all = self._kept.all
-        self.sources = self._kept.sources
+        self.get = self.keeper.get
+        self.all = self.keeper.all
 
     async def meant(self, id: str, work_session: str) -> str:
         """The plan that is named; without a name, the one that waits for a decision in a work session."""
@@ -46,7 +45,7 @@ class Plans:
         id = author.new_id(PLAN.prefix, chance)
         plan = planned(wish, id, author.name, author.work_session, self._graph.tool_name)
         events: Events = [PlanCreated(plan), *([PlanSubmitted(plan.id)] if submitted else [])]
-        return await self._kept.change(
+        return await self.keeper.change(
             plan.id, author, lambda there: () if there else events, plan.work_session
         )
 
@@ -71,4 +70,4 @@ class Plans:
             assert plan is not None, "a plan is never removed"
             return decide(plan, actor, *args, **kwargs)
 
-        return await self._kept.change(id, author, decided, work_session)
+        return await self.keeper.change(id, author, decided, work_session)

@@ -18,7 +18,7 @@ from folkmoot.domain.plan_events import (
     PlanRevised,
     PlanSubmitted,
 )
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 
 Events = Sequence[Event]
 _REMEDIES: dict[PlanStatus, str] = {
@@ -44,7 +44,7 @@ def review(plan: Plan, by: Actor, verdict: Verdict, text: str = "") -> Events:
     if by.name == plan.author:
         raise WrongUse(f"{by.name} made {plan.id}; somebody else must review it")
     if verdict == "change" and not text.strip():
-        raise WrongUse("say in the review what should change")
+        raise WrongUse("say in the review what should change", code=BAD_VALUE)
     return [PlanReviewed(plan.id, verdict, text)]
 
 
@@ -66,7 +66,7 @@ def reject(plan: Plan, by: Actor, reason: str) -> Events:
     by.must_lead("reject a plan")
     must_be(plan, "rejected", "submitted")
     if not reason.strip():
-        raise WrongUse("a rejection needs a reason: its author reads it")
+        raise WrongUse("a rejection needs a reason: its author reads it", code=BAD_VALUE)
     return [PlanRejected((reason,), plan.id)]
 
 

@@ -23,14 +23,15 @@ from folkmoot.domain.plan_events import (
     StepStarted,
 )
 from folkmoot.domain.planning import carried_on
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 
 
 def step_of(plan: Plan, id: str) -> PlanStep:
     for step in plan.steps:
         if step.id == id:
             return step
-    raise WrongUse(f"{plan.id} has no step {id!r}; it has {', '.join(step.id for step in plan.steps)}")
+    known = ", ".join(step.id for step in plan.steps)
+    raise NotFound(f"{plan.id} has no step {id!r}; it has {known}", code="step_not_found")
 
 
 def start(plan: Plan, by: Actor, id: str) -> Events:
@@ -49,7 +50,7 @@ def block(plan: Plan, by: Actor, id: str, reason: str, decision: str = "") -> Ev
     _must_be_begun(plan, step)
     _must_not_be_blocked(plan, step)
     if not reason.strip():
-        raise WrongUse("say what blocks the step")
+        raise WrongUse("say what blocks the step", code=BAD_VALUE)
     return [StepBlocked(plan.id, id, step.owner, reason, decision)]
 
 
@@ -71,7 +72,7 @@ def reassign(plan: Plan, by: Actor, id: str, to: str, reason: str) -> Events:
     if to == step.owner:
         raise WrongUse(f"step {id} of {plan.id} belongs to {to} already")
     if not reason.strip():
-        raise WrongUse("say why another shall own the step: they read it")
+        raise WrongUse("say why another shall own the step: they read it", code=BAD_VALUE)
     return [
         StepReassigned(plan.id, id, step.owner, to, reason),
         HandoffRequested("ownership", step.owner, to, reason, subject=id),
@@ -113,7 +114,7 @@ def review(plan: Plan, by: Actor, id: str, verdict: Verdict, text: str = "") -> 
 def reopen(plan: Plan, by: Actor, id: str, reason: str) -> Events:
     step = _over(plan, by, id, "reopened")
     if not reason.strip():
-        raise WrongUse("say why the step is reopened: its owner reads it")
+        raise WrongUse("say why the step is reopened: its owner reads it", code=BAD_VALUE)
     opened = StepReopened(plan.id, id, step.owner, reason)
     again: Sequence[Event] = [PlanCommitted(plan.id)] if plan.status == "done" else []
     return [opened, *again, PlanProgress(plan.id, carried_on(plan, opened).percent)]

@@ -11,7 +11,7 @@ from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
 from folkmoot.domain.step_policy import StepBudget, StepPolicy
 from folkmoot.domain.value import Value
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 
 
 class BudgetWish(Value, rename=None, forbid_unknown_fields=True):
@@ -56,7 +56,7 @@ def planned(
 ) -> Plan:
     """A draft; `named` gives the name of a tool that is recorded. Raises `WrongUse` with all that is wrong with it."""
     if problems := list(_problems(wish)):
-        raise WrongUse("the plan cannot be kept: " + "; ".join(problems))
+        raise WrongUse("the plan cannot be kept: " + "; ".join(problems), code=BAD_VALUE)
     return Plan(
         id=id,
         author=author,

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
+from folkmoot.coordination.task.document import whole
 from folkmoot.coordination.task.stepping import Stepping, begun, stepped
 from folkmoot.domain import task_events as happened
 from folkmoot.domain.event import Event
 from folkmoot.domain.task import Blocking, Cancelled, Completed, Failed, Task, TaskStatus, TaskStep
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 
 _REMEDIES: dict[TaskStatus, str] = {
     "pending": "start it first",
@@ -32,15 +34,27 @@ class StopGuard(WrongUse):
         named = "; ".join(f"{step.id} ({step.status}) {step.content}" for step in self.remaining)
         super().__init__(
             f"stop_guard: {task.id} is {task.status} and has open steps: {named}."
-            " Complete or skip them (task_update), or insist with force_complete"
+            " Complete or skip them (task_update), or insist with force_complete",
+            code="steps_open",
         )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What an agent reads."""
+        return {
+            "success": False,
+            "task_id": self.task_id,
+            "blocked_by": "stop_guard",
+            "remaining": [whole(step) for step in self.remaining],
+            "error": str(self),
+        }
 
 
 def update(task: Task, progress: str = "", stepping: Stepping | None = None) -> Sequence[Event]:
     if task.has_ended:
         raise _refused(task, "updated")
     if not progress.strip() and stepping is None:
-        raise WrongUse("an update needs `progress`, or an `action` on the steps")
+        raise WrongUse("an update needs `progress`, or an `action` on the steps", code=BAD_VALUE)
     if stepping is None:
         return [happened.TaskUpdated(task.status, progress.strip())]
     steps = stepped(task, stepping)
@@ -78,12 +92,16 @@ def approve(task: Task) -> Sequence[Event]:
 def block(task: Task, blocking: Blocking, agents: Collection[str]) -> Sequence[Event]:
     _must_be(task, "in_progress", "blocked")
     if not blocking.blocked_reason.strip():
-        raise WrongUse("a task is blocked for a `reason`; say what it waits for")
+        raise WrongUse("a task is blocked for a `reason`; say what it waits for", code=BAD_VALUE)
     if not blocking.unblocked_by:
-        raise WrongUse(f"`unblock_by` is empty; name agents that can help: {_others(task, agents)}")
+        raise WrongUse(
+            f"`unblock_by` is empty; name agents that can help: {_others(task, agents)}", code=BAD_VALUE
+        )
     for agent in blocking.unblocked_by:
         if agent == task.agent_id:
-            raise WrongUse(f"{agent} cannot unblock its own task; name others: {_others(task, agents)}")
+            raise WrongUse(
+                f"{agent} cannot unblock its own task; name others: {_others(task, agents)}", code=BAD_VALUE
+            )
         known(agent, agents)
     named = tuple(dict.fromkeys(blocking.unblocked_by))
     fresh = Blocking(blocking.blocked_reason.strip(), named, blocking.unblocked_action)

@@ -14,9 +14,9 @@ from folkmoot.coordination.task.stepping import Stepping
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.event import Event
-from folkmoot.domain.task import STATUSES, Blocking, Task, TaskStatus
+from folkmoot.domain.task import Blocking, Task, TaskStatus
 from folkmoot.domain.task_events import TaskBacklogAdded, TaskStarted
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
 
 _START = "start one (task_start) or pick one from the backlog (task_pick_backlog)"
@@ -103,15 +103,11 @@ class AgentTasks:
     async def current(self) -> Task | None:
         return current(await self._keeper.all(), self._owner, self._by.work_session)
 
-    async def list(self, status: str = "", *, everybody: bool = False) -> list[Task]:
+    async def list(self, status: TaskStatus | None = None, *, everybody: bool = False) -> list[Task]:
         """The most urgent first."""
-        if status and status not in STATUSES:
-            raise NotFound(
-                f"there is no status {status!r}; there are {', '.join(STATUSES)}", code="status_not_found"
-            )
         tasks = await self._keeper.all()
         seen = tasks.values() if everybody else of_agent(tasks, self._owner)
-        return by_priority(task for task in seen if status in ("", task.status))
+        return by_priority(task for task in seen if status in (None, task.status))
 
     @property
     def _owner(self) -> str:

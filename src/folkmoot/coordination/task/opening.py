@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from folkmoot.coordination.task.deciding import known
 from folkmoot.coordination.task.stepping import begun, listed
-from folkmoot.domain.task import EFFORTS, PRIORITIES, Backlog, Effort, Priority, Task
+from folkmoot.domain.task import Backlog, Effort, Priority, Task
 from folkmoot.domain.value import Value
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 
 
 class NewTask(Value):
@@ -19,12 +19,11 @@ class NewTask(Value):
 
     description: str
     context: str = ""
-    priority: str = "medium"
-    """Anything else than the four that there are counts as medium."""
+    priority: Priority = "medium"
     requires_approval: bool = False
     simple: bool = False
     steps: tuple[str, ...] = ()
-    estimated_effort: str = ""
+    estimated_effort: Effort = ""
     start_date: str = ""
     due_date: str = ""
     depends_on: tuple[str, ...] = ()
@@ -45,11 +44,11 @@ def backlogged(new: NewTask, bare: Task, agents: Collection[str], tasks: Collect
     owner = known(new.assignee, agents) if new.assignee else bare.agent_id
     for other in new.depends_on:
         if other not in tasks:
-            raise WrongUse(f"`depends_on` names {other!r}, and there is no such task")
+            raise WrongUse(f"`depends_on` names {other!r}, and there is no such task", code=BAD_VALUE)
     backlog = Backlog(
         assignee=owner,
         depends_on=tuple(dict.fromkeys(new.depends_on)),
-        estimated_effort=_effort(new.estimated_effort),
+        estimated_effort=new.estimated_effort,
         start_date=_date("start_date", new.start_date),
         due_date=_date("due_date", new.due_date),
     )
@@ -58,25 +57,15 @@ def backlogged(new: NewTask, bare: Task, agents: Collection[str], tasks: Collect
 
 def _described(new: NewTask, bare: Task) -> Task:
     if not new.description.strip():
-        raise WrongUse("a task needs a `description`; say what is to be done")
+        raise WrongUse("a task needs a `description`; say what is to be done", code=BAD_VALUE)
     return replace(
         bare,
         description=new.description.strip(),
         context=new.context.strip(),
-        priority=_priority(new.priority),
+        priority=new.priority,
         simple=new.simple,
         steps=listed(new.steps),
     )
-
-
-def _priority(said: str) -> Priority:
-    return next((each for each in PRIORITIES if each == said), "medium")
-
-
-def _effort(said: str) -> Effort:
-    if said and said not in EFFORTS:
-        raise WrongUse(f"`estimated_effort` is {', '.join(EFFORTS)}, not {said!r}")
-    return next((each for each in EFFORTS if each == said), "")
 
 
 def _date(field: str, said: str) -> str:
@@ -88,6 +77,8 @@ def _date(field: str, said: str) -> str:
             return date.fromisoformat(said).isoformat()
         at = datetime.fromisoformat(said)
     except ValueError:
-        raise WrongUse(f"`{field}` is a day such as 2026-01-31 or a time in ISO 8601, not {said!r}") from None
+        raise WrongUse(
+            f"`{field}` is a day such as 2026-01-31 or a time in ISO 8601, not {said!r}", code=BAD_VALUE
+        ) from None
     utc = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from folkmoot.domain.task import StepStatus, Task, TaskStep
 from folkmoot.domain.task_events import StepAction
 from folkmoot.domain.value import Value
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 
 Steps = tuple[TaskStep, ...]
 
@@ -35,7 +35,7 @@ def stepped(task: Task, wanted: Stepping) -> Steps:
 def listed(contents: Sequence[str]) -> Steps:
     """New steps, none of them begun."""
     if any(not content.strip() for content in contents):
-        raise WrongUse("a step is empty; say in each what is to be done")
+        raise WrongUse("a step is empty; say in each what is to be done", code=BAD_VALUE)
     return tuple(TaskStep(f"s{n}", content.strip(), n) for n, content in enumerate(contents, 1))
 
 
@@ -51,7 +51,7 @@ def _changed(task: Task, wanted: Stepping) -> Steps:
     match wanted.action:
         case "set_steps":
             if not wanted.steps:
-                raise WrongUse("set_steps needs `steps`, a list of texts")
+                raise WrongUse("set_steps needs `steps`, a list of texts", code=BAD_VALUE)
             return listed(wanted.steps)
         case "add_step":
             return _added(task.steps, wanted.content)
@@ -77,7 +77,7 @@ ACTIONS: tuple[StepAction, ...] = (
 
 def _added(steps: Steps, content: str) -> Steps:
     if not content.strip():
-        raise WrongUse("add_step needs `step_content`, what is to be done")
+        raise WrongUse("add_step needs `step_content`, what is to be done", code=BAD_VALUE)
     number = max((int(step.id[1:]) for step in steps), default=0) + 1
     return (*steps, TaskStep(f"s{number}", content.strip(), len(steps) + 1))
 
@@ -93,9 +93,9 @@ def _started(task: Task, id: str) -> Steps:
 
 def _reordered(task: Task, order: tuple[str, ...]) -> Steps:
     if not order:
-        raise WrongUse(f"reorder_steps needs `steps_order`; the steps are {_ids(task)}")
+        raise WrongUse(f"reorder_steps needs `steps_order`; the steps are {_ids(task)}", code=BAD_VALUE)
     if len(set(order)) < len(order):
-        raise WrongUse(f"steps_order names a step twice: {', '.join(order)}")
+        raise WrongUse(f"steps_order names a step twice: {', '.join(order)}", code=BAD_VALUE)
     front = [_named(task, id) for id in order]
     rest = [step for step in task.steps if step.id not in order]
     return tuple(replace(step, order=n) for n, step in enumerate((*front, *rest), 1))
@@ -108,7 +108,7 @@ def _named(task: Task, id: str) -> TaskStep:
             f"there is no step {id!r} in {task.id}; its steps are {_ids(task)}", code="step_not_found"
         )
     if found is None:
-        raise WrongUse(f"this action needs `step_id`; its steps are {_ids(task)}", code="bad_value")
+        raise WrongUse(f"this action needs `step_id`; its steps are {_ids(task)}", code=BAD_VALUE)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from folkmoot.http.api.shapes import Recorded, require_run
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Said, Words
 from folkmoot.views.branches import SessionRow, session_rows
 from folkmoot.views.gates import Gated
@@ -69,7 +69,7 @@ async def ungate_session(asked: Asked) -> Recorded:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/sessions",
         summary="The agent sessions of a run, as the tree of who caused whom",
@@ -77,7 +77,7 @@ OPERATIONS = (
         answer=list[SessionRow],
         links={"gateSession": _OF_FIRST, "destroySession": _OF_FIRST},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/sessions/live",
         summary="The finished sessions of a run that can still be asked",
@@ -85,14 +85,14 @@ OPERATIONS = (
         answer=list[LiveChild],
         links={"destroySession": _OF_FIRST},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/gates",
         summary="The tools that were taken from sessions of a run",
         handle=list_gates,
         answer=list[Gated],
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/agent-sessions/{id}/destroy",
         summary="Let go of a finished session that is kept to be asked",
@@ -101,7 +101,7 @@ OPERATIONS = (
         answer=Recorded,
         problems=(409,),
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/agent-sessions/{id}/gate",
         summary="Take tools from a session",
@@ -110,7 +110,7 @@ OPERATIONS = (
         answer=Recorded,
         problems=(409,),
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/agent-sessions/{id}/ungate",
         summary="Give tools back to a session",

@@ -9,9 +9,8 @@ import msgspec
 from folkmoot.domain.agent import Agent
 from folkmoot.engine.describing import document, summary
 from folkmoot.errors import Problem
-from folkmoot.http.api.shapes import Document
+from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.files_now import files_now
-from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.views.graph import mermaid
 
@@ -71,7 +70,7 @@ def agent_of(asked: Asked) -> Agent:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/agents",
         summary="All agents of the project",
@@ -80,7 +79,7 @@ OPERATIONS = (
         answer=list[AgentSummary],
         links={"showAgent": _OF_FIRST, "agentTasks": _OF_FIRST, "currentTask": _OF_FIRST},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/agents/{id}",
         summary="One agent: whom it works with, its tools, models and limits",
@@ -88,7 +87,7 @@ OPERATIONS = (
         answer=Document,
         links={"agentTasks": _OF_THIS, "taskHistory": _OF_THIS, "agentPlans": _OF_THIS},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/agents/{id}/info",
         summary="The same under its older name",
@@ -96,14 +95,14 @@ OPERATIONS = (
         name="agentInfo",
         answer=Document,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/graph",
         summary="Which agents work with which, and how",
         handle=show_graph,
         answer=GraphDocument,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/problems",
         summary="What is wrong in the files of the project",

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from folkmoot.domain.part import media_of
 from folkmoot.errors import NotFound
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 
 _HASH = 64
 _UNKNOWN = "application/octet-stream"
@@ -48,7 +48,7 @@ def _is_json(content: bytes) -> bool:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/artifacts/{id}",
         summary="Content by its hash",

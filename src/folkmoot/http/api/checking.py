@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from folkmoot.contract.fault import Fault, Guarantee
 from folkmoot.contract.verify import verify
 from folkmoot.http.api.shapes import require_run
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.politely import politely
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Journal, Query, Stored
@@ -81,8 +81,8 @@ def _exported(asked: Asked, run: str = "") -> Response:
 
 def _look(
     path: str, summary: str, handle: Any, answer: Any = Any, media: str = "application/json"
-) -> Operation:
-    return Operation(method="GET", path=path, summary=summary, handle=handle, answer=answer, media=(media,))
+) -> Endpoint:
+    return Endpoint(method="GET", path=path, summary=summary, handle=handle, answer=answer, media=(media,))
 
 
 OPERATIONS = (

@@ -14,7 +14,7 @@ from folkmoot.domain.work_session import Roster, StateChange, WorkState
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.engine.owner import holder
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Said, Words
 from folkmoot.views.plan_json import document
 
@@ -127,7 +127,7 @@ async def _status(asked: Asked, scene: Scene, waiting: list[str]) -> str:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="POST",
         path="/collaborations",
         summary="Let a team of agents reach a goal",
@@ -138,7 +138,7 @@ OPERATIONS = (
         problems=(404, 409),
         links=_THEN,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/collaborations/{id}",
         summary="Where a collaboration stands, whom it asked, and why it does not go on",
@@ -146,7 +146,7 @@ OPERATIONS = (
         answer=CollaborationDocument,
         links={"showWorkSession": _OF_THIS, "showRun": {"id": "$response.body#/asked/0/runId"}},
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/collaborations/{id}/resume",
         summary="Let this server carry a collaboration on",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from folkmoot.engine.replay import Replayed
 from folkmoot.http.api.shapes import require_run
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.views.difference import Difference
 
 
@@ -22,7 +22,7 @@ async def diff_runs(asked: Asked) -> Difference:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/replay",
         summary="Let a run happen again from its journal, and compare",
@@ -30,7 +30,7 @@ OPERATIONS = (
         answer=Replayed,
         problems=(409,),
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/diff/{other}",
         summary="The first thing that two runs did otherwise, and what is not the same in the end",

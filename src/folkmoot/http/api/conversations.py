@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.errors import NotFound
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.reading import Given
 from folkmoot.views.conversations import Conversation
@@ -37,7 +37,7 @@ async def _threads(asked: Asked) -> dict[str, Conversation]:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/conversations",
         summary="What agents said to each other",
@@ -46,7 +46,7 @@ OPERATIONS = (
         answer=list[Conversation],
         links={"showConversation": {"id": "$response.body#/0/conversationId"}},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/conversations/{id}",
         summary="One conversation, turn by turn",

@@ -8,7 +8,7 @@ import msgspec
 
 from folkmoot.domain.moment import moment
 from folkmoot.engine.describing import whole
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given
 from folkmoot.views.accounting import Totals
@@ -49,7 +49,7 @@ async def show_costs(asked: Asked) -> Costs:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/costs",
         summary="What models have cost, and what agents may spend",

@@ -12,7 +12,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.moment import moment
 from folkmoot.domain.role import Role
 from folkmoot.http.api.shapes import EventDocument, event_document
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.paging import Back, Part
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Words
@@ -105,7 +105,7 @@ async def _about(asked: Asked, category: CategoryId) -> set[str]:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/events",
         summary="What happened, the newest first",
@@ -113,7 +113,7 @@ OPERATIONS = (
         query=EventsQuery,
         answer=list[EventDocument],
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/events/search",
         summary="Events in which a text stands",

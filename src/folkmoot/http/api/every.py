@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from folkmoot.http.api import (
     agent_sessions,
-    agent_tasks,
     agents,
     artifacts,
     checking,
@@ -12,7 +11,6 @@ from folkmoot.http.api import (
     comparing,
     conversations,
     costs,
-    decisions,
     events,
     explaining,
     inbox,
@@ -23,13 +21,14 @@ from folkmoot.http.api import (
     starting,
     status,
     stream,
-    tasks,
     work_control,
     work_sessions,
 )
-from folkmoot.http.operation import Operation
+from folkmoot.http.endpoint import Endpoint
+from folkmoot.http.operations import endpoints
+from folkmoot.operations import decisions, plan_steps, tasks
 
-OPERATIONS: tuple[Operation, ...] = (
+OPERATIONS: tuple[Endpoint, ...] = (
     *status.OPERATIONS,
     *runs.OPERATIONS,
     *starting.OPERATIONS,
@@ -40,11 +39,11 @@ OPERATIONS: tuple[Operation, ...] = (
     *stream.OPERATIONS,
     *agents.OPERATIONS,
     *explaining.OPERATIONS,
-    *agent_tasks.OPERATIONS,
     *inbox.OPERATIONS,
-    *tasks.OPERATIONS,
+    *endpoints(tasks.OPERATIONS),
+    *endpoints(plan_steps.OPERATIONS),
     *plans.OPERATIONS,
-    *decisions.OPERATIONS,
+    *endpoints(decisions.OPERATIONS),
     *work_sessions.OPERATIONS,
     *work_control.OPERATIONS,
     *collaborations.OPERATIONS,

@@ -8,7 +8,7 @@ from folkmoot.domain.message import ToolCall
 from folkmoot.domain.naming import wire_name
 from folkmoot.errors import NotFound
 from folkmoot.http.api.agents import agent_of
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Words
 from folkmoot.orchestration.explain import Explanation, explain
 
@@ -44,7 +44,7 @@ def _explained(asked: Asked, tool: str, call: ToolCall | None = None) -> Explana
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/agents/{id}/explain",
         summary="What an agent may call, and why",
@@ -52,7 +52,7 @@ OPERATIONS = (
         query=ExplainQuery,
         answer=Explanation,
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/agents/{id}/explain",
         summary="What the gate would say to a call",

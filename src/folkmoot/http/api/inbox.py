@@ -9,8 +9,8 @@ from typing import Any, Literal
 from folkmoot.domain.item import Item, Kind, Reply
 from folkmoot.engine.always import allow_call_always
 from folkmoot.errors import WrongUse
-from folkmoot.http.api.shapes import Document, Recorded, go_on
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.api.shapes import Recorded, go_on
+from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.reading import Said, Words
 from folkmoot.views.inbox import document
@@ -112,8 +112,8 @@ async def _say(asked: Asked, reply: Any) -> Recorded:
     return Recorded(item.id, "recorded")
 
 
-def _word(path: str, summary: str, handle: Any, body: Any) -> Operation:
-    return Operation(
+def _word(path: str, summary: str, handle: Any, body: Any) -> Endpoint:
+    return Endpoint(
         method="POST",
         path=path,
         summary=summary,
@@ -126,7 +126,7 @@ def _word(path: str, summary: str, handle: Any, body: Any) -> Operation:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/inbox",
         summary="What waits for someone, of all runs, the oldest first",
@@ -135,7 +135,7 @@ OPERATIONS = (
         answer=list[Document],
         links={name: _OF_FIRST for name in ("showItem", "answerQuestion", "settleCall")},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/approvals",
         summary="The calls that wait for someone's word",
@@ -144,7 +144,7 @@ OPERATIONS = (
         answer=list[Document],
         links={name: _OF_FIRST for name in ("approveCall", "denyCall", "revokeApproval")},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/inbox/{id}",
         summary="One item: who asks, and the whole call or question",

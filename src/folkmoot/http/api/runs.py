@@ -10,7 +10,7 @@ from msgspec import Meta
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.paging import Limit, Page, Part, part
 from folkmoot.http.reading import Given, Position
 from folkmoot.ports import Query
@@ -109,7 +109,7 @@ async def run_plans(asked: Asked) -> list[PlanView]:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs",
         summary="All runs, the newest first",
@@ -118,7 +118,7 @@ OPERATIONS = (
         answer=list[RunRow],
         links={"showRun": OF_FIRST, "runEvents": OF_FIRST, "listSessions": OF_FIRST, "cancelRun": OF_FIRST},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}",
         summary="One run: its result, tree, account and report",
@@ -126,7 +126,7 @@ OPERATIONS = (
         answer=RunDocument,
         links={name: OF_RUN for name in ("runEvents", "auditRun", "runPlans", "resumeRun", "replayRun")},
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/runs/{id}/cancel",
         summary="Stop a run, wherever it runs",
@@ -136,7 +136,7 @@ OPERATIONS = (
         problems=(409,),
         links={"showRun": OF_RUN},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/events",
         summary="What happened in a run, in order",
@@ -144,14 +144,14 @@ OPERATIONS = (
         query=RunEventsQuery,
         answer=list[EventDocument],
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/audit",
         summary="What of a run cannot be traced",
         handle=audit_run,
         answer=Audit,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/plans",
         summary="What the agents of a run set out to do",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.loader.options import Setting
 
 
@@ -15,7 +15,7 @@ async def list_settings(asked: Asked) -> list[Setting]:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/settings",
         summary="Each setting with its source",

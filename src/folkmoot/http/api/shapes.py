@@ -10,16 +10,9 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.run_row import RunRow
 from folkmoot.errors import NotFound
-from folkmoot.http.operation import Asked
+from folkmoot.http.endpoint import Asked
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Query
-
-
-class Document(msgspec.Struct):
-    """All that is known of one thing; its further fields are those that the terminal shows with `--json`."""
-
-    id: str
-    status: str
 
 
 class Recorded(msgspec.Struct, rename="camel"):

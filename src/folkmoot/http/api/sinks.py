@@ -8,7 +8,7 @@ import msgspec
 
 from folkmoot.engine.sinking import lag, move, standing
 from folkmoot.errors import NotFound
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Position
 
 
@@ -53,7 +53,7 @@ async def move_sink(asked: Asked) -> SinkPlace:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="POST",
         path="/sinks/{id}/move",
         summary="Let a sink go on from another place",
@@ -62,7 +62,7 @@ OPERATIONS = (
         answer=SinkPlace,
         problems=(409,),
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/sinks",
         summary="Where events are sent on to, and how far each place is",

@@ -14,7 +14,7 @@ from folkmoot.engine.fork import Fork
 from folkmoot.engine.history import check_fit
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, begun_run, require_run
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given, Words, WorkSessionId
 from folkmoot.http.tracing import trace_of
@@ -116,7 +116,7 @@ async def fork_run(asked: Asked) -> RunState:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="POST",
         path="/runs",
         summary="Start a run",
@@ -127,7 +127,7 @@ OPERATIONS = (
         problems=(404, 409),
         links=_THEN,
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/runs/{id}/resume",
         summary="Go on with a run that was interrupted or waits",
@@ -138,7 +138,7 @@ OPERATIONS = (
         problems=(409,),
         links=_THEN,
     ),
-    Operation(
+    Endpoint(
         method="POST",
         path="/runs/{id}/fork",
         summary="Start a run that begins as another one did",

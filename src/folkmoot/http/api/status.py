@@ -8,7 +8,7 @@ import msgspec
 
 from folkmoot import __version__
 from folkmoot.domain.agent import MemberRole
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 
 
 class Health(msgspec.Struct):
@@ -78,15 +78,15 @@ async def _agents(asked: Asked) -> list[AgentState]:
 
 
 OPERATIONS = (
-    Operation(method="GET", path="/health", summary="Whether it answers", handle=health, answer=Health),
-    Operation(
+    Endpoint(method="GET", path="/health", summary="Whether it answers", handle=health, answer=Health),
+    Endpoint(
         method="GET",
         path="/status",
         summary="What it is, what agents and work sessions do, and where the journal ends",
         handle=status,
         answer=Status,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/team-state",
         summary="Every agent: its part, what it does, and when it was last heard of",

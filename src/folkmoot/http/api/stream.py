@@ -14,7 +14,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS, SessionStarted
 from folkmoot.domain.role import Role
 from folkmoot.errors import NotFound
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import Given, Position
 from folkmoot.http.stream.event_source import Message, event_source
@@ -143,7 +143,7 @@ async def _pieces(hub: Hub, wanted: Filter) -> AsyncIterator[Message]:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/stream",
         summary="What happens, as it happens: server-sent events, each as the journal has it",
@@ -151,7 +151,7 @@ OPERATIONS = (
         query=StreamQuery,
         media=("text/event-stream",),
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/runs/{id}/stream",
         summary="One run as it happens, from its beginning to its end, with what its models say meanwhile",

@@ -16,7 +16,7 @@ from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.errors import NotFound
 from folkmoot.http.api.shapes import go_on
 from folkmoot.http.api.work_sessions import row_of
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Said, Words
 from folkmoot.views.work_sessions import WorkRow
 
@@ -171,8 +171,8 @@ def _shown(record: WorkSession, status: str) -> dict[str, Any]:
     return {**kept, "status": status}
 
 
-def _change(verb: str, summary: str, handle: Any, body: Any, answer: Any = WorkRecord) -> Operation:
-    return Operation(
+def _change(verb: str, summary: str, handle: Any, body: Any, answer: Any = WorkRecord) -> Endpoint:
+    return Endpoint(
         method="POST",
         path=f"/work-sessions/{{id}}/{verb}",
         summary=summary,
@@ -185,7 +185,7 @@ def _change(verb: str, summary: str, handle: Any, body: Any, answer: Any = WorkR
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="POST",
         path="/work-sessions",
         summary="Open a work session",
@@ -196,7 +196,7 @@ OPERATIONS = (
         problems=(404,),
         links={name: OF_WORK for name in _THEN},
     ),
-    Operation(
+    Endpoint(
         method="PATCH",
         path="/work-sessions/{id}/category",
         summary="Say what a work session is about",

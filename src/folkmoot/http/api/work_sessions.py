@@ -11,8 +11,7 @@ from folkmoot.domain.activity import Activity
 from folkmoot.domain.category import LABELS, CategoryId
 from folkmoot.domain.role import Role
 from folkmoot.errors import NotFound
-from folkmoot.http.api.shapes import Document
-from folkmoot.http.operation import Asked, Operation
+from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.reading import Words
 from folkmoot.ports import Filter
@@ -129,7 +128,7 @@ async def _timeline(asked: Asked, row: WorkRow) -> list[TimelineEntry]:
 
 
 OPERATIONS = (
-    Operation(
+    Endpoint(
         method="GET",
         path="/work-sessions",
         summary="Work sessions, where something happened last first",
@@ -138,7 +137,7 @@ OPERATIONS = (
         answer=list[WorkRow],
         links={name: OF_FIRST for name in ("showWorkSession", "workTimeline", "categoriseWorkSession")},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/work-sessions/search",
         summary="Work sessions in which a text stands",
@@ -146,14 +145,14 @@ OPERATIONS = (
         query=WorkSearch,
         answer=list[WorkRow],
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/work-sessions/{id}",
         summary="One work session, with its timeline and snapshots",
         handle=show_work_session,
         answer=Document,
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/work-sessions/{id}/timeline",
         summary="What happened in a work session, in order of time",
@@ -161,7 +160,7 @@ OPERATIONS = (
         name="workTimeline",
         answer=list[TimelineEntry],
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/work-sessions/{id}/artifacts",
         summary="What came of the work: changes, documents, logs, results of tests",
@@ -169,7 +168,7 @@ OPERATIONS = (
         answer=list[ArtifactRow],
         links={"showArtifact": OF_FIRST},
     ),
-    Operation(
+    Endpoint(
         method="GET",
         path="/categories",
         summary="What work can be about",

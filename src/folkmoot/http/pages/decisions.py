@@ -6,12 +6,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.decisions.committing import Choice
-from folkmoot.errors import WrongUse
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.form import Form, form_named, form_of, performed, posted
 from folkmoot.http.pages.rendering import page
+from folkmoot.operations.decisions import OPERATIONS
 from folkmoot.views.adr import record
 from folkmoot.views.ballot import ballot
 
@@ -64,18 +62,10 @@ async def change(request: Request) -> Response:
 
 
 async def _changed(house: House, id: str, deed: str, form: Form) -> str:
-    desk, by, text = house.moot.moot.decisions, Author(person(form)), form["text"]
-    match deed:
-        case "vote":
-            await desk.vote(id, by, form["option"], text)
-            await desk.settle(id)
-        case "comment":
-            await desk.comment(id, by, text)
-        case "commit":
-            await desk.commit(id, by, Choice(form["option"], text))
-        case _:
-            raise WrongUse(f"nobody can {deed!r} a decision; use one of the buttons")
-    return f"/decisions/{id}"
+    decision = await performed(form_named(deed, OPERATIONS), house, form, decision=id)
+    if deed == "vote":
+        await house.moot.moot.decisions.settle(decision.id)
+    return f"/decisions/{decision.id}"
 
 
 ROUTES = (

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from folkmoot.errors import FolkmootError
+from folkmoot.engine.identity import chance
+from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.http.house import House
 from folkmoot.http.problems import Refused, status_of
+from folkmoot.operations.actor import account_name, by_account, by_name
+from folkmoot.operations.operation import OperationType, fields_of, read
 
 MOST_FIELDS = 50
 
@@ -44,9 +48,33 @@ async def posted(deed: Awaitable[str], again: Callable[[str], Awaitable[Response
 
 def person(form: Form) -> str:
     """Who is recorded to have said it: by the name they give, else whoever runs this server."""
-    if name := form["by"]:
-        return name
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "user"
+    return form["by"] or account_name()
+
+
+def form_named(name: str, operations: Iterable[OperationType]) -> OperationType:
+    for operation in operations:
+        if operation.form and operation.command == name:
+            return operation
+    raise WrongUse(f"there is no form {name!r}; use one of the buttons")
+
+
+async def performed(operation: OperationType, house: House, form: Form, **given: str) -> Any:
+    """What comes of a form that somebody sent."""
+    wanted = read(operation, {**_values(operation, form), **given})
+    graph = house.moot.graph
+    actor = by_name(form["by"], graph, "page", chance()) if form["by"] else by_account("page", chance())
+    return await wanted.run(house.moot.moot, actor)
+
+
+def _values(operation: OperationType, form: Form) -> dict[str, Any]:
+    """Fields that are left empty are not given; several things stand in lines, or names between blanks."""
+    found: dict[str, Any] = {}
+    for field in fields_of(operation):
+        if not (text := form[field.json_name]):
+            continue
+        if field.is_list:
+            apart = text.replace(",", " ").split() if field.spelling.metavar else text.split("\n")
+            found[field.name] = [each for line in apart if (each := line.strip())]
+        else:
+            found[field.name] = True if field.is_flag else text
+    return found

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.opening import NewTask
 from folkmoot.domain.events import RunStarted
-from folkmoot.domain.task import EFFORTS, PRIORITIES, Blocking, Task
-from folkmoot.engine.identity import chance
-from folkmoot.errors import WrongUse
+from folkmoot.domain.task import EFFORTS, PRIORITIES
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.form import Form, form_named, form_of, performed, posted
 from folkmoot.http.pages.rendering import page
+from folkmoot.operations.tasks import OPERATIONS, AddTask
 from folkmoot.ports import Query
 from folkmoot.views.board import WantedTasks, board, card
 from folkmoot.views.work_timeline import timeline_entry
-
-_Deed = Callable[[AgentTasks, str, Form], Awaitable[Task]]
 
 
 async def tasks(request: Request) -> Response:
@@ -89,17 +81,7 @@ async def add(request: Request) -> Response:
 
 
 async def _added(house: House, form: Form) -> str:
-    wish = NewTask(
-        description=form["description"],
-        context=form["context"],
-        priority=form["priority"],
-        steps=tuple(filter(None, map(str.strip, form["steps"].split("\n")))),
-        estimated_effort=form["effort"],
-        due_date=form["due"],
-        depends_on=tuple(filter(None, form["after"].replace(",", " ").split())),
-    )
-    desk = house.moot.moot.tasks.of(form["agent"], Author(person(form)))
-    return f"/tasks/{(await desk.add(wish, chance())).id}"
+    return f"/tasks/{(await performed(AddTask, house, form)).id}"
 
 
 async def change(request: Request) -> Response:
@@ -108,26 +90,9 @@ async def change(request: Request) -> Response:
 
 
 async def _changed(request: Request, form: Form) -> str:
-    id, deed = request.path_params["id"], request.path_params["deed"]
-    if deed not in _DEEDS:
-        raise WrongUse(f"nobody can {deed!r} a task; use one of the buttons")
-    await _DEEDS[deed](house_of(request).moot.moot.tasks.of("", Author(person(form))), id, form)
-    return f"/tasks/{id}"
-
-
-def _block(desk: AgentTasks, id: str, form: Form) -> Awaitable[Task]:
-    helpers = tuple(filter(None, form["helper"].replace(",", " ").split()))
-    return desk.block(Blocking(form["text"], helpers), id)
-
-
-_DEEDS: dict[str, _Deed] = {
-    "approve": lambda desk, id, _: desk.approve(id),
-    "cancel": lambda desk, id, form: desk.cancel(id, form["text"]),
-    "block": _block,
-    "resume": lambda desk, id, _: desk.resume(id),
-    "complete": lambda desk, id, form: desk.complete(id, form["text"], force="force" in form),
-    "update": lambda desk, id, form: desk.update(id, form["text"]),
-}
+    deed = form_named(request.path_params["deed"], OPERATIONS)
+    task = await performed(deed, house_of(request), form, task=request.path_params["id"])
+    return f"/tasks/{task.id}"
 
 
 def _agents(house: House) -> list[str]:

@@ -29,6 +29,13 @@ ALWAYS = (400, 403, 408, 413, 421, 431, 503)
 _NAMES = re.compile(r"{(\w+)}")
 
 
+class Document(msgspec.Struct):
+    """All that is known of one thing; its further fields are those that the terminal shows with `--json`."""
+
+    id: str
+    status: str
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request, checked."""
@@ -80,7 +87,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation:
+class Endpoint:
     method: str
     path: str
     """Below `/api`, with `{names}`."""
@@ -131,7 +138,7 @@ class Operation:
         return tuple(sorted(found))
 
 
-def route(operation: Operation) -> Route:
+def route(operation: Endpoint) -> Route:
     async def endpoint(request: Request) -> Response:
         if not operation.is_repeatable:
             return _response(operation, request, await operation.handle(await _asked(operation, request)))
@@ -145,13 +152,13 @@ def route(operation: Operation) -> Route:
     return Route(f"/api{operation.path}", endpoint, methods=[operation.method], name=operation.id)
 
 
-async def _asked(operation: Operation, request: Request) -> Asked:
+async def _asked(operation: Endpoint, request: Request) -> Asked:
     query = query_of(request, operation.query) if operation.query else None
     body = body_of(await request.body(), operation.body) if operation.body else None
     return Asked(house_of(request), request.path_params, query, body, request)
 
 
-def _response(operation: Operation, request: Request, answer: Any) -> Response:
+def _response(operation: Endpoint, request: Request, answer: Any) -> Response:
     if isinstance(answer, Response):
         return answer
     headers: dict[str, str] = {}

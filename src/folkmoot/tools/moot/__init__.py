@@ -1,1 +1,0 @@
-"""The tools with which agents take part in what outlives a run."""
