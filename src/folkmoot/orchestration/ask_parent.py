@@ -91,10 +91,7 @@ def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site
     answering = inv.child(run, agent, "ask", child_span(inv.span, "ask", f"{site.turn}.{site.call}"))
     asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
     return replace(
-        answering,
-        original=f"## QUESTION FROM {inv.span}\n\n{asked}",
-        blocks=(),
-        parts=(),
+        answering.asked(f"## QUESTION FROM {inv.span}\n\n{asked}"),
         before=interrupted(parent),
         turns_before=parent.turn + _asked_before(run, inv, site),
         reach=Reach(only=(), taint=joined(answering.reach.taint, parent.sources) if run.behavior > 1 else ()),

@@ -21,6 +21,7 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.chats import Chat
 from folkmoot.orchestration.freeze import release, turns_taken
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.question import read_call
 from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.ports import Site
 from folkmoot.session.conversation import conversation
@@ -51,10 +52,9 @@ class Refused(Value, omit_defaults=False):
 async def ask_clarification(
     run: Run, inv: Invocation, call: ToolCall, site: Site, start: Start
 ) -> ToolResult:
-    try:
-        asked = msgspec.convert(call.arguments, _Arguments)
-    except msgspec.ValidationError as error:
-        return ToolResult(text=str(error), failed=True)
+    asked = read_call(call, _Arguments)
+    if isinstance(asked, ToolResult):
+        return asked
     if not asked.question.strip():
         return ToolResult(text="question is empty", failed=True)
     chat = run.chats.find(inv.span, asked.child_id)
@@ -101,10 +101,7 @@ def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) 
         read = run.readings.within(chat.spans[0], outside=span)
         child = replace(child, reach=replace(child.reach, taint=joined(child.reach.taint, read)))
     return replace(
-        child,
-        original=f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}",
-        blocks=(),
-        parts=(),
+        child.asked(f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}"),
         before=conversation(agent, map(run.log.of, earlier)),
         turns_before=turns_taken(run.log, earlier),
     )

@@ -243,6 +243,11 @@ class Invocation(Value):
             routed=cause == "route" or (self.routed and cause in ("member", "lead")),
         )
 
+    def asked(self, original: str, title: str | None = None) -> Invocation:
+        """With a request of its own, instead of its caller's."""
+        title = self.title if title is None else title
+        return replace(self, original=original, blocks=(), parts=(), title=title)
+
     def _heard_before(self, run: Run, span: str) -> Sources:
         """What earlier parts of its work have read, before one at this span began."""
         if run.behavior > 1:

@@ -102,7 +102,7 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
     log, place = run.log, inv.place
     world = World(
         models=run.models,
-        tools=SessionTools(run, inv, partial(run_agent, run)),
+        tools=SessionTools(run, inv, partial(run_agent, run), run.kit(inv)),
         clock=run.clock,
         note=partial(log.note, place),
         settle=log.settle,
