@@ -18,7 +18,7 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a_tools import NEW, Broadcast, Send, Spawn, receivers
 from folkmoot.orchestration.delivery import Letter, deliver
 from folkmoot.orchestration.question import read_call
-from folkmoot.orchestration.spawn import Caller
+from folkmoot.orchestration.spawn import AgentCaller
 from folkmoot.ports import Site
 from folkmoot.session.record import cut
 
@@ -45,7 +45,7 @@ class Replies(Value, omit_defaults=False):
     results: list[Reply]
 
 
-class Messages(Caller, frozen=True):
+class Messages(AgentCaller, frozen=True):
     """What one session writes to others."""
 
     async def write(self, call: ToolCall, site: Site) -> ToolResult:

@@ -32,7 +32,7 @@ from folkmoot.orchestration.ask_parent import Exchange, exchanged
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import Mission, read_mission, read_several
 from folkmoot.orchestration.reach import Reach, path_to
-from folkmoot.orchestration.spawn import Caller, child_for, steps_taken
+from folkmoot.orchestration.spawn import AgentCaller, child_for, steps_taken
 from folkmoot.orchestration.stamp import Stamp, shortened, stamp_of
 from folkmoot.orchestration.transfer import staged
 from folkmoot.ports import Site
@@ -75,7 +75,7 @@ class Returned(Value, rename=None, omit_defaults=False):
         return replace(self, tool_calls=work.tool_calls, not_returned=work.not_returned or UNSET)
 
 
-class AgentCalls(Caller, frozen=True):
+class AgentCalls(AgentCaller, frozen=True):
     """The missions of one session."""
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:

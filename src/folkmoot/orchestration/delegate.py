@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.budget import Room
+from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, ASK_PARENT, ASK_USER, COORDINATION
-from folkmoot.domain.part import File, objection, recorded
+from folkmoot.domain.part import File, Part, objection, recorded
 from folkmoot.domain.sources import joined
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.trace import call_name
@@ -19,13 +21,17 @@ from folkmoot.orchestration.ask_parent import ask_parent
 from folkmoot.orchestration.call_agent import AgentCalls, call_agents_parallel
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
+from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
 from folkmoot.orchestration.question import read_call
 from folkmoot.orchestration.references import ARTIFACT_READ, read_artifact
-from folkmoot.orchestration.spawn import Caller
+from folkmoot.orchestration.spawn import AgentCaller
 from folkmoot.ports import Site
+from folkmoot.session.calls import Around
+
+_ANY_PACE = Room()
 
 
 class _Arguments(Value, forbid_unknown_fields=True):
@@ -34,13 +40,28 @@ class _Arguments(Value, forbid_unknown_fields=True):
     format: str = ""
 
 
-class SessionTools(Caller, frozen=True):
+class SessionTools(AgentCaller, frozen=True):
     """Everything one session may call: its tools, and its agents as tools."""
 
     kit: Kit
 
-    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        return self.run.tools.specs(names)
+    @property
+    def evidence(self) -> Evidence:
+        return self.run.evidence.results
+
+    def keep(self, content: bytes) -> str:
+        return self.run.keep(content)
+
+    def content(self, part: Part) -> Awaitable[bytes]:
+        return self.run.content(part)
+
+    def extra(self) -> tuple[ToolSpec, ...]:
+        return () if self.inv.cause == "ask" else self.run.chats.offers(self.inv.span)
+
+    def around(self) -> Around:
+        run, most = self.run, self.run.graph.settings.limits.tool_calls_per_minute
+        room = pace(run.log, self.inv.agent.id, most, run.clock.now()) if most else _ANY_PACE
+        return Around(run.inbox.grants.granted, room, run.step.spent(), has_task=bool(run.errand.task))
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         """What an agent says is based on all that was read for it."""

@@ -1,8 +1,8 @@
 """One message from agent to agent: guarded, read by the receiver in a session of its own, and answered once.
 
-The receiver is called like every other agent (`Caller`), so that budgets, recovery and accounting hold for it. Writing
-again in the same conversation goes on with what was said there. What decides is the names of spans, never who was
-quicker: a message knows the answers of earlier turns, and nothing of those that are sent beside it.
+The receiver is called like every other agent (`AgentCaller`), so that budgets, recovery and accounting hold for it.
+Writing again in the same conversation goes on with what was said there. What decides is the names of spans, never who
+was quicker: a message knows the answers of earlier turns, and nothing of those that are sent beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from folkmoot.orchestration.a2a_tools import name_in
 from folkmoot.orchestration.invocation import Invocation, Run, enveloped
 from folkmoot.orchestration.log import Place
 from folkmoot.orchestration.other_runs import LoopGuard, Sent
-from folkmoot.orchestration.spawn import Caller, reach_of_called
+from folkmoot.orchestration.spawn import AgentCaller, reach_of_called
 from folkmoot.session.conversation import conversation
 from folkmoot.session.steps import Parked
 
@@ -55,7 +55,7 @@ class Letter(Value):
     """The receiver works for the sender, and is no partner in a conversation."""
 
 
-async def deliver(caller: Caller, letter: Letter) -> ToolResult:
+async def deliver(caller: AgentCaller, letter: Letter) -> ToolResult:
     """The answer, or why there is none."""
     run, inv = caller.run, caller.inv
     held = _held_before(run, inv, letter)
@@ -77,7 +77,7 @@ async def deliver(caller: Caller, letter: Letter) -> ToolResult:
     return result if result.failed else replace(result, footer=result.footer + told)
 
 
-async def _answer(caller: Caller, child: Invocation) -> ToolResult:
+async def _answer(caller: AgentCaller, child: Invocation) -> ToolResult:
     try:
         return await caller.result(child)
     except (Parked, OperationFailed):

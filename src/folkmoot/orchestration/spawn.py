@@ -1,7 +1,7 @@
 """Calling an agent, whichever tool it is called with: resolve, admit, spawn, result.
 
-`Caller` is a session that calls. The agent runs in a session below it, under the budgets and limits there; what it is
-refused for is noted with the caller, and what came of it with the agent.
+`AgentCaller` is a session that calls. The agent runs below it, under the budgets and limits there; why it is
+refused is noted with the caller, and what came of it with the agent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from folkmoot.domain.message import ToolResult
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation
 from folkmoot.orchestration.ask_parent import exchanged, reminder
-from folkmoot.orchestration.freeze import footer
+from folkmoot.orchestration.clarify import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL, Definition, Mission
 from folkmoot.orchestration.reach import CUSTOM, Reach
@@ -37,8 +37,8 @@ _SHOWN = 2000
 """Characters of a schema that the caller reads."""
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """A session that calls agents: `await Caller(run, inv, start).result(child)`."""
+class AgentCaller(msgspec.Struct, frozen=True):
+    """A session that calls agents: `await AgentCaller(run, inv, start).result(child)`."""
 
     run: Run
     inv: Invocation
