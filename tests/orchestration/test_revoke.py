@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse, tool
-from folkmoot.engine.commands import Answer
+from folkmoot.engine.commands import AnswerItem
 from folkmoot.views.timeline import timeline
 from tests.orchestration.test_clarify import results
 from tests.test_resume import cut_and_continued
@@ -136,5 +136,5 @@ async def test_a_call_that_was_made_before_the_revocation_was_read_is_too_late(t
         await moot.resume("run-1")
 
     with pytest.raises(WrongUse, match="too late: the call of"):
-        await Answer(item.revoke("no")).is_done(at.journal, item.run)
+        await AnswerItem(item.revoke("no")).is_done(at.journal, item.run)
     assert paid == ["ann"]

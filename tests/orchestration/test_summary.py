@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.orchestration.summary import PROMPT
+from folkmoot.orchestration.call_agent import PROMPT
 from tests.desk import blocks
 from tests.orchestration.calling import ask, ask_all, calling, results
 from tests.test_resume import by_span, cut_and_continued, memory

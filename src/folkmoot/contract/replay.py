@@ -29,9 +29,9 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.kit import Kit, Kits, bare_kit
 from folkmoot.orchestration.reach import Reach
+from folkmoot.orchestration.readings import EvidenceLedger
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve

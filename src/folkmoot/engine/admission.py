@@ -11,8 +11,7 @@ from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import DeclarationError, Problem, WrongUse
-from folkmoot.orchestration.brought import facing
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import Kits, facing
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE
 from folkmoot.orchestration.reach import is_strict
 from folkmoot.orchestration.readings import ASKING_AGENTS

@@ -26,7 +26,7 @@ from folkmoot.engine.inbox import ANSWER, find_item, read_reply
 from folkmoot.engine.owner import holder
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.freeze import destroy
+from folkmoot.orchestration.clarify import destroy
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal, Post, Query
@@ -138,7 +138,7 @@ class ChangeGate(_Command):
         )
 
 
-class Answer(_Command):
+class AnswerItem(_Command):
     """A reply to an item of a run's inbox. The first one counts."""
 
     kind = ANSWER
@@ -180,7 +180,7 @@ class CheckPause(_Command):
             activation.rest(self.work_session)
 
 
-Command = CancelRun | CloseSession | ChangeGate | Answer | CheckPause
+Command = CancelRun | CloseSession | ChangeGate | AnswerItem | CheckPause
 
 
 def post_body(command: Command) -> str:
@@ -189,7 +189,7 @@ def post_body(command: Command) -> str:
             return text
         case CloseSession(session, reason):
             return f"{session} {reason}"
-        case ChangeGate(stored) | Answer(stored):
+        case ChangeGate(stored) | AnswerItem(stored):
             return msgspec.json.encode(stored).decode()
 
 
@@ -205,7 +205,7 @@ def read_post(post: Post) -> Command | None:
             return CloseSession(session, reason)
         case ChangeGate.kind:
             return ChangeGate(msgspec.json.decode(post.body, type=GateChanged))
-    return Answer(reply) if (reply := read_reply(post)) else None
+    return AnswerItem(reply) if (reply := read_reply(post)) else None
 
 
 def is_kept(past: Sequence[Draft], session: str) -> bool:

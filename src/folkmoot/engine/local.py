@@ -16,7 +16,7 @@ from folkmoot.domain.item import Item, Reply, check_time
 from folkmoot.domain.spans import ROOT, run_of
 from folkmoot.engine.activation import Activation, Asked, Project, bury
 from folkmoot.engine.commands import (
-    Answer,
+    AnswerItem,
     CancelRun,
     ChangeGate,
     CheckPause,
@@ -202,7 +202,7 @@ class LocalEngine:
         """Say something to an item of any run. Raises `WrongUse` if it comes too late."""
         item = await find_item(self._journal, reply.id)
         check_time(item, reply, self._clock.now())
-        await self.send(item.run, Answer(reply, item), wake=wake)
+        await self.send(item.run, AnswerItem(reply, item), wake=wake)
         return item
 
     async def send(self, id: str, command: Command, *, wake: bool = True) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -16,13 +15,12 @@ from folkmoot.engine.activation import Project
 from folkmoot.engine.identity import Identity
 from folkmoot.engine.owner import LEASE
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import Ear, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
-from folkmoot.orchestration.readings import Readings
+from folkmoot.orchestration.readings import EvidenceLedger, Readings
 from folkmoot.ports import Clock, Journal
 
 
@@ -113,7 +111,6 @@ class Maker:
             ledger=ledger,
             cache=ResultCache(self._journal, self._clock),
             traffic=self._traffic,
-            turnstile=asyncio.Semaphore(settings.limits.concurrent),
             inbox=Inbox(
                 identity.run,
                 log,

@@ -37,14 +37,13 @@ from folkmoot.engine.record import Record
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, Turn
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
-from folkmoot.orchestration.readings import Readings
+from folkmoot.orchestration.readings import EvidenceLedger, Readings
 from folkmoot.ports import Clock, Journal, NewRun, Request, Tools
 from folkmoot.tools.recorded import RecordedTools
 
@@ -97,6 +96,7 @@ class RecordedLedger(Ledger):
 
     def __init__(self, limits: Limits, clock: Clock, record: Record) -> None:
         super().__init__(limits, clock)
+        self.turnstile = asyncio.Semaphore(len(record.drafts))
         self._record = record
         self._folded = 0
         began = (draft.span for draft in record.drafts if isinstance(draft.event, _BEGINNINGS))
@@ -233,7 +233,6 @@ class Stage:
             ledger=ledger,
             cache=RecordedCache(self._kept, self.clock, self._record),
             traffic=RecordedTraffic(self._kept, self.clock, self._record),
-            turnstile=asyncio.Semaphore(len(self._record.drafts)),
             inbox=inbox,
             chats=chats,
             readings=readings,

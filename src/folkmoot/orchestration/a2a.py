@@ -17,7 +17,8 @@ from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.a2a_tools import NEW, Broadcast, Send, Spawn, receivers
 from folkmoot.orchestration.delivery import Letter, deliver
-from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.question import read_call
+from folkmoot.orchestration.spawn import AgentCaller
 from folkmoot.ports import Site
 from folkmoot.session.record import cut
 
@@ -44,30 +45,29 @@ class Replies(Value, omit_defaults=False):
     results: list[Reply]
 
 
-class Messages:
+class Messages(AgentCaller, frozen=True):
     """What one session writes to others."""
 
-    def __init__(self, run: Run, inv: Invocation, start: Start) -> None:
-        self._run = run
-        self._inv = inv
-        self._start = start
-        self.tools = {A2A_SEND: self.send, A2A_BROADCAST: self.broadcast, A2A_SPAWN: self.spawn}
+    async def write(self, call: ToolCall, site: Site) -> ToolResult:
+        return await {A2A_SEND: self.send, A2A_BROADCAST: self.broadcast, A2A_SPAWN: self.send_off}[
+            call.tool
+        ](call, site)
 
     async def send(self, call: ToolCall, site: Site) -> ToolResult:
         asked = _read(call, Send)
         if isinstance(asked, ToolResult):
             return asked
-        known = receivers(self._run.graph)
+        known = receivers(self.run.graph)
         conversation = self._conversation(asked.conversation_id, site)
         if asked.to not in known or not conversation:
             return self._misled(asked.to, known, asked.conversation_id)
         return await self._write(asked.to, known[asked.to], asked, site, conversation)
 
-    async def spawn(self, call: ToolCall, site: Site) -> ToolResult:
+    async def send_off(self, call: ToolCall, site: Site) -> ToolResult:
         asked = _read(call, Spawn)
         if isinstance(asked, ToolResult):
             return asked
-        known = receivers(self._run.graph)
+        known = receivers(self.run.graph)
         if asked.to not in known:
             return self._misled(asked.to, known)
         conversation = self._conversation("", site)
@@ -75,13 +75,13 @@ class Messages:
         letter = Letter(
             asked.to, known[asked.to], text, site.below, conversation, storable(asked.label), spawns=True
         )
-        return await deliver(self._run, self._inv, letter, self._start)
+        return await deliver(self, letter)
 
     async def broadcast(self, call: ToolCall, site: Site) -> ToolResult:
         asked = _read(call, Broadcast)
         if isinstance(asked, ToolResult):
             return asked
-        known = receivers(self._run.graph)
+        known = receivers(self.run.graph)
         stranger = next((name for name in asked.agents if name not in known), "")
         conversation = self._conversation(asked.conversation_id, site)
         if stranger or not conversation:
@@ -89,12 +89,12 @@ class Messages:
         others = {
             name: agent
             for name, agent in sorted(known.items())
-            if agent.file != self._inv.agent.file and asked.reaches(name, agent)
+            if agent.file != self.inv.agent.file and asked.reaches(name, agent)
         }
         if not others:
             return ToolResult("no other agent has this role and this capability, and is named", failed=True)
         works = (self._write(name, agent, asked, site, conversation) for name, agent in others.items())
-        results = await self._run.log.together(works)
+        results = await self.run.log.together(works)
         return self._together(conversation, list(others), results)
 
     async def _write(
@@ -109,11 +109,11 @@ class Messages:
             label=storable(asked.label),
             channel="broadcast" if isinstance(asked, Broadcast) else "a2a",
         )
-        return await deliver(self._run, self._inv, letter, self._start)
+        return await deliver(self, letter)
 
     def _conversation(self, wanted: str, site: Site) -> str:
         """Its id; empty for one that nobody in this run has heard of."""
-        run, inside = self._run, self._inv.thread.conversation
+        run, inside = self.run, self.inv.thread.conversation
         if wanted == NEW:
             return "conv_" + draw(run.seed, site.below, "conversation")
         own = "conv_" + draw(run.seed, "conversation")
@@ -126,7 +126,7 @@ class Messages:
         if to in known:
             wrong = f"there is no conversation {conversation!r} in this run; leave it out, or say {NEW!r}"
         else:
-            agents = self._run.graph.agents.values()
+            agents = self.run.graph.agents.values()
             json = any(to in (agent.id, agent.file) for agent in agents if agent.input.format == "json")
             why = ", because it takes JSON; call it as a tool, if you have it as one" if json else ""
             wrong = (
@@ -136,7 +136,7 @@ class Messages:
 
     def _together(self, conversation: str, names: list[str], results: list[ToolResult]) -> ToolResult:
         """Each answer has an equal part of what one tool result may be; what is cut off is kept."""
-        room = self._inv.agent.tuning.tool_response_max_bytes // len(names) - _AROUND
+        room = self.inv.agent.tuning.tool_response_max_bytes // len(names) - _AROUND
         replies = [
             self._reply(name, result, max(0, room)) for name, result in zip(names, results, strict=True)
         ]
@@ -148,13 +148,11 @@ class Messages:
         if result.failed:
             return Reply(name, "blocked", error=result.text)
         whole = (result.text + result.footer).encode()
-        said = whole.decode() if len(whole) <= room else cut(whole, room, self._run.keep(whole))
+        said = whole.decode() if len(whole) <= room else cut(whole, room, self.run.keep(whole))
         return Reply(name, "replied", reply=said, session_id=result.child)
 
 
 def _read(call: ToolCall, form: type[A]) -> A | ToolResult:
-    try:
-        asked = msgspec.convert(call.arguments, form)
-    except msgspec.ValidationError as error:
-        return ToolResult(text=str(error), failed=True)
-    return asked if asked.message.strip() else ToolResult(text="message is empty", failed=True)
+    asked = read_call(call, form)
+    empty = not isinstance(asked, ToolResult) and not asked.message.strip()
+    return ToolResult(text="message is empty", failed=True) if empty else asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -10,6 +9,7 @@ from folkmoot.domain.agent import Agent, Graph, MemberRole
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN
 from folkmoot.domain.value import Value
+from folkmoot.orchestration.reach import named_agents
 from folkmoot.session.exits import runtime_tool
 
 NEW = "new"
@@ -47,16 +47,8 @@ class Broadcast(Value, forbid_unknown_fields=True, rename=None):
 
 
 def receivers(graph: Graph) -> dict[str, Agent]:
-    """Every agent that can be written to, by its name: its id, or its file where two share an id.
-
-    Who takes only JSON cannot read a message.
-    """
-    times = Counter(agent.id for agent in graph.agents.values())
-    return {
-        agent.id if times[agent.id] == 1 else agent.file: agent
-        for agent in graph.agents.values()
-        if agent.input.format != "json"
-    }
+    """Every agent that can be written to, by its name: who takes only JSON cannot read a message."""
+    return {name: agent for name, agent in named_agents(graph).items() if agent.input.format != "json"}
 
 
 def name_in(graph: Graph, agent: Agent) -> str:

@@ -8,6 +8,8 @@ what it said stands below the result of its call, from `exchanged`.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import msgspec
 from msgspec.structs import replace
 
@@ -91,10 +93,7 @@ def taken_up(run: Run, inv: Invocation, parent: State, question: str, site: Site
     answering = inv.child(run, agent, "ask", child_span(inv.span, "ask", f"{site.turn}.{site.call}"))
     asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
     return replace(
-        answering,
-        original=f"## QUESTION FROM {inv.span}\n\n{asked}",
-        blocks=(),
-        parts=(),
+        answering.asked(f"## QUESTION FROM {inv.span}\n\n{asked}"),
         before=interrupted(parent),
         turns_before=parent.turn + _asked_before(run, inv, site),
         reach=Reach(only=(), taint=joined(answering.reach.taint, parent.sources) if run.behavior > 1 else ()),
@@ -136,33 +135,51 @@ _SHOWN_ANSWER = 300
 """Characters of an answer that is no clear yes."""
 
 
-async def decided(run: Run, inv: Invocation, start: Start, id: str) -> None:
-    """Return when somebody said something to an item of this session's, or raise `Parked`."""
-    item = run.inbox.items[id]
-    if item.kind == "approval" and item.is_open and item.approvers[0] == "parent":
-        await _ask(run, inv, start, item, run.under_way[inv.parent].state)
-    elif item.kind == "approval" and item.is_open and item.approvers[0] == "lead":
-        await _ask(run, inv, start, item, run.leads[inv.parent]())
-    else:
-        await run.inbox.answered(id)
+class SessionInbox(msgspec.Struct, frozen=True):
+    """The inbox of a run for one session of it.
 
+    Where the project wants it so, an agent says the word that a call waits for: the one that called, or the lead of the
+    team. It answers as to `ask_parent`. It can approve only what it may do itself, and only while it has read nothing
+    of others; whatever is not a clear yes goes on to a person.
+    """
 
-async def _ask(run: Run, inv: Invocation, start: Start, item: Item, asked: State) -> None:
-    by, said = f"agent {asked.brief.agent.id}", _bar(asked, item)
-    if not said:
-        site = Site(run.id, item.session, item.span, item.turn, item.call)
-        asking = taken_up(run, inv, asked, _question(item), site)
-        if asking.turns_before >= asking.agent.tuning.max_turns:
-            said = "it has no turn left (maxTurns) to answer in"
+    run: Run
+    inv: Invocation
+    start: Start
+
+    def working(self) -> AbstractContextManager[None]:
+        return self.run.inbox.working()
+
+    def begin(self) -> None:
+        self.run.inbox.begin()
+
+    async def answered(self, id: str) -> None:
+        """Return when somebody said something to an item of this session's, or raise `Parked`."""
+        run, item = self.run, self.run.inbox.items[id]
+        approver = item.approvers[0] if item.kind == "approval" and item.is_open else ""
+        if approver == "parent":
+            await self._ask(item, run.under_way[self.inv.parent].state)
+        elif approver == "lead":
+            await self._ask(item, run.leads[self.inv.parent]())
         else:
-            outcome = await start(asking)
-            said = outcome.error if outcome.failed else outcome.report.content.strip()
-    if not run.inbox.items[item.id].is_open:
-        return  # a person was quicker
-    if said.lower() == _YES:
-        run.inbox.happen(item, ApprovalApproved(id=item.id, by=by))
-    else:
-        run.log.once(inv.place, ApprovalDeclined(id=item.id, by=by, reason=said[:_SHOWN_ANSWER]))
+            await run.inbox.answered(id)
+
+    async def _ask(self, item: Item, asked: State) -> None:
+        run, by, said = self.run, f"agent {asked.brief.agent.id}", _bar(asked, item)
+        if not said:
+            site = Site(run.id, item.session, item.span, item.turn, item.call)
+            asking = taken_up(run, self.inv, asked, _question(item), site)
+            if asking.turns_before >= asking.agent.tuning.max_turns:
+                said = "it has no turn left (maxTurns) to answer in"
+            else:
+                outcome = await self.start(asking)
+                said = outcome.error if outcome.failed else outcome.report.content.strip()
+        if not run.inbox.items[item.id].is_open:
+            return  # a person was quicker
+        if said.lower() == _YES:
+            run.inbox.happen(item, ApprovalApproved(id=item.id, by=by))
+        else:
+            run.log.once(self.inv.place, ApprovalDeclined(id=item.id, by=by, reason=said[:_SHOWN_ANSWER]))
 
 
 def _bar(asked: State, item: Item) -> str:

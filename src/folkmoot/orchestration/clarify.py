@@ -1,4 +1,5 @@
-"""Clarification: a session asks a finished child again, and the child's conversation goes on where it ended.
+"""Clarification: a session asks a finished child again, and the child's conversation goes on where it ended. Who is not
+kept for that is let go, with everyone it kept.
 
 The answer is a session of its own, in a span below the child's: `…/clarify:<turn>.<call>` after the call that asks.
 Only the conversation goes on: the child's advisors are not consulted again, and what it says is neither routed nor
@@ -7,23 +8,83 @@ handed over. Its tools, its agents and the children that it kept are at hand as 
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.chat_events import ClarificationAnswered, ClarificationAsked, ClarificationRefused
-from folkmoot.domain.events import SessionStarted
+from folkmoot.domain.chat_events import (
+    ClarificationAnswered,
+    ClarificationAsked,
+    ClarificationRefused,
+    SessionDestroyed,
+    SessionFrozen,
+)
+from folkmoot.domain.events import LlmRequest, SessionStarted
 from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.domain.sources import joined
 from folkmoot.domain.spans import caller, child_span
 from folkmoot.domain.spans import conversation as conversation_span
 from folkmoot.domain.value import Value
-from folkmoot.orchestration.chats import Chat
-from folkmoot.orchestration.freeze import release, turns_taken
+from folkmoot.orchestration.chats import ASK_CLARIFICATION, Chat, Chats
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.question import read_call
 from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.ports import Site
 from folkmoot.session.conversation import conversation
+
+By = Literal["run", "user"]
+
+
+def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome) -> None:
+    """Only a session that gave a report of its own, to somebody who can ask back, has something to clarify.
+
+    `own` is how the agent's session ended, `outcome` how the chain behind it did. A kept agent keeps its own
+    children too, because it may need them for its answer. A team, or an agent that works by a plan, has no one
+    conversation to go on with.
+    """
+    reported = own.exit == FINAL_REPORT and not outcome.failed and not inv.agent.in_parts
+    if inv.agent.chat and inv.cause in ("sub", "advisor") and reported:
+        left = inv.agent.tuning.max_turns - turns_taken(run.log, [inv.span])
+        event = SessionFrozen(
+            session=inv.session, agent=inv.agent.id, parent=inv.parent, turns_remaining=left
+        )
+        run.log.once(inv.place, event)
+    else:
+        release(run.log, run.chats, inv.span, f"{inv.agent.id} has ended")
+
+
+def release(log: RunLog, chats: Chats, span: str, reason: str, *, by: By = "run") -> None:
+    """Let go of everyone whom the agent at this span may ask, and its team if it is one."""
+    for chat in chats.held_in(span):
+        destroy(log, chats, chat, reason, by=by)
+
+
+def destroy(log: RunLog, chats: Chats, chat: Chat, reason: str, *, by: By) -> None:
+    """Those whom it kept itself go first."""
+    release(log, chats, chat.spans[0], reason, by=by)
+    place = Place(span=chat.spans[0], session=chat.session, agent=chat.agent)
+    log.note(place, SessionDestroyed(session=chat.session, reason=reason, by=by))
+
+
+def turns_taken(log: RunLog, spans: list[str]) -> int:
+    """Turns are counted on from span to span of a conversation."""
+    turns = (event.turn for span in spans for event in log.of(span) if isinstance(event, LlmRequest))
+    return max(turns, default=0)
+
+
+def footer(chats: Chats, session: str) -> str:
+    """What the caller reads below an answer about whom it may ask back; nothing if the agent was not kept."""
+    chat = chats.get(session)
+    if chat is None:
+        return ""
+    return (
+        f"\n\n---\n*{chat.agent} can be asked about this: `{ASK_CLARIFICATION}` with `child_id` `{chat.session}`; "
+        f"turns left: {chat.turns_after_report}.*"
+    )
 
 
 class _Arguments(Value, rename=None, forbid_unknown_fields=True):
@@ -51,10 +112,9 @@ class Refused(Value, omit_defaults=False):
 async def ask_clarification(
     run: Run, inv: Invocation, call: ToolCall, site: Site, start: Start
 ) -> ToolResult:
-    try:
-        asked = msgspec.convert(call.arguments, _Arguments)
-    except msgspec.ValidationError as error:
-        return ToolResult(text=str(error), failed=True)
+    asked = read_call(call, _Arguments)
+    if isinstance(asked, ToolResult):
+        return asked
     if not asked.question.strip():
         return ToolResult(text="question is empty", failed=True)
     chat = run.chats.find(inv.span, asked.child_id)
@@ -101,10 +161,7 @@ def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) 
         read = run.readings.within(chat.spans[0], outside=span)
         child = replace(child, reach=replace(child.reach, taint=joined(child.reach.taint, read)))
     return replace(
-        child,
-        original=f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}",
-        blocks=(),
-        parts=(),
+        child.asked(f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}"),
         before=conversation(agent, map(run.log.of, earlier)),
         turns_before=turns_taken(run.log, earlier),
     )

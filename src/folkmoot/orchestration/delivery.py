@@ -1,8 +1,8 @@
 """One message from agent to agent: guarded, read by the receiver in a session of its own, and answered once.
 
-The receiver is called like every other agent (`spawn`), so that budgets, recovery and accounting hold for it. Writing
-again in the same conversation goes on with what was said there. What decides is the names of spans, never who was
-quicker: a message knows the answers of earlier turns, and nothing of those that are sent beside it.
+The receiver is called like every other agent (`AgentCaller`), so that budgets, recovery and accounting hold for it.
+Writing again in the same conversation goes on with what was said there. What decides is the names of spans, never who
+was quicker: a message knows the answers of earlier turns, and nothing of those that are sent beside it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from folkmoot.domain.a2a_events import (
     GuardLoopBlocked,
 )
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.call_events import SubAgentFailed
 from folkmoot.domain.errand import Block
 from folkmoot.domain.message import ToolResult
 from folkmoot.domain.sources import Source, joined
@@ -32,12 +31,10 @@ from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.a2a_tools import name_in
-from folkmoot.orchestration.answer import returned
-from folkmoot.orchestration.custom import reach_of_called
-from folkmoot.orchestration.invocation import Invocation, Run, Start, enveloped
+from folkmoot.orchestration.invocation import Invocation, Run, enveloped
 from folkmoot.orchestration.log import Place
 from folkmoot.orchestration.other_runs import LoopGuard, Sent
-from folkmoot.orchestration.spawn import refuse, spawn
+from folkmoot.orchestration.spawn import AgentCaller, reach_of_called
 from folkmoot.session.conversation import conversation
 from folkmoot.session.steps import Parked
 
@@ -58,8 +55,9 @@ class Letter(Value):
     """The receiver works for the sender, and is no partner in a conversation."""
 
 
-async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> ToolResult:
+async def deliver(caller: AgentCaller, letter: Letter) -> ToolResult:
     """The answer, or why there is none."""
+    run, inv = caller.run, caller.inv
     held = _held_before(run, inv, letter)
     child = inv.child(run, letter.to, "sub", letter.span)
     exchange = _exchange(run, inv, letter, child.session, turn=len(held) + 1)
@@ -70,7 +68,7 @@ async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> To
     sender = replace(inv.place, conversation=letter.conversation)
     run.log.once(sender, said(**asdict(exchange), message=_preview(letter.text)))
     try:
-        result = await _answer(run, inv, child, start)
+        result = await _answer(caller, child)
     except asyncio.CancelledError:
         _close(run, sender, child, exchange, ToolResult("the run was cancelled", failed=True))
         raise
@@ -79,21 +77,13 @@ async def deliver(run: Run, inv: Invocation, letter: Letter, start: Start) -> To
     return result if result.failed else replace(result, footer=result.footer + told)
 
 
-async def _answer(run: Run, inv: Invocation, child: Invocation, start: Start) -> ToolResult:
+async def _answer(caller: AgentCaller, child: Invocation) -> ToolResult:
     try:
-        why, kind = refuse(run, child)
-        if why:
-            return _refused(run, inv, child, why, kind)
-        return returned(run, child, await spawn(run, inv, child, start))
+        return await caller.result(child)
     except (Parked, OperationFailed):
         raise
     except Exception as error:  # what breaks one receiver must not take the answers of others along
-        return _refused(run, inv, child, f"{type(error).__name__}: {error}", type(error).__name__)
-
-
-def _refused(run: Run, inv: Invocation, child: Invocation, why: str, kind: str) -> ToolResult:
-    run.log.once(inv.place, SubAgentFailed(session=child.session, error=why, error_type=kind))
-    return ToolResult(text=why, failed=True)
+        return caller.refused(child, f"{type(error).__name__}: {error}", type(error).__name__)
 
 
 def _close(run: Run, sender: Place, child: Invocation, exchange: Exchange, result: ToolResult) -> None:
@@ -171,12 +161,9 @@ def _reading(
     if run.behavior == 1 and not letter.spawns:
         taint = reach.taint or (Source(f"what {exchange.from_agent} wrote"),)
     on = bool(held) and not letter.to.in_parts
+    text = _worded(run, inv, letter, exchange, _dropped(run, letter, held))
     return replace(
-        child,
-        original=_worded(run, inv, letter, exchange, _dropped(run, letter, held)),
-        blocks=(),
-        parts=(),
-        title=letter.label or letter.text.strip().partition("\n")[0][:80],
+        child.asked(text, letter.label or letter.text.strip().partition("\n")[0][:80]),
         before=conversation(letter.to, map(run.log.of, held)) if on else (),
         reach=replace(reach, taint=taint),
         thread=Thread(

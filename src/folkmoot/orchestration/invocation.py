@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -24,16 +23,14 @@ from folkmoot.domain.thread import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed
-from folkmoot.orchestration.brought import FACING, beside
 from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.evidence import EvidenceLedger
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.kit import Kit, Kits
+from folkmoot.orchestration.kit import FACING, Kit, Kits, beside
 from folkmoot.orchestration.ledger import Ledger, StepAccount
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.reach import Reach
-from folkmoot.orchestration.readings import Readings, heard_before, outside
+from folkmoot.orchestration.readings import EvidenceLedger, Readings, heard_before, outside
 from folkmoot.ports import Clock, Hear, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
@@ -94,7 +91,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     cache: ResultCache
     traffic: Traffic
-    turnstile: asyncio.Semaphore
     inbox: Inbox
     ear: Ear | None = None
     label: str = ""
@@ -242,6 +238,11 @@ class Invocation(Value):
             last=self.last and (cause == "handoff" or (cause == "route" and not self.agent.handoff)),
             routed=cause == "route" or (self.routed and cause in ("member", "lead")),
         )
+
+    def asked(self, original: str, title: str | None = None) -> Invocation:
+        """With a request of its own, instead of its caller's."""
+        title = self.title if title is None else title
+        return replace(self, original=original, blocks=(), parts=(), title=title)
 
     def _heard_before(self, run: Run, span: str) -> Sources:
         """What earlier parts of its work have read, before one at this span began."""

@@ -6,6 +6,7 @@ Since both happen without a pause between decision and record, parallel sessions
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Collection
 from typing import ClassVar
@@ -66,6 +67,7 @@ class Ledger:
     def __init__(self, limits: Limits, clock: Clock | None = None) -> None:
         """Without a clock, for a run that is only looked at, no wall time is counted."""
         self._limits = limits
+        self.turnstile = asyncio.Semaphore(limits.concurrent)
         self._clock = clock
         self._scopes: dict[str, list[Scope]] = {}
         self._tallies: defaultdict[str, Tally] = defaultdict(Tally)

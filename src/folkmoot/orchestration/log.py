@@ -109,6 +109,13 @@ class RunLog:
             self._spans[draft.span].append(draft.event)
             self._joined(draft)
 
+    @property
+    def lease(self) -> float:
+        return self.ownership.lease
+
+    def confirm(self) -> Awaitable[None]:
+        return self.ownership.confirm()
+
     def of(self, span: str) -> Sequence[Event]:
         """What happened in a span so far, in this and in earlier activations of the run."""
         return tuple(self._spans.get(span, ()))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import reduce
 from typing import Literal
 
-import msgspec
-
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
 from folkmoot.domain.plan_events import PlanCreated, PlanUpdated, StepCompleted, StepStarted
@@ -14,6 +12,7 @@ from folkmoot.domain.planning import carried_on
 from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.question import read_call
 from folkmoot.session.exits import runtime_tool
 
 _FURTHER = "Further steps, in a sentence each."
@@ -37,10 +36,9 @@ class _Update(Value, forbid_unknown_fields=True):
 
 
 def update_plan(run: Run, inv: Invocation, call: ToolCall) -> ToolResult:
-    try:
-        asked = msgspec.convert(call.arguments, _Update)
-    except msgspec.ValidationError as error:
-        return ToolResult(text=str(error), failed=True)
+    asked = read_call(call, _Update)
+    if isinstance(asked, ToolResult):
+        return asked
     plan = plan_at(run, parent_span(inv.span))
     if asked.step and asked.step not in (step.id for step in plan.steps):
         known = ", ".join(step.id for step in plan.steps)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.message import ToolCall, ToolSpec
+from typing import TypeVar
+
+import msgspec
+
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, ASK_USER
 from folkmoot.session.exits import runtime_tool
+
+T = TypeVar("T")
 
 
 def _asking(name: str, description: str, hint: str) -> ToolSpec:
@@ -25,6 +31,14 @@ QUESTION_TOOLS = {
     ),
 }
 """By name, the same in files and on the wire."""
+
+
+def read_call(call: ToolCall, form: type[T]) -> T | ToolResult:
+    """What a call of a tool of the runtime asks, or what its model reads instead."""
+    try:
+        return msgspec.convert(call.arguments, form)
+    except msgspec.ValidationError as error:
+        return ToolResult(text=str(error), failed=True)
 
 
 def question_of(call: ToolCall) -> str:

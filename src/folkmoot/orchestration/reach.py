@@ -38,18 +38,16 @@ def is_strict(graph: Graph, root: Agent) -> bool:
     return "strict" in (graph.settings.contract, root.contract)
 
 
-def callable_by(graph: Graph, agent: Agent, reach: Reach) -> dict[str, Agent]:
-    """Every agent of the project but the caller and those it runs below, by the name a model calls it.
+def named_agents(graph: Graph) -> dict[str, Agent]:
+    """Every agent of the project by the name a model calls it: its id, or its file where two share an id."""
+    times = Counter(agent.id for agent in graph.agents.values())
+    return {agent.id if times[agent.id] == 1 else agent.file: agent for agent in graph.agents.values()}
 
-    That is its id, or its file where two agents share an id.
-    """
+
+def callable_by(graph: Graph, agent: Agent, reach: Reach) -> dict[str, Agent]:
+    """Every agent but the caller and those it runs below."""
     barred = {agent.file, *reach.above}
-    times = Counter(other.id for other in graph.agents.values())
-    return {
-        other.id if times[other.id] == 1 else other.file: other
-        for other in graph.agents.values()
-        if other.file not in barred
-    }
+    return {name: other for name, other in named_agents(graph).items() if other.file not in barred}
 
 
 def path_to(graph: Graph, agent: Agent, reach: Reach) -> str:

@@ -1,4 +1,5 @@
-"""What the sessions of a run have read that nobody vouches for or that must not get out, and which tools give it."""
+"""What the sessions of a run have read that nobody vouches for or that must not get out, which tools give it, and which
+results a claim may cite."""
 
 from __future__ import annotations
 
@@ -10,10 +11,14 @@ from folkmoot.domain.call_events import CacheHit
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import SessionStarted, ToolFailed, ToolFinished
+from folkmoot.domain.evidence import Minted, minted
+from folkmoot.domain.evidence_events import ClaimDemoted, ClaimRecorded, EvidenceAttached
 from folkmoot.domain.naming import MEMORY_READ, MESSAGES, wire_name
+from folkmoot.domain.report import Report
 from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 
 ASKING_AGENTS = frozenset((CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION, *MESSAGES))
@@ -42,6 +47,29 @@ class Readings:
                 if span.startswith(inside) and not (outside and span.startswith(f"{outside}/"))
             )
         )
+
+
+class EvidenceLedger:
+    """Folded from the run's events, so that a resumed run knows the same results."""
+
+    takes: ClassVar[tuple[type[Event], ...]] = (ToolFinished,)
+
+    def __init__(self) -> None:
+        self.results: dict[str, Minted] = {}
+
+    def fold(self, span: str, event: Event) -> None:
+        if isinstance(event, ToolFinished):
+            self.results[event.evidence] = minted(span, event)
+
+
+def record_claims(log: RunLog, place: Place, report: Report) -> None:
+    """Note what a finished session claimed."""
+    for number, claim in enumerate(report.claims, start=1):
+        log.once(place, ClaimRecorded(claim=number, text=claim.text, status=claim.status))
+        if claim.status == "verified":
+            log.once(place, EvidenceAttached(claim=number, evidence=claim.evidence))
+        if claim.reason:
+            log.once(place, ClaimDemoted(claim=number, reason=claim.reason))
 
 
 def untrusted_tools(kit: Kit) -> frozenset[str]:

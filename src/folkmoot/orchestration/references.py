@@ -10,6 +10,7 @@ from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.question import read_call
 from folkmoot.session.exits import runtime_tool
 
 ARTIFACT_READ = "artifact__read"
@@ -81,10 +82,9 @@ def artifacts_of(run: Run) -> dict[str, str]:
 
 
 async def read_artifact(run: Run, call: ToolCall) -> ToolResult:
-    try:
-        asked = msgspec.convert(call.arguments, _Reading)
-    except msgspec.ValidationError as error:
-        return ToolResult(text=str(error), failed=True)
+    asked = read_call(call, _Reading)
+    if isinstance(asked, ToolResult):
+        return asked
     text = await _text(run, asked.id)
     if text is None:
         return ToolResult(

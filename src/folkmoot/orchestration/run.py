@@ -13,30 +13,24 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from folkmoot.domain.budget import Room
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.secrets import Secrets
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.thread import Thread
-from folkmoot.orchestration.advisors import consult
-from folkmoot.orchestration.ask_parent import decided
+from folkmoot.orchestration.ask_parent import SessionInbox
 from folkmoot.orchestration.briefs import brief_for, opening
+from folkmoot.orchestration.clarify import freeze_or_release, release
 from folkmoot.orchestration.delegate import SessionTools
-from folkmoot.orchestration.evidence import record_claims
-from folkmoot.orchestration.freeze import freeze_or_release, release
-from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.invocation import Ear, Invocation, Run
 from folkmoot.orchestration.reach import Reach, is_strict
-from folkmoot.orchestration.transfer import carry_on, staged
+from folkmoot.orchestration.readings import record_claims
+from folkmoot.orchestration.transfer import carry_on, consult, staged
 from folkmoot.ports import Hear
-from folkmoot.session.calls import Around
-from folkmoot.session.run import Session, World
+from folkmoot.session.run import Session, SessionPorts
 from folkmoot.session.state import Brief
 from folkmoot.session.steps import Ask
-
-_ANY_PACE = Room()
 
 
 async def run_root(run: Run, started: RunStarted) -> Outcome:
@@ -99,31 +93,19 @@ async def _run_declared(run: Run, inv: Invocation) -> Outcome:
 
 async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
     """The agent's own session, begun or taken up again."""
-    log, place = run.log, inv.place
-    world = World(
-        models=run.models,
-        tools=SessionTools(run, inv, partial(run_agent, run)),
-        clock=run.clock,
+    log, place, start = run.log, inv.place, partial(run_agent, run)
+    ports = SessionPorts(
         note=partial(log.note, place),
-        settle=log.settle,
-        confirm=log.ownership.confirm,
-        lease=log.ownership.lease,
-        write_soon=log.write_soon,
-        together=log.together,
-        keep=run.keep,
-        allowance=partial(run.ledger.allowance, inv.span),
-        turnstile=run.turnstile,
-        content=run.content,
+        journal=log,
+        budget=run.ledger,
+        inbox=SessionInbox(run, inv, start),
+        tools=SessionTools(run, inv, start, run.kit(inv)),
+        models=run.models,
+        clock=run.clock,
         hear=listening(run.ear, run.secrets, inv.span) if run.ear else None,
-        extra=tuple if inv.cause == "ask" else partial(run.chats.offers, inv.span),
-        evidence=run.evidence.results,
-        around=partial(_around, run, inv),
-        answered=partial(decided, run, inv, partial(run_agent, run)),
-        working=run.inbox.working,
-        begin=run.inbox.begin,
     )
     past = log.of(inv.span)
-    session = Session(brief, past, world)
+    session = Session(brief, past, ports)
     if not any(isinstance(event, SessionStarted) for event in past):
         session.happen(opening(run, inv))
     run.under_way[inv.session] = session
@@ -137,12 +119,6 @@ async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
         del run.under_way[inv.session]
     record_claims(log, place, outcome.report)
     return outcome
-
-
-def _around(run: Run, inv: Invocation) -> Around:
-    granted, most = run.inbox.grants.granted, run.graph.settings.limits.tool_calls_per_minute
-    room = pace(run.log, inv.agent.id, most, run.clock.now()) if most else _ANY_PACE
-    return Around(granted, room, run.step.spent(), has_task=bool(run.errand.task))
 
 
 def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:

@@ -28,11 +28,10 @@ from folkmoot.domain.team_events import (
     TeamStarted,
 )
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.orchestration.advisors import consult
 from folkmoot.orchestration.broker import LEAD, Broker
 from folkmoot.orchestration.invocation import Converse, Invocation, Run, Start
 from folkmoot.orchestration.seats import Seat, brief_of, lead_of, members_of
-from folkmoot.orchestration.transfer import carry_on, staged
+from folkmoot.orchestration.transfer import carry_on, consult, staged
 from folkmoot.session.ask import fits
 from folkmoot.session.state import Brief, State, folded
 

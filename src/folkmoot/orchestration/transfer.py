@@ -1,4 +1,5 @@
-"""One agent's work passes to another: by a router's choice, along a chain, or as a call that keeps the answer."""
+"""One agent works for another: as an advisor before its session, by a router's choice, along a chain, or as a call that
+keeps the answer."""
 
 from __future__ import annotations
 
@@ -7,6 +8,9 @@ from msgspec.structs import replace
 from folkmoot.domain.errand import Block
 from folkmoot.domain.event import PARTS, AgentRole
 from folkmoot.domain.events import (
+    AdvisorCompleted,
+    AdvisorFailed,
+    AdvisorStarted,
     HandoffAccepted,
     HandoffCompleted,
     HandoffKind,
@@ -16,7 +20,9 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.report import ROUTE, Outcome
 from folkmoot.domain.spans import steps_below
+from folkmoot.orchestration.clarify import footer
 from folkmoot.orchestration.invocation import Invocation, Run, Start
+from folkmoot.orchestration.stamp import claimed, stamp_of, unstamped
 
 
 async def carry_on(run: Run, inv: Invocation, outcome: Outcome, start: Start) -> Outcome:
@@ -99,3 +105,29 @@ def _failed_part(below: list[tuple[str, str]], by: str, agent: str) -> str:
         if name in PARTS:
             return name
     return ""
+
+
+async def consult(run: Run, inv: Invocation, start: Start) -> Invocation:
+    """The same invocation with one advisory block per advisor, in declared order."""
+    if not inv.agent.advisors:
+        return inv
+    advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
+    advisories = await run.log.together(_advice(run, advisor, start) for advisor in advisors)
+    return replace(inv, blocks=(*inv.blocks, *advisories))
+
+
+async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
+    """A failing advisor fails nobody else: its block says what happened."""
+    name = advisor.agent.id
+    run.log.once(advisor.place, AdvisorStarted(advisor=name))
+    outcome = await start(advisor)
+    if outcome.failed:
+        error = staged(run, outcome, advisor)
+        run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
+        text = f"Advisor consultation failed for {name}: {error}"
+        return Block("advisory", text, name, sources=run.readings.within(advisor.span))
+    run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
+    said = unstamped(outcome.report.content) + footer(run.chats, advisor.session)
+    runtime = str(stamp_of(run.log, advisor.span))
+    read = run.readings.within(advisor.span)
+    return Block("advisory", said + claimed(outcome.report.claims), name, runtime, read)

@@ -9,9 +9,8 @@ from folkmoot.domain.events import LlmFailed
 from folkmoot.domain.message import ToolSpec, Usage
 from folkmoot.domain.report import FINAL_REPORT
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.session.ends import failure
 from folkmoot.session.state import State
-from folkmoot.session.steps import Ask, Exceed, Finish, Step
+from folkmoot.session.steps import Ask, Exceed, Finish, Step, failure
 
 LONGEST_WAIT = 60.0
 """A provider that asks for a longer pause than this, in seconds, counts as gone for this turn."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.event import Event
-from folkmoot.domain.message import Message
+from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.session.state import Brief, State, evolve, folded
 
 DELIVERED = "(delivered)"
@@ -61,16 +61,5 @@ def answer_open_calls(state: State) -> tuple[Message, ...]:
 
 def _brief(agent: Agent, before: tuple[Message, ...]) -> Brief:
     """Only what is needed to fold: nothing is asked and nothing is called."""
-    return Brief(
-        agent=agent,
-        exits=(),
-        tools=(),
-        offered=(),
-        schema_tokens=0,
-        run="",
-        session="",
-        span="",
-        seed="",
-        max_turns=agent.tuning.max_turns,
-        before=before,
-    )
+    none: tuple[ToolSpec, ...] = ()
+    return Brief(agent, none, none, none, 0, "", "", "", "", agent.tuning.max_turns, before=before)

@@ -13,10 +13,9 @@ from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Re
 from folkmoot.domain.spans import is_within
 from folkmoot.session.ask import ask, ask_again
 from folkmoot.session.calls import NOTHING, Around, sort_calls
-from folkmoot.session.ends import failure, no_report, outcome
 from folkmoot.session.exits import Refusal, judge_broadcast, judge_report, judge_route
 from folkmoot.session.state import State
-from folkmoot.session.steps import Call, Consult, Exceed, Finish, Refuse, Step
+from folkmoot.session.steps import Call, Consult, Exceed, Finish, Refuse, Step, failure, no_report, outcome
 
 NO_EVIDENCE: Evidence = {}
 _RANKS = (ROUTE, FINAL_REPORT, BROADCAST)

@@ -39,6 +39,7 @@ from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
 from folkmoot.domain.sources import Source, Sources, joined
+from folkmoot.domain.spans import call_span
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.trace import Passing
 from folkmoot.domain.value import Value
@@ -220,30 +221,6 @@ def _answered(state: State, event: LlmResponse) -> State:
     )
 
 
-def _asked(state: State, event: LlmRequest) -> State:
-    return replace(state, asking=event, turn=event.turn)
-
-
-def _unanswered(state: State, event: LlmFailed) -> State:
-    return replace(state, asking=None, failures=(*state.failures, event))
-
-
-def _let_through(state: State, event: ToolStarted) -> State:
-    return replace(state, started=state.started | {event.call})
-
-
-def _gated(state: State, event: GateChanged) -> State:
-    return replace(state, gated=(state.gated | {*event.gated}) - {*event.freed})
-
-
-def _exceeded(state: State, event: BudgetExceeded) -> State:
-    return replace(state, exceeded=event.limit)
-
-
-def _put_before_someone(state: State, event: ApprovalRequested) -> State:
-    return replace(state, requested={**state.requested, event.call: event})
-
-
 def _decided(
     state: State, event: ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired
 ) -> State:
@@ -253,8 +230,8 @@ def _decided(
 
 def _doubted(state: State, event: ToolInDoubt) -> State:
     """Also of a call that was made again and cut off again: what was said about it before is used up."""
-    brief, place = state.brief, f"turn:{event.turn}/call:{event.call}"
-    doubts = {**state.in_doubt, event.call: event.id or f"{brief.run}/{brief.span}/{place}"}
+    place = call_span(state.brief.span, event.turn, event.call)
+    doubts = {**state.in_doubt, event.call: event.id or f"{state.brief.run}/{place}"}
     return replace(state, in_doubt=doubts, said=_without(state.said, event.call))
 
 
@@ -325,21 +302,21 @@ def _size(message: Message) -> int:
 
 _FOLDS: dict[type[Event], Callable[[State, Any], State]] = {
     SessionStarted: _opened,
-    LlmRequest: _asked,
-    LlmFailed: _unanswered,
+    LlmRequest: lambda state, event: replace(state, asking=event, turn=event.turn),
+    LlmFailed: lambda state, event: replace(state, asking=None, failures=(*state.failures, event)),
     LlmResponse: _answered,
-    ToolStarted: _let_through,
+    ToolStarted: lambda state, event: replace(state, started=state.started | {event.call}),
     ToolFinished: _result,
     ToolFailed: _result,
     ToolInDoubt: _doubted,
     ToolSettled: _settled,
-    ApprovalRequested: _put_before_someone,
+    ApprovalRequested: lambda state, event: replace(state, requested={**state.requested, event.call: event}),
     ApprovalApproved: _decided,
     ApprovalDenied: _decided,
     ApprovalRevoked: _decided,
     ApprovalExpired: _decided,
-    GateChanged: _gated,
-    BudgetExceeded: _exceeded,
+    GateChanged: lambda state, event: replace(state, gated=(state.gated | {*event.gated}) - {*event.freed}),
+    BudgetExceeded: lambda state, event: replace(state, exceeded=event.limit),
     SessionCompleted: _ended,
     SessionFailed: _ended,
 }

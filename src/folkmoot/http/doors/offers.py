@@ -12,7 +12,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.http.doors.conversation import Sight
 from folkmoot.http.doors.wrong import Wrong
 from folkmoot.models.sight import sight_of
-from folkmoot.orchestration.brought import facing
+from folkmoot.orchestration.kit import facing
 
 
 def offers(moot: Folkmoot) -> dict[str, Agent]:
