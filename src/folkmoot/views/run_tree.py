@@ -49,19 +49,20 @@ from folkmoot.domain.team_events import (
 )
 from folkmoot.views.activity import CALL, Key
 from folkmoot.views.figures import counted, in_one_line
-from folkmoot.views.marks import answer_to, mark, started_by, wait_for
 from folkmoot.views.run_nodes import Branch, State, Status, Step, TreeState, nearest
+from folkmoot.views.step_labels import answer_to, instant, started_by, wait_for
 
 CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
 """The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 _AGENT_TOOL = "agent__"
-_STATUS: dict[type[Event], str] = {
+STATUS: dict[type[Event], str] = {
     RunCompleted: "completed",
     RunFailed: "failed",
     RunCancelled: "cancelled",
     RunPruned: "pruned",
     RunParked: "waiting",
 }
+"""What a run is after its last event; it goes on after any other."""
 _Start = RunStarted | AdvisorStarted | SessionStarted | TeamStarted
 _SessionEnd = SessionCompleted | SessionFailed | SessionCancelled | TeamCompleted
 _ToolEvent = ToolStarted | ToolFinished | ToolFailed | ToolInDoubt | ToolSettled
@@ -97,7 +98,7 @@ class RunTree(TreeState):
                 step.changed, step.reach = self.run_seq, self.now
 
     def _run(self, draft: Draft, event: Event) -> None:
-        self.status = _STATUS.get(type(event), "")
+        self.status = STATUS.get(type(event), "")
         match event:
             case RunStarted(request=request, errand=errand):
                 self.request, self.label = request, errand.label
@@ -140,7 +141,7 @@ class RunTree(TreeState):
                 _note(branch, draft.ts, event)
                 if isinstance(event, TeamCancelled) and draft.session_id in self.sessions:
                     self.sessions[draft.session_id].closed = self.run_seq
-                return self._wait(draft, event, branch) or self._mark(draft, event)
+                return self._wait(draft, event, branch) or self._instant(draft, event)
 
     def _session(self, draft: Draft, event: _Start, branch: Branch) -> Step:
         """Also of an agent whose own session begins after those of its advisors: they stand below it nevertheless."""
@@ -296,8 +297,8 @@ class RunTree(TreeState):
         self._waits[id] = step
         return step
 
-    def _mark(self, draft: Draft, event: Event) -> Step | None:
-        if (seen := mark(event)) is None:
+    def _instant(self, draft: Draft, event: Event) -> Step | None:
+        if (seen := instant(event)) is None:
             return None
         kind, who, what = seen
         step = self._happen(draft, "transfer" if kind == "fail" else kind, who, in_one_line(what))

@@ -23,7 +23,7 @@ from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.ports import Query
 from folkmoot.views.asks import title_of
-from folkmoot.views.envelopes import parts
+from folkmoot.views.drawer import prompt_parts
 from folkmoot.views.result import Result
 from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.run_nodes import Step
@@ -214,7 +214,7 @@ async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:
     shown = await drawer_of(house_of(request).moot, sight.run, sight.steps, step) if step else None
     return {
         "run": sight.run,
-        "parts": parts,
+        "parts": prompt_parts,
         "opened": shown,
         "final": sight.steps.answer_of(step) if step else None,
         "at": sight.picture.at,
