@@ -6,7 +6,7 @@ Of a prompt it shows which part is foreign text, and who said it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,31 +84,14 @@ class Drawer:
 
 
 def drawer(step: Step, entries: Iterable[Entry]) -> Drawer:
-    """`entries` are those of its session."""
+    """`entries` are its own."""
     shown = Drawer(step)
-    for entry in _own(step, list(entries)):
+    for entry in entries:
         _fold(shown, entry.event)
         if len(shown.events) < _MOST_EVENTS:
             words = describe_event(entry.event, entry.draft.agent_id, content=True, width=_WIDTH)
             shown.events.append((entry.run_seq, entry.event.type, visible(words)))
     return shown
-
-
-def _own(step: Step, entries: Sequence[Entry]) -> list[Entry]:
-    """Those of a step: all of a session's own beginning and end, or what has its turn and position."""
-    if step.contains:
-        ends = (SessionStarted, SessionCompleted, SessionFailed, TeamCompleted)
-        return [entry for entry in entries if isinstance(entry.event, ends) or entry.run_seq == step.seq]
-    within = [entry for entry in entries if step.seq <= entry.run_seq <= (step.last or entry.run_seq)]
-    return [entry for entry in within if _concerns(step, entry)]
-
-
-def _concerns(step: Step, entry: Entry) -> bool:
-    event = entry.event
-    if entry.run_seq in (step.seq, step.last):
-        return True
-    same = (getattr(event, "turn", None), getattr(event, "call", 0)) == (step.turn, step.call)
-    return same and bool(step.turn)
 
 
 def _fold(shown: Drawer, event: Event) -> None:

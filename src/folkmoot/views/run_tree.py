@@ -78,11 +78,14 @@ class RunTree(TreeState):
 
     def apply_entry(self, entry: Entry) -> None:
         self.position = entry.seq
-        self.entries.setdefault(entry.draft.session_id, []).append(entry.seq)
-        self.apply(entry.draft, entry.run_seq)
+        event, session = entry.event, entry.draft.session_id
+        place = (getattr(event, "turn", 0), getattr(event, "call", 0))
+        for step in {self.apply(entry.draft, entry.run_seq), self._open.get((session, *place))}:
+            if step and step.session == session:
+                step.entries.append(entry.seq)
 
-    def apply(self, draft: Draft, run_seq: int = 0) -> None:
-        """Fold one more event; without its `runSeq` it is the next one."""
+    def apply(self, draft: Draft, run_seq: int = 0) -> Step | None:
+        """Fold one more event, without its `runSeq` as the next one; the step that it is about."""
         at = datetime.fromisoformat(draft.ts).timestamp()
         if not self.began or isinstance(draft.event, RunForked):
             self.began, self._zero = draft.ts, at - self.now
@@ -96,6 +99,7 @@ class RunTree(TreeState):
             self._touched.append((self.run_seq, touched))
             for step in (touched, *touched.above()):
                 step.changed, step.reach = self.run_seq, self.now
+        return touched
 
     def _run(self, draft: Draft, event: Event) -> None:
         self.status = STATUS.get(type(event), "")
