@@ -57,11 +57,6 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def in_one_line(text: str, width: int = 80) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
-
-
 def age(at: str, now: str) -> str:
     """`41 m`, `3 h`, `2 d`; below a minute, `now`."""
     passed = seconds_between(at, now) if at else 0.0

@@ -14,25 +14,21 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    SessionCancelled,
-    SessionCompleted,
-    SessionFailed,
     SessionStarted,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.report import BROADCAST
+from folkmoot.domain.report import BROADCAST, Outcome
 from folkmoot.domain.sentences import missing_in
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import (
     TeamBroadcast,
-    TeamCancelled,
-    TeamCompleted,
     TeamStarted,
 )
+from folkmoot.domain.text import one_line
 from folkmoot.views.accounting import Spent, Totals, account, total
-from folkmoot.views.figures import in_one_line, money
+from folkmoot.views.figures import money
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree
 
@@ -88,8 +84,10 @@ def _session(tree: RunTree, drafts: Sequence[Draft], step: Step, above: str) -> 
         node.started_at, node.cause = drafts[step.opened - 1].ts, event.cause
         node.session_title = event.title
     if step.closed:
-        node.ended_at = drafts[step.closed - 1].ts
-        node.success, node.error = _ended(drafts[step.closed - 1].event)
+        ended = drafts[step.closed - 1]
+        outcome: Outcome | None = getattr(ended.event, "outcome", None)  # none if it was cancelled
+        node.ended_at, node.success = ended.ts, bool(outcome and not outcome.failed)
+        node.error = (outcome.error or None) if outcome else getattr(ended.event, "reason", None)
     by_turn: dict[int, list[Step]] = {}
     for each in tree.ops.get(step.session, ()):
         by_turn.setdefault(_turn(each, step, drafts[each.seq - 1].event), []).append(each)
@@ -97,12 +95,6 @@ def _session(tree: RunTree, drafts: Sequence[Draft], step: Step, above: str) -> 
         places = ((each, f"{above}{index}-{number}") for number, each in enumerate(steps, start=1))
         node.turns.append(Turn(index, [_op(tree, drafts, each, place) for each, place in places]))
     return node
-
-
-def _ended(event: Event) -> tuple[bool, str | None]:
-    if isinstance(event, SessionCompleted | SessionFailed | TeamCompleted):
-        return not event.outcome.failed, event.outcome.error or None
-    return False, event.reason if isinstance(event, SessionCancelled | TeamCancelled) else None
 
 
 def _turn(step: Step, session: Step, event: Event) -> int:
@@ -234,4 +226,4 @@ def _answer(text: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return in_one_line(text, 60)
+    return one_line(text, 60)

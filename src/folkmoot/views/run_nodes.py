@@ -37,7 +37,6 @@ class Step:
     kind: Kind
     who: str
     what: str = ""
-    begun_at: str = ""
     start: float = 0.0
     """Seconds since the run began."""
     end: float | None = None
@@ -304,7 +303,7 @@ class TreeState:
         return self._add(self._step(draft, kind, who, what), home)
 
     def _step(self, draft: Draft, kind: Kind, who: str, what: str = "") -> Step:
-        step = Step(self.run_seq, kind, who, what, draft.ts, self.now)
+        step = Step(self.run_seq, kind, who, what, self.now)
         step.span, step.session, step.agent = draft.span, draft.session_id, draft.agent_id
         return step
 

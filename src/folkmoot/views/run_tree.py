@@ -47,14 +47,17 @@ from folkmoot.domain.team_events import (
     TeamMemberFailed,
     TeamStarted,
 )
+from folkmoot.domain.text import one_line
 from folkmoot.views.activity import CALL, Key
-from folkmoot.views.figures import counted, in_one_line
+from folkmoot.views.figures import counted
 from folkmoot.views.run_nodes import Branch, State, Status, Step, TreeState, nearest
 from folkmoot.views.step_labels import answer_to, instant, started_by, wait_for
 
 CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
 """The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 _AGENT_TOOL = "agent__"
+_WIDTH = 80
+"""Characters of what a row says."""
 STATUS: dict[type[Event], str] = {
     RunCompleted: "completed",
     RunFailed: "failed",
@@ -200,7 +203,7 @@ class RunTree(TreeState):
             return None
         step.closed = self.run_seq
         if failed:
-            step.what = in_one_line(error) or "failed"
+            step.what = one_line(error, _WIDTH) or "failed"
         return self._end(step, "failed" if failed else "done")
 
     def _ask(self, draft: Draft, event: LlmRequest, branch: Branch) -> Step:
@@ -216,7 +219,7 @@ class RunTree(TreeState):
         step = self._open.pop((draft.session_id, event.turn, 0), None)
         if isinstance(event, LlmFailed):
             branch.hear(event.error)
-            return step and self._end(step, "failed", in_one_line(event.error))
+            return step and self._end(step, "failed", one_line(event.error, _WIDTH))
         lack, spent = missing_in(event), event.usage.tokens_in + event.usage.tokens_out
         branch.lack = f"the answer is {lack}" if lack else ""
         branch.hear(branch.lack)
@@ -251,7 +254,7 @@ class RunTree(TreeState):
         if isinstance(event, ToolFinished):
             row.evidence = event.evidence
             return self._end(row, state) if row is step else row
-        return self._end(row, state, in_one_line(bare_failure(event.text)))
+        return self._end(row, state, one_line(bare_failure(event.text), _WIDTH))
 
     def _call(self, draft: Draft, event: ToolStarted | ToolFinished | ToolFailed, row: Step | None) -> Step:
         """A call of an agent has no row of its own: the session that comes of it is its row."""
@@ -266,7 +269,7 @@ class RunTree(TreeState):
         if event.tool.startswith(_AGENT_TOOL):
             self._call(draft, event, None)
             return None
-        what = in_one_line(", ".join(map(str, event.arguments.values())), 60)
+        what = one_line(", ".join(map(str, event.arguments.values())), 60)
         step = self._work(draft, "tool", _name(event.tool), what, place)
         self._call(draft, event, step)
         same = (draft.session_id, event.tool, str(event.arguments))
@@ -290,12 +293,12 @@ class RunTree(TreeState):
     def _wait(self, draft: Draft, event: Event, branch: Branch) -> Step | None:
         if decided := answer_to(event):
             step = self._waits.pop(getattr(event, "id", ""), None)
-            return step and self._end(step, "done", in_one_line(decided))
+            return step and self._end(step, "done", one_line(decided, _WIDTH))
         if not (asked := wait_for(event)):
             return None
         id, turn, call = (getattr(event, name) for name in ("id", "turn", "call"))
         branch.note = f"waits for someone: {id}"
-        step = self._happen(draft, "wait", asked[0], in_one_line(asked[1]))
+        step = self._happen(draft, "wait", asked[0], one_line(asked[1], _WIDTH))
         step.state, step.turn, step.call = "waiting", turn, call
         step.begin()
         self._waits[id] = step
@@ -305,7 +308,7 @@ class RunTree(TreeState):
         if (seen := instant(event)) is None:
             return None
         kind, who, what = seen
-        step = self._happen(draft, "transfer" if kind == "fail" else kind, who, in_one_line(what))
+        step = self._happen(draft, "transfer" if kind == "fail" else kind, who, one_line(what, _WIDTH))
         if isinstance(event, TeamBroadcast) and event.kind == "update":
             self.ops.setdefault(draft.session_id, []).append(step)
         return self._end(step, "failed" if kind == "fail" else "done")
