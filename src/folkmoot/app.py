@@ -38,8 +38,7 @@ from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, Journal, Model, Query, RunQuery
 from folkmoot.tools.functions import FunctionTool
-from folkmoot.views.gates import Gated, gates
-from folkmoot.views.live import LiveChild, live_children
+from folkmoot.views.live import Gated, LiveChild, gates, live_children
 from folkmoot.views.result import Result
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-from folkmoot.views.outline import Line, outline
+from folkmoot.views.optree import Line, outline
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS
 from tests.views.test_timeline import FILES, SCRIPT

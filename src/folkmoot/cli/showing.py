@@ -17,7 +17,7 @@ from folkmoot.orchestration.history import RunHistory
 from folkmoot.views.activity import measure
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
-from folkmoot.views.outline import outline
+from folkmoot.views.optree import outline
 
 _IDLE = 60.0
 """Seconds from which it is said that a run was idle; that it waited for somebody is always said."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from folkmoot.domain.text import one_line
+
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
     "\u2028\u2029"  # line and paragraph separator
@@ -33,5 +35,4 @@ def escaped(text: str) -> str:
 
 def in_one_line(text: str, width: int = 0) -> str:
     """For a place of one line: white space collapsed, cut at `width` characters if that is given."""
-    line = " ".join(shown(text).split())
-    return line if not width or len(line) <= width else f"{line[: width - 1]}…"
+    return one_line(shown(text), width)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Clock
@@ -89,14 +90,9 @@ def board(rows: Sequence[Row]) -> dict[str, Any]:
 def _told(row: Row) -> str:
     lines = []
     if row.task:
-        lines.append(_in_one_line(row.task))
+        lines.append(one_line(row.task, _TASK))
     if row.last_activity:
         lines.append(f"<t:{int(datetime.fromisoformat(row.last_activity).timestamp())}:R>")
     if row.failure:
-        lines.append(f"failed: {_in_one_line(row.failure)}")
+        lines.append(f"failed: {one_line(row.failure, _TASK)}")
     return "\n".join(lines) or row.status
-
-
-def _in_one_line(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _TASK else words[: _TASK - 1] + "…"

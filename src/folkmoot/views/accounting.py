@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
@@ -18,10 +18,11 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.fork_events import RunForked
-from folkmoot.domain.message import Usage
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.value import Value
+
+_SUMMED = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write", "cost_usd")
 
 
 class Spent(Value, omit_defaults=False):
@@ -81,12 +82,9 @@ def account(drafts: Iterable[Draft]) -> list[Spent]:
 
 def total(spent: Iterable[Spent], agents_run: int) -> Totals:
     entries = list(spent)
+    sums: dict[str, Any] = {name: sum(getattr(entry, name) for entry in entries) for name in _SUMMED}
     return Totals(
-        tokens_in=sum(entry.tokens_in for entry in entries),
-        tokens_out=sum(entry.tokens_out for entry in entries),
-        tokens_cache_read=sum(entry.tokens_cache_read for entry in entries),
-        tokens_cache_write=sum(entry.tokens_cache_write for entry in entries),
-        cost_usd=sum(entry.cost_usd for entry in entries),
+        **sums,
         model_requests=sum(entry.type == "llm" for entry in entries),
         tool_calls=sum(entry.type == "tool" for entry in entries),
         agents_run=agents_run,
@@ -94,41 +92,26 @@ def total(spent: Iterable[Spent], agents_run: int) -> Totals:
 
 
 def _spent(draft: Draft, event: Event, cause: str | None) -> Spent | None:
+    more: dict[str, Any] = {}
     match event:
-        case LlmResponse():
-            paid = _entry("llm", draft, event.model, cause, event.latency_ms)
-            return replace(
-                paid, **_tokens(event.usage), cost_usd=event.cost_usd, stop_reason=event.stop or None
-            )
-        case LlmFailed():
-            tried = _entry("llm", draft, event.model, cause, event.latency_ms)
-            return replace(tried, status="failed", error=event.error)
-        case ToolFinished():
-            return _entry("tool", draft, event.tool, cause, event.latency_ms)
+        case LlmResponse(model=name, usage=usage, cost_usd=cost, stop=stop):
+            more = {**asdict(usage), "cost_usd": cost, "stop_reason": stop or None}
+        case LlmFailed(model=name, error=error) | ToolFailed(tool=name, text=error):
+            more = {"status": "failed", "error": error}
+        case ToolFinished(tool=name):
+            pass
         case TeamBroadcast(kind="update"):
-            return _entry("tool", draft, BROADCAST, cause, 0)
-        case ToolFailed():
-            tried = _entry("tool", draft, event.tool, cause, event.latency_ms)
-            return replace(tried, status="failed", error=event.text)
+            name = BROADCAST
         case _:
             return None
-
-
-def _entry(
-    kind: Literal["llm", "tool"], draft: Draft, name: str, cause: str | None, latency_ms: int
-) -> Spent:
     return Spent(
-        type=kind,
+        type="llm" if isinstance(event, LlmResponse | LlmFailed) else "tool",
         agent_id=draft.agent_id,
         session_id=draft.session_id,
         call_path=draft.span,
         timestamp=draft.ts,
-        status="ok",
         name=name,
-        latency_ms=latency_ms,
+        latency_ms=getattr(event, "latency_ms", 0),
         chain_trigger=cause,
+        **({"status": "ok"} | more),
     )
-
-
-def _tokens(usage: Usage) -> dict[str, int]:
-    return {name: getattr(usage, name) for name in Usage.__struct_fields__}

@@ -7,7 +7,7 @@ from string import ascii_uppercase
 from folkmoot.domain.decision import ABSTAIN, Decision, Vote
 from folkmoot.domain.tally import Tally, tally
 from folkmoot.domain.value import Value
-from folkmoot.views.ages import clock_time
+from folkmoot.views.figures import clock_time
 
 _SEATS = 8
 """More are drawn as a bar."""

@@ -15,7 +15,7 @@ from folkmoot.domain.task import (
     TaskStep,
 )
 from folkmoot.domain.value import Value
-from folkmoot.views.ages import age
+from folkmoot.views.figures import age
 
 _COLUMNS: tuple[tuple[str, str, tuple[TaskStatus, ...]], ...] = (
     ("Backlog", "queued", ("backlog", "pending")),

@@ -8,46 +8,23 @@ from collections.abc import Iterator, Sequence
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
-    BudgetExceeded,
-    LlmFailed,
     LlmRequest,
-    LlmResponse,
     RouterSelected,
     RunStarted,
-    SessionCancelled,
-    SessionFailed,
-    SessionStarted,
-    ToolFailed,
-    ToolFinished,
-)
-from folkmoot.domain.inbox_events import (
-    ApprovalApproved,
-    ApprovalDenied,
-    ClientAnswered,
-    QuestionAnswered,
-    ToolSettled,
 )
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
 from folkmoot.views.result import Result
 
 _WIDTH = 120
-_TELLING = (
-    SessionStarted,
-    LlmResponse,
-    LlmFailed,
-    ToolFinished,
-    ToolFailed,
-    QuestionAnswered,
-    ClientAnswered,
-    ApprovalApproved,
-    ApprovalDenied,
-    ToolSettled,
-    BudgetExceeded,
-    SessionFailed,
-    SessionCancelled,
-)
-"""What tells two runs apart; everything else follows from these."""
+_TELLING = {
+    **dict.fromkeys(("llm.response", "llm.failed"), 0),
+    **dict.fromkeys(("question.answered", "client.answered", "approval.approved", "approval.denied"), 1),
+    "tool.settled": 2,
+    **dict.fromkeys(("tool.finished", "tool.failed"), 3),
+    **dict.fromkeys(("session.started", "session.failed", "session.cancelled", "budget.exceeded"), 4),
+}
+"""What tells two runs apart, in its order within a turn; everything else follows from these."""
 
 
 class Divergence(Value, omit_defaults=False):
@@ -116,26 +93,12 @@ def _deeds(drafts: Sequence[Draft]) -> dict[str, dict[tuple[int, int, int], _Dee
         event, span = draft.event, draft.span
         if isinstance(event, LlmRequest):
             turns[span] = event.turn
-        elif isinstance(event, _TELLING):
+        elif event.type in _TELLING:
             deeds = spans.setdefault(span, {})
-            kind, number = _place(event, len(deeds))
-            place = (turns.get(span, 0), kind, number)
+            number = getattr(event, "attempt", getattr(event, "call", len(deeds)))
+            place = (turns.get(span, 0), _TELLING[event.type], number)
             deeds[place] = _Deed(place, event, at)
     return spans
-
-
-def _place(event: Event, count: int) -> tuple[int, int]:
-    match event:
-        case LlmFailed(attempt=attempt) | LlmResponse(attempt=attempt):
-            return 0, attempt
-        case QuestionAnswered() | ClientAnswered() | ApprovalApproved() | ApprovalDenied():
-            return 1, count
-        case ToolSettled(call=call):
-            return 2, call
-        case ToolFinished(call=call) | ToolFailed(call=call):
-            return 3, call
-        case _:
-            return 4, count
 
 
 def _told(deed_of: _Deed | None, drafts: Sequence[Draft]) -> str:

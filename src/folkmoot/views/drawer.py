@@ -1,8 +1,12 @@
-"""One step of a run from close by: what was asked, called, given and paid, exactly as the journal has it."""
+"""One step of a run from close by: what was asked, called, given and paid, exactly as the journal has it.
+
+Of a prompt it shows which part is foreign text, and who said it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,31 +84,14 @@ class Drawer:
 
 
 def drawer(step: Step, entries: Iterable[Entry]) -> Drawer:
-    """`entries` are those of its session."""
+    """`entries` are its own."""
     shown = Drawer(step)
-    for entry in _own(step, list(entries)):
+    for entry in entries:
         _fold(shown, entry.event)
         if len(shown.events) < _MOST_EVENTS:
             words = describe_event(entry.event, entry.draft.agent_id, content=True, width=_WIDTH)
             shown.events.append((entry.run_seq, entry.event.type, visible(words)))
     return shown
-
-
-def _own(step: Step, entries: Sequence[Entry]) -> list[Entry]:
-    """Those of a step: all of a session's own beginning and end, or what has its turn and position."""
-    if step.contains:
-        ends = (SessionStarted, SessionCompleted, SessionFailed, TeamCompleted)
-        return [entry for entry in entries if isinstance(entry.event, ends) or entry.run_seq == step.seq]
-    within = [entry for entry in entries if step.seq <= entry.run_seq <= (step.last or entry.run_seq)]
-    return [entry for entry in within if _concerns(step, entry)]
-
-
-def _concerns(step: Step, entry: Entry) -> bool:
-    event = entry.event
-    if entry.run_seq in (step.seq, step.last):
-        return True
-    same = (getattr(event, "turn", None), getattr(event, "call", 0)) == (step.turn, step.call)
-    return same and bool(step.turn)
 
 
 def _fold(shown: Drawer, event: Event) -> None:
@@ -152,3 +139,38 @@ def pretty(arguments: Any) -> str:
     """JSON for people; whatever could hide is spelled out."""
     lines = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode().split("\n")
     return "\n".join(map(visible, lines))
+
+
+_ENVELOPE = re.compile(
+    r"<(?P<tag>[A-Za-z]\w*)__(?P<nonce>[0-9a-f]{12})(?P<rest>[^>\n]*)>\n?"
+    r"(?P<text>.*?)\n?</(?P=tag)__(?P=nonce)>",
+    re.DOTALL,
+)
+_KINDS = {"original_user_request": "model", "advisory": "transfer", "response": "session"}
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    text: str
+    tag: str = ""
+    """Empty: no envelope, the runtime's or the agent file's own words."""
+    nonce: str = ""
+    rest: str = ""
+    """What else stands in the opening tag."""
+
+    @property
+    def kind(self) -> str:
+        """The colour of its margin: by who said it."""
+        return _KINDS.get(self.tag, "advisor")
+
+
+def prompt_parts(text: str) -> Iterator[PromptPart]:
+    """All of the text, in order."""
+    at = 0
+    for found in _ENVELOPE.finditer(text):
+        if between := text[at : found.start()].strip("\n"):
+            yield PromptPart(between)
+        yield PromptPart(found["text"], found["tag"], found["nonce"], found["rest"])
+        at = found.end()
+    if after := text[at:].strip("\n"):
+        yield PromptPart(after)

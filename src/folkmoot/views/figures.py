@@ -1,6 +1,8 @@
-"""Amounts as the page shows them: always the same number of digits, so that columns can be compared at a glance."""
+"""Amounts and times as the page shows them: always as many digits, so that columns can be compared at a glance."""
 
 from __future__ import annotations
+
+from folkmoot.domain.duration import seconds_between
 
 
 def money(amount: float) -> str:
@@ -55,6 +57,15 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def in_one_line(text: str, width: int = 80) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+def age(at: str, now: str) -> str:
+    """`41 m`, `3 h`, `2 d`; below a minute, `now`."""
+    passed = seconds_between(at, now) if at else 0.0
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if count := int(passed // size):
+            return f"{count} {unit}"
+    return "now"
+
+
+def clock_time(at: str) -> str:
+    """`07:46:55`, in UTC."""
+    return at[11:19]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 
 from folkmoot.domain.agent import Graph
-from folkmoot.views.drawing import draw
-from folkmoot.views.layout import Arrow
+from folkmoot.views.layout import Arrow, Size, Spot, Way, lay_out
 
 
 def text(graph: Graph) -> str:
@@ -56,3 +57,58 @@ def _tree(graph: Graph, root: str, shown: set[str]) -> Iterator[str]:
 
 def _mermaid_text(file: str) -> str:
     return file.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+
+
+_COLOURS = {
+    "advisor": "#7c3aed",
+    "agent": "#0f766e",
+    "member": "#b45309",
+    "lead": "#be123c",
+    "route": "#1d4ed8",
+    "handoff": "#15803d",
+}
+_MARGIN, _BETWEEN_COLUMNS = 24, 130
+_ROW, _CHARACTER, _LABEL = 20, 7.3, 62
+
+
+def draw(boxes: Mapping[str, bool], arrows: Sequence[Arrow], caption: str) -> str:
+    """`boxes` by name, true for those to be stressed."""
+    arriving = Counter(arrow.end for arrow in arrows)
+    sizes = {
+        name: Size(len(name) * _CHARACTER + 24, _ROW * max(1, arriving[name]) + 12) for name in boxes
+    }  # a box is as high as its arriving arrows need
+    layout = lay_out(sizes, arrows, between=_BETWEEN_COLUMNS, run_in=_LABEL)
+    width = max(layout.width, len(caption) * 6.1 + 2 * _MARGIN)
+    height = layout.height + _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" font-family="ui-monospace, Menlo, monospace" font-size="12">',
+        "<title>Who calls whom</title>",
+        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+        *map(_arrow, layout.ways),
+        *(_box(name, stressed, layout.spots[name]) for name, stressed in boxes.items()),
+        f'<text x="{_MARGIN}" y="{height - 12:.0f}" font-size="10" fill="#475569">{escape(caption)}</text>',
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _arrow(way: Way) -> str:
+    label = way.arrow.label
+    colour = _COLOURS.get(label, "#444444")
+    return (
+        f'<path d="{way.line}" fill="none" stroke="{colour}" stroke-width="1.4"/>'
+        f'<path d="M{way.x:.1f},{way.y:.1f} l-8,-4 v8 z" fill="{colour}"/>'
+        f'<text x="{way.x - 11:.1f}" y="{way.y - 4:.1f}" font-size="10" text-anchor="end" '
+        f'fill="{colour}">{escape(label)}</text>'
+    )
+
+
+def _box(name: str, stressed: bool, spot: Spot) -> str:
+    fill, border = ("#ecfdf5", 2) if stressed else ("#f8fafc", 1)
+    x, y = spot.x + spot.width / 2, spot.middle + 4
+    return (
+        f'<rect x="{spot.x:.1f}" y="{spot.y:.1f}" width="{spot.width:.1f}" height="{spot.height:.1f}" rx="6" '
+        f'fill="{fill}" stroke="#334155" stroke-width="{border}"/>'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" fill="#0f172a">{escape(name)}</text>'
+    )

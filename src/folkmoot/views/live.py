@@ -1,4 +1,4 @@
-"""The finished children of a run that are kept and can still be asked."""
+"""Sessions of a run in a state of their own: finished ones that can still be asked, and those with a tool less."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from folkmoot.domain.chat_events import ClarificationAnswered, SessionDestroyed, SessionFrozen
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS
+from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.value import Value
 
 
@@ -42,3 +43,24 @@ def live_children(drafts: Iterable[Draft]) -> list[LiveChild]:
             case event if isinstance(event, RUN_ENDS):
                 live.clear()
     return list(live.values())
+
+
+class Gated(Value, omit_defaults=False):
+    id: str
+    """The session."""
+    status: str
+    agent_id: str
+    tools: tuple[str, ...]
+    """By their names on the wire."""
+
+
+def gates(drafts: Iterable[Draft]) -> list[Gated]:
+    """One row for each session that has a tool less."""
+    agents: dict[str, str] = {}
+    gated: dict[str, frozenset[str]] = {}
+    for draft in drafts:
+        if isinstance(event := draft.event, GateChanged):
+            agents[event.session] = draft.agent_id
+            before = gated.get(event.session, frozenset())
+            gated[event.session] = (before | {*event.gated}) - {*event.freed}
+    return [Gated(id, "gated", agents[id], tuple(sorted(tools))) for id, tools in gated.items() if tools]

@@ -1,4 +1,4 @@
-"""The tree of a run: sessions, their turns, what was done in each, and the sessions that came of it."""
+"""The tree of a run as programs read it, sessions with their turns and what was done in each; and as lines of text."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ from typing import Any, Literal
 import msgspec
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.event import Event, pattern
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    SessionCancelled,
-    SessionCompleted,
-    SessionFailed,
     SessionStarted,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.report import BROADCAST
+from folkmoot.domain.report import BROADCAST, Outcome
+from folkmoot.domain.sentences import missing_in
 from folkmoot.domain.spans import conversation
 from folkmoot.domain.team_events import (
     TeamBroadcast,
-    TeamCancelled,
-    TeamCompleted,
     TeamStarted,
 )
+from folkmoot.domain.text import one_line
 from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.figures import money
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree
 
@@ -86,8 +84,10 @@ def _session(tree: RunTree, drafts: Sequence[Draft], step: Step, above: str) -> 
         node.started_at, node.cause = drafts[step.opened - 1].ts, event.cause
         node.session_title = event.title
     if step.closed:
-        node.ended_at = drafts[step.closed - 1].ts
-        node.success, node.error = _ended(drafts[step.closed - 1].event)
+        ended = drafts[step.closed - 1]
+        outcome: Outcome | None = getattr(ended.event, "outcome", None)  # none if it was cancelled
+        node.ended_at, node.success = ended.ts, bool(outcome and not outcome.failed)
+        node.error = (outcome.error or None) if outcome else getattr(ended.event, "reason", None)
     by_turn: dict[int, list[Step]] = {}
     for each in tree.ops.get(step.session, ()):
         by_turn.setdefault(_turn(each, step, drafts[each.seq - 1].event), []).append(each)
@@ -95,12 +95,6 @@ def _session(tree: RunTree, drafts: Sequence[Draft], step: Step, above: str) -> 
         places = ((each, f"{above}{index}-{number}") for number, each in enumerate(steps, start=1))
         node.turns.append(Turn(index, [_op(tree, drafts, each, place) for each, place in places]))
     return node
-
-
-def _ended(event: Event) -> tuple[bool, str | None]:
-    if isinstance(event, SessionCompleted | SessionFailed | TeamCompleted):
-        return not event.outcome.failed, event.outcome.error or None
-    return False, event.reason if isinstance(event, SessionCancelled | TeamCancelled) else None
 
 
 def _turn(step: Step, session: Step, event: Event) -> int:
@@ -161,3 +155,75 @@ def _sum(root: SessionNode, spent: list[Spent]) -> None:
         below = {inner.id: conversation(inner.call_path) for inner in sessions(node)}
         agents = len({*below.values()})
         node.totals = total((entry for entry in spent if entry.session_id in below), agents)
+
+
+class Line(msgspec.Struct, frozen=True):
+    depth: int
+    text: str
+    status: str = ""
+    """`completed`, `failed` or what is not over yet is said to be; empty for what is not worth stressing."""
+
+
+def outline(node: SessionNode, depth: int = 0, *, unended: str = "running") -> Iterator[Line]:
+    """Advisors stand before the turns of the agent that consults them; route and handoff after.
+
+    `unended` says what a session without an end is: running, waiting or interrupted.
+    """
+    around = [op for turn in node.turns if turn.index == 0 for op in turn.ops if op.child_session]
+    yield _session_line(node, depth, unended)
+    for op in around:
+        if op.child_session and op.child_session.cause == "advisor":
+            yield from outline(op.child_session, depth + 1, unended=unended)
+    for turn in node.turns:
+        for op in turn.ops if turn.index else ():
+            yield from _op_lines(op, turn.index, depth + 1, unended)
+    for op in around:
+        if op.child_session and op.child_session.cause != "advisor":
+            yield from outline(op.child_session, depth + 1, unended=unended)
+
+
+def _session_line(node: SessionNode, depth: int, unended: str) -> Line:
+    status = unended if node.success is None else "completed" if node.success else "failed"
+    cause = f" ({pattern(node.cause)})" if node.cause else ""
+    error = f": {node.error}" if node.error else ""
+    return Line(depth, f"{node.agent_id}{cause} {status}{error}", status)
+
+
+def _op_lines(op: Op, turn: int, depth: int, unended: str) -> Iterator[Line]:
+    status = {"ok": "", "failed": "failed"}.get(op.status, unended)
+    if op.kind != "session":
+        said = _model_words(op) if op.kind == "llm" else _tool_words(op)
+        yield Line(depth, f"turn {turn}: {said}", status)
+    if op.child_session:
+        yield from outline(op.child_session, depth + 1, unended=unended)
+
+
+def _model_words(op: Op) -> str:
+    match op.response:
+        case LlmResponse(usage=usage, cost_usd=cost, latency_ms=took, stop=stop) as answer:
+            bill = f", {money(cost)}" if cost else ""
+            said = f"{op.name}, {usage.tokens_in} tokens in, {usage.tokens_out} out{bill}, {took} ms"
+            lack = missing_in(answer)
+            return f"{said}, {lack} ({stop})" if lack and stop else f"{said}, {lack}" if lack else said
+        case LlmFailed(error=error):
+            return f"{op.name} gave no answer: {error}"
+        case _:
+            return f"{op.name}, no answer yet"
+
+
+def _tool_words(op: Op) -> str:
+    answer = ": may or may not have happened" if op.status == "in_doubt" else _answer(op.response)
+    return f"{_short(op.name)}({_arguments(op.request)}){answer}"
+
+
+def _arguments(given: Any) -> str:
+    items = given.items() if isinstance(given, dict) else ()
+    return ", ".join(f"{key}={_short(msgspec.json.encode(value).decode())}" for key, value in items)
+
+
+def _answer(text: Any) -> str:
+    return f": {_short(text)}" if isinstance(text, str) else ""
+
+
+def _short(text: str) -> str:
+    return one_line(text, 60)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
@@ -28,15 +29,18 @@ from folkmoot.domain.evidence import minted
 from folkmoot.domain.inbox import inbox
 from folkmoot.domain.item import Item
 from folkmoot.domain.message import Message
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan_events import PlanCreated
+from folkmoot.domain.planning import carried_on
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.sources import Sources, joined
-from folkmoot.domain.spans import conversation
+from folkmoot.domain.spans import conversation, without_cycle
+from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 from folkmoot.domain.trace import trace_id
+from folkmoot.domain.value import Value
 from folkmoot.views.accounting import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
-from folkmoot.views.plans import PlanView, plans
-from folkmoot.views.run_tree import RunTree
-from folkmoot.views.teams import TeamTranscript, team_transcripts
+from folkmoot.views.run_tree import STATUS, RunTree
 
 _End = RunCompleted | RunFailed | RunCancelled | RunParked | RunPruned
 
@@ -62,19 +66,7 @@ class Result:
 
     @property
     def status(self) -> str:
-        match self._end:
-            case RunCompleted():
-                return "completed"
-            case RunFailed():
-                return "failed"
-            case RunCancelled():
-                return "cancelled"
-            case RunPruned():
-                return "pruned"
-            case RunParked():
-                return "waiting"
-            case _:
-                return self._unended
+        return STATUS[type(self._end)] if self._end else self._unended
 
     @property
     def work_session(self) -> str:
@@ -232,3 +224,79 @@ def _report(report: Report) -> dict[str, Any]:
         "claims": msgspec.to_builtins(report.claims),
         "metadata": report.metadata,
     }
+
+
+class Said(msgspec.Struct, frozen=True, rename="camel"):
+    """One broadcast, with when it was made."""
+
+    order: int
+    member_id: str
+    type: str
+    message: str
+    turn_count: int
+    timestamp: str
+    terminal: bool
+    outcome: str
+
+
+class TeamTranscript(msgspec.Struct, rename="camel"):
+    span: str
+    """Where in the run the team worked."""
+    lead: str
+    members: list[str]
+    broadcasts: list[Said] = []
+
+
+def team_transcripts(drafts: Iterable[Draft]) -> list[TeamTranscript]:
+    teams: dict[str, TeamTranscript] = {}
+    for draft in drafts:
+        match draft.event:
+            case TeamStarted(lead=lead, members=members):
+                span = without_cycle(draft.span)  # a team within a team begins anew in each of its parts
+                teams.setdefault(span, TeamTranscript(span, lead, [*members]))
+            case TeamBroadcast() as event:
+                team = without_cycle(draft.span).rpartition("/")[0]
+                teams[team].broadcasts.append(_said(event, draft.ts))
+    for transcript in teams.values():
+        transcript.broadcasts.sort(key=lambda said: said.order)
+    return list(teams.values())
+
+
+def _said(event: TeamBroadcast, ts: str) -> Said:
+    return Said(
+        order=event.order,
+        member_id=event.member_id,
+        type=event.kind,
+        message=event.message,
+        turn_count=event.turn_count,
+        timestamp=ts,
+        terminal=event.terminal,
+        outcome=event.outcome,
+    )
+
+
+class PlanView(Value, omit_defaults=False):
+    agent_id: str
+    call_path: str
+    """The span of the agent whose plan it is."""
+    strategy: str
+    artifact: str
+    """The plan as it was made."""
+    status: str
+    plan: Plan
+    """As it stands."""
+
+
+def plans(drafts: Iterable[Draft]) -> list[PlanView]:
+    found: dict[str, PlanView] = {}
+    for draft in drafts:
+        event = draft.event
+        if isinstance(event, PlanCreated):
+            found[event.plan.id] = PlanView(
+                draft.agent_id, draft.span, event.strategy, event.artifact, event.plan.status, event.plan
+            )
+        elif event.type.startswith(("plan.", "step.")):
+            for id, view in found.items():
+                plan = carried_on(view.plan, event)
+                found[id] = replace(view, plan=plan, status=plan.status)
+    return list(found.values())

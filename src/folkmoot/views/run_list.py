@@ -28,9 +28,9 @@ from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, Questi
 from folkmoot.domain.run_row import DECISIONS, RunRow
 from folkmoot.domain.spans import is_in_chain
 from folkmoot.domain.team_events import TeamStarted
+from folkmoot.domain.text import one_line
 from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.views.activity import Activity
-from folkmoot.views.figures import in_one_line
 from folkmoot.views.shape import Mark, Shape
 from folkmoot.views.work_sessions import title
 
@@ -166,7 +166,7 @@ def _fold_calls(summary: Summary, session: str, event: Event) -> None:
             summary.asks[id] = f"waits for {tool} of its caller"
             shape.begin((id, 0, 0), "wait", now, session)
         case QuestionAsked(id=id, question=question):
-            summary.asks[id] = f"asks: {in_one_line(question, 60)}"
+            summary.asks[id] = f"asks: {one_line(question, 60)}"
             shape.begin((id, 0, 0), "wait", now, session)
         case _ if event.type in DECISIONS:
             id = getattr(event, "id", "")

@@ -32,7 +32,6 @@ class Step:
     kind: Kind
     who: str
     what: str = ""
-    begun_at: str = ""
     start: float = 0.0
     """Seconds since the run began."""
     end: float | None = None
@@ -60,6 +59,8 @@ class Step:
     """How much of it and below it has not ended."""
     parent: Step | None = field(default=None, repr=False)
     children: list[Step] = field(default_factory=list, repr=False)
+    entries: list[int] = field(default_factory=list, repr=False)
+    """Where in the journal its own events are."""
     opened: int = 0
     """Of a session: the `runSeq` of the entry with which its own conversation began; 0 before that."""
     closed: int = 0
@@ -197,8 +198,6 @@ class TreeState:
         self.sessions: dict[str, Step] = {}
         self.ops: dict[str, list[Step]] = {}
         """What each session did, in order: requests, calls, broadcasts, and the sessions that came of no call."""
-        self.entries: dict[str, list[int]] = {}
-        """Where in the journal the events of each session are."""
         self.times: dict[int, float] = {}
         """When each entry was written, by its `runSeq`."""
         self._spans: dict[str, Step] = {}
@@ -299,7 +298,7 @@ class TreeState:
         return self._add(self._step(draft, kind, who, what), home)
 
     def _step(self, draft: Draft, kind: Kind, who: str, what: str = "") -> Step:
-        step = Step(self.run_seq, kind, who, what, draft.ts, self.now)
+        step = Step(self.run_seq, kind, who, what, self.now)
         step.span, step.session, step.agent = draft.span, draft.session_id, draft.agent_id
         return step
 

@@ -47,21 +47,25 @@ from folkmoot.domain.team_events import (
     TeamMemberFailed,
     TeamStarted,
 )
+from folkmoot.domain.text import one_line
 from folkmoot.views.activity import CALL, Key
-from folkmoot.views.figures import counted, in_one_line
-from folkmoot.views.marks import answer_to, mark, started_by, wait_for
+from folkmoot.views.figures import counted
 from folkmoot.views.run_nodes import Branch, State, Status, Step, TreeState, nearest
+from folkmoot.views.step_labels import answer_to, instant, started_by, wait_for
 
 CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
 """The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 _AGENT_TOOL = "agent__"
-_STATUS: dict[type[Event], str] = {
+_WIDTH = 80
+"""Characters of what a row says."""
+STATUS: dict[type[Event], str] = {
     RunCompleted: "completed",
     RunFailed: "failed",
     RunCancelled: "cancelled",
     RunPruned: "pruned",
     RunParked: "waiting",
 }
+"""What a run is after its last event; it goes on after any other."""
 _Start = RunStarted | AdvisorStarted | SessionStarted | TeamStarted
 _SessionEnd = SessionCompleted | SessionFailed | SessionCancelled | TeamCompleted
 _ToolEvent = ToolStarted | ToolFinished | ToolFailed | ToolInDoubt | ToolSettled
@@ -77,11 +81,14 @@ class RunTree(TreeState):
 
     def apply_entry(self, entry: Entry) -> None:
         self.position = entry.seq
-        self.entries.setdefault(entry.draft.session_id, []).append(entry.seq)
-        self.apply(entry.draft, entry.run_seq)
+        event, session = entry.event, entry.draft.session_id
+        place = (getattr(event, "turn", 0), getattr(event, "call", 0))
+        for step in {self.apply(entry.draft, entry.run_seq), self._open.get((session, *place))}:
+            if step and step.session == session:
+                step.entries.append(entry.seq)
 
-    def apply(self, draft: Draft, run_seq: int = 0) -> None:
-        """Fold one more event; without its `runSeq` it is the next one."""
+    def apply(self, draft: Draft, run_seq: int = 0) -> Step | None:
+        """Fold one more event, without its `runSeq` as the next one; the step that it is about."""
         at = datetime.fromisoformat(draft.ts).timestamp()
         if not self.began or isinstance(draft.event, RunForked):
             self.began, self._zero = draft.ts, at - self.now
@@ -95,9 +102,10 @@ class RunTree(TreeState):
             self._touched.append((self.run_seq, touched))
             for step in (touched, *touched.above()):
                 step.changed, step.reach = self.run_seq, self.now
+        return touched
 
     def _run(self, draft: Draft, event: Event) -> None:
-        self.status = _STATUS.get(type(event), "")
+        self.status = STATUS.get(type(event), "")
         match event:
             case RunStarted(request=request, errand=errand):
                 self.request, self.label = request, errand.label
@@ -140,7 +148,7 @@ class RunTree(TreeState):
                 _note(branch, draft.ts, event)
                 if isinstance(event, TeamCancelled) and draft.session_id in self.sessions:
                     self.sessions[draft.session_id].closed = self.run_seq
-                return self._wait(draft, event, branch) or self._mark(draft, event)
+                return self._wait(draft, event, branch) or self._instant(draft, event)
 
     def _session(self, draft: Draft, event: _Start, branch: Branch) -> Step:
         """Also of an agent whose own session begins after those of its advisors: they stand below it nevertheless."""
@@ -195,7 +203,7 @@ class RunTree(TreeState):
             return None
         step.closed = self.run_seq
         if failed:
-            step.what = in_one_line(error) or "failed"
+            step.what = one_line(error, _WIDTH) or "failed"
         return self._end(step, "failed" if failed else "done")
 
     def _ask(self, draft: Draft, event: LlmRequest, branch: Branch) -> Step:
@@ -211,7 +219,7 @@ class RunTree(TreeState):
         step = self._open.pop((draft.session_id, event.turn, 0), None)
         if isinstance(event, LlmFailed):
             branch.hear(event.error)
-            return step and self._end(step, "failed", in_one_line(event.error))
+            return step and self._end(step, "failed", one_line(event.error, _WIDTH))
         lack, spent = missing_in(event), event.usage.tokens_in + event.usage.tokens_out
         branch.lack = f"the answer is {lack}" if lack else ""
         branch.hear(branch.lack)
@@ -246,7 +254,7 @@ class RunTree(TreeState):
         if isinstance(event, ToolFinished):
             row.evidence = event.evidence
             return self._end(row, state) if row is step else row
-        return self._end(row, state, in_one_line(bare_failure(event.text)))
+        return self._end(row, state, one_line(bare_failure(event.text), _WIDTH))
 
     def _call(self, draft: Draft, event: ToolStarted | ToolFinished | ToolFailed, row: Step | None) -> Step:
         """A call of an agent has no row of its own: the session that comes of it is its row."""
@@ -261,7 +269,7 @@ class RunTree(TreeState):
         if event.tool.startswith(_AGENT_TOOL):
             self._call(draft, event, None)
             return None
-        what = in_one_line(", ".join(map(str, event.arguments.values())), 60)
+        what = one_line(", ".join(map(str, event.arguments.values())), 60)
         step = self._work(draft, "tool", _name(event.tool), what, place)
         self._call(draft, event, step)
         same = (draft.session_id, event.tool, str(event.arguments))
@@ -285,22 +293,22 @@ class RunTree(TreeState):
     def _wait(self, draft: Draft, event: Event, branch: Branch) -> Step | None:
         if decided := answer_to(event):
             step = self._waits.pop(getattr(event, "id", ""), None)
-            return step and self._end(step, "done", in_one_line(decided))
+            return step and self._end(step, "done", one_line(decided, _WIDTH))
         if not (asked := wait_for(event)):
             return None
         id, turn, call = (getattr(event, name) for name in ("id", "turn", "call"))
         branch.note = f"waits for someone: {id}"
-        step = self._happen(draft, "wait", asked[0], in_one_line(asked[1]))
+        step = self._happen(draft, "wait", asked[0], one_line(asked[1], _WIDTH))
         step.state, step.turn, step.call = "waiting", turn, call
         step.begin()
         self._waits[id] = step
         return step
 
-    def _mark(self, draft: Draft, event: Event) -> Step | None:
-        if (seen := mark(event)) is None:
+    def _instant(self, draft: Draft, event: Event) -> Step | None:
+        if (seen := instant(event)) is None:
             return None
         kind, who, what = seen
-        step = self._happen(draft, "transfer" if kind == "fail" else kind, who, in_one_line(what))
+        step = self._happen(draft, "transfer" if kind == "fail" else kind, who, one_line(what, _WIDTH))
         if isinstance(event, TeamBroadcast) and event.kind == "update":
             self.ops.setdefault(draft.session_id, []).append(step)
         return self._end(step, "failed" if kind == "fail" else "done")

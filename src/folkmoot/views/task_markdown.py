@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from folkmoot.coordination.task.document import whole
 from folkmoot.coordination.task.picking import current, of_agent
 from folkmoot.domain.task import ARCHIVED, Backlog, StepStatus, Task
+from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value
 
 _MARKS: dict[StepStatus, str] = {"done": "x", "in_progress": ">", "pending": " ", "skipped": "-"}
@@ -43,7 +44,7 @@ def current_task(agent: str, task: Task | None) -> str:
     if task is None:
         return f"# Current task of {agent}\n\nNone.\n\n---\n{_FOOTER}"
     doing = next((step.content for step in task.steps if step.status == "in_progress"), "")
-    step = f"\n**Step:** {_line(doing)}\n" if doing else ""
+    step = f"\n**Step:** {one_line(doing)}\n" if doing else ""
     text = f"[{task.id}]({task.id}.md)\n\n{_text(task.description)}\n{step}"
     return f"# Current task of {agent}\n\n{text}\n---\n{_FOOTER}"
 
@@ -61,10 +62,10 @@ def _sections(task: Task) -> Iterator[str]:
     if task.context:
         yield _section("Context", _text(task.context))
     if task.steps:
-        steps = (f"- [{_MARKS[step.status]}] ({step.id}) {_line(step.content)}" for step in task.steps)
+        steps = (f"- [{_MARKS[step.status]}] ({step.id}) {one_line(step.content)}" for step in task.steps)
         yield _section("Steps", "\n".join(steps))
     if task.progress:
-        yield _section("Progress", "\n".join(f"- {_line(note)}" for note in task.progress))
+        yield _section("Progress", "\n".join(f"- {one_line(note)}" for note in task.progress))
     yield _section("Last Activity", task.last_activity)
     if task.blocking:
         yield _section("Blocking", _json(task.blocking))
@@ -78,7 +79,7 @@ def _metadata(task: Task) -> Iterator[tuple[str, str]]:
     yield "Status", task.status
     yield "Priority", task.priority
     yield "Created", task.created_at
-    yield "Source", _line(task.source)
+    yield "Source", one_line(task.source)
     yield "Work Session", task.work_session_id
     if task.previous_work_session_id:
         yield "Previous Work Session", task.previous_work_session_id
@@ -100,7 +101,3 @@ def _json(value: Value, **more: str) -> str:
 def _text(text: str) -> str:
     """No text can pass for a section: what would begin one is escaped."""
     return _STRUCTURE.sub(r"\1\\\2", text)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

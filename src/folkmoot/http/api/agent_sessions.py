@@ -10,8 +10,7 @@ from folkmoot.http.api.shapes import Recorded, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Said, Words
 from folkmoot.views.branches import SessionRow, session_rows
-from folkmoot.views.gates import Gated
-from folkmoot.views.live import LiveChild
+from folkmoot.views.live import Gated, LiveChild
 from folkmoot.views.run_tree import RunTree
 
 _OF_FIRST = {"id": "$response.body#/0/id"}

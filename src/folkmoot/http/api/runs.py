@@ -15,7 +15,7 @@ from folkmoot.http.paging import Limit, Page, Part, part
 from folkmoot.http.reading import Given, Position
 from folkmoot.ports import Query
 from folkmoot.views.audit import Audit, audit
-from folkmoot.views.plans import PlanView
+from folkmoot.views.result import PlanView
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
 OF_RUN = {"id": "$response.body#/runId"}

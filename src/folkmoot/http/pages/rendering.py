@@ -14,8 +14,7 @@ from starlette.responses import HTMLResponse
 from folkmoot.domain.canonical import visible
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.markdown import markdown
-from folkmoot.views.ages import age, clock_time
-from folkmoot.views.figures import counted, length, money, spent, tokens
+from folkmoot.views.figures import age, clock_time, counted, length, money, spent, tokens
 
 SCREENS = (
     ("runs", "runs", "Runs", True),

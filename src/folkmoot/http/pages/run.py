@@ -13,17 +13,17 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
+from folkmoot.domain.message import Message
 from folkmoot.domain.trace import trace_url
-from folkmoot.errors import NotFound
+from folkmoot.errors import FolkmootError, NotFound
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.drawer import drawer_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.ports import Query
 from folkmoot.views.asks import title_of
-from folkmoot.views.envelopes import parts
+from folkmoot.views.drawer import Drawer, drawer, prompt_parts
 from folkmoot.views.result import Result
 from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.run_nodes import Step
@@ -72,6 +72,16 @@ class Sight:
     def groups(self) -> list[list[Step]]:
         flat = self.steps.flat()
         return [flat[at : at + GROUP] for at in range(0, len(flat), GROUP)] or [[]]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The drawer of one step, with the exact prompt."""
+
+    drawer: Drawer
+    prompt: tuple[Message, ...] = ()
+    no_prompt: str = ""
+    """Why it cannot be shown."""
 
 
 async def run(request: Request) -> Response:
@@ -211,15 +221,27 @@ async def _drawer(request: Request, sight: Sight) -> dict[str, Any]:
     step = sight.steps.by_seq.get(sight.selected)
     if step is None and "op" in request.query_params:
         raise NotFound(f"there is no step {sight.selected} in this run", code="step_not_found")
-    shown = await drawer_of(house_of(request).moot, sight.run, sight.steps, step) if step else None
+    shown = await _opened(house_of(request).moot, sight.run, step) if step else None
     return {
         "run": sight.run,
-        "parts": parts,
+        "parts": prompt_parts,
         "opened": shown,
         "final": sight.steps.answer_of(step) if step else None,
         "at": sight.picture.at,
         "chosen": "op" in request.query_params,
     }
+
+
+async def _opened(moot: Folkmoot, run: str, step: Step) -> Opened:
+    seqs = tuple(step.entries)
+    query = Query(stream=run, seqs=seqs, after=seqs[0] - 1)
+    opened = drawer(step, [entry async for entry in moot.moot.journal.read(query)])
+    if step.kind != "model":
+        return Opened(opened)
+    try:
+        return Opened(opened, await moot.prompt(run, step.seq))
+    except (FolkmootError, KeyError) as error:
+        return Opened(opened, no_prompt=str(error))
 
 
 async def _open_status(moot: Folkmoot, run: str) -> str:
