@@ -8,7 +8,7 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.message import Usage
 from folkmoot.domain.value import Value
 
-SPEND_EVENTS = (LlmResponse.type, LlmFailed.type, RunForked.type, RunPruned.type)
+SPEND_EVENTS = frozenset((LlmResponse.type, LlmFailed.type, RunForked.type, RunPruned.type))
 
 
 class Spend(Value):

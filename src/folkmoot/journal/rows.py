@@ -42,7 +42,18 @@ _ITEM = (
 _HAS_WORD = """(words LIKE ? ESCAPE '!' OR lower(chain) LIKE ? ESCAPE '!'
   OR lower(coalesce(error, '')) LIKE ? ESCAPE '!' OR (status = 'waiting' AND EXISTS (SELECT 1 FROM inbox
     WHERE inbox.run = runs.run AND inbox.status = 'open' AND lower(subject) LIKE ? ESCAPE '!')))"""
-_SORTS = {"started": "started {0}, began {0}", "duration": "seconds", "tokens": "tokens", "cost": "cost"}
+_OPEN_SUM = """
+CASE WHEN status IN ('', 'waiting') THEN (SELECT coalesce(sum({}), 0) FROM spend WHERE spend.run = runs.run)
+  ELSE runs.{} END"""
+_TOKENS = f"CAST({_OPEN_SUM.format('tokens_in + tokens_out', 'tokens')} AS bigint)"
+_COST = _OPEN_SUM.format("cost", "cost")
+_SORTS = {
+    "started": "started {0}, began {0}",
+    "duration": "seconds {0}",
+    "tokens": f"{_TOKENS} {{0}}",
+    "cost": f"{_COST} {{0}}",
+}
+_LISTED = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in _RUN)
 
 Statement = tuple[str, list[Sequence[Any]]]
 """To be executed once for each of the rows of values."""
@@ -74,12 +85,12 @@ def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]
         return f"SELECT count(*) FROM {source} WHERE {condition}", values
     way = "DESC" if query.sort.startswith("-") else "ASC"
     order = _SORTS[query.sort.removeprefix("-")].format(way)
-    order = order if " " in order else f"{order} {way}, started DESC, began DESC"
+    if not query.sort.endswith("started"):
+        order += ", started DESC, began DESC"
     if query.waiting_first:
         order = f"CASE status WHEN 'waiting' THEN 0 ELSE 1 END, {order}"
     page = f" LIMIT {query.limit} OFFSET {query.offset}" if query.limit else ""
-    columns = ", ".join(f"runs.{name}" for name in _RUN)
-    return f"SELECT {columns}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
+    return f"SELECT {_LISTED}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
 
 
 def _run_condition(query: RunQuery) -> tuple[str, list[Any]]:
