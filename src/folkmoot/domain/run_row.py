@@ -34,7 +34,9 @@ DECISIONS = (
     "tool.settled",
 )
 """The events after which a parked run is under way again."""
-ENDED = ("completed", "failed", "cancelled", "pruned")
+ENDED = ("completed", "failed", "cancelled")
+OPEN_STATUSES = ("", "waiting")
+"""Of rows whose status, as people see it, depends on who holds the run."""
 
 
 class RunRow(Value, omit_defaults=False):
@@ -78,7 +80,7 @@ class RunSummary(Value):
     @property
     def is_open(self) -> bool:
         """Whether its status depends on who holds it."""
-        return self.status in ("", "waiting")
+        return self.status in OPEN_STATUSES
 
     def row(self, held: str = "") -> RunRow:
         """`held` is `running` or `queued`; an open run that nobody holds and that does not wait was interrupted."""
@@ -86,6 +88,16 @@ class RunSummary(Value):
         if status == "waiting" and held == "running":
             status, ended = held, None
         return RunRow(self.run, self.agent, status, self.started_at, self.request, ended, self.error)
+
+
+def is_overdue(run: RunSummary, now: str) -> bool:
+    """Whether something in a parked run has waited long enough."""
+    return run.status == "waiting" and bool(run.until) and now >= run.until
+
+
+def agents_of(chain: str) -> tuple[str, ...]:
+    """A chain as it is stored: each agent between line ends."""
+    return tuple(chain.split("\n")[1:-1])
 
 
 class RunFold:

@@ -43,6 +43,10 @@ class SpendSum(Value):
     cost: float = 0.0
     sessions: int = 0
 
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
 
 class SpendFold:
     """Takes the entries of one run in their order; whoever reads `rows` empties them."""

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -152,6 +153,9 @@ class MemoryJournal:
 
     async def count_runs(self, query: RunQuery) -> int:
         return self._tables().count_runs(query)
+
+    async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return self._tables().group_runs(query, by)
 
     async def items(self, query: InboxQuery) -> list[Item]:
         return self._tables().items(query)

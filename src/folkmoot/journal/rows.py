@@ -9,7 +9,7 @@ import msgspec
 
 from folkmoot.domain.item import WORDS, Item, Kind
 from folkmoot.domain.read_model import Changes
-from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.run_row import RunSummary, agents_of
 from folkmoot.domain.spend import Spend, SpendSum
 from folkmoot.ports import InboxQuery, RunQuery, SpendQuery
 
@@ -93,30 +93,45 @@ def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]
     return f"SELECT {_LISTED}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
 
 
+def group_select(query: RunQuery, by: Sequence[str]) -> tuple[str, list[Any]]:
+    """How many of the wanted runs have the same values in these columns."""
+    condition, values = _run_condition(query)
+    columns = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in by)
+    places = ", ".join(str(place + 1) for place in range(len(by)))
+    source = "runs JOIN run_texts USING (run)" if query.words else "runs"
+    return f"SELECT {columns}, count(*) FROM {source} WHERE {condition} GROUP BY {places}", values
+
+
 def _run_condition(query: RunQuery) -> tuple[str, list[Any]]:
     conditions, values = ["TRUE"], list[Any]()
-
-    def where(condition: str, *given: object) -> None:
-        conditions.append(condition)
-        values.extend(given)
-
     for column, allowed in (("runs.run", query.runs), ("status", query.statuses), ("agent", query.agents)):
         if allowed is not None:
-            where(f"{column} IN ({','.join('?' * len(allowed))})" if allowed else "FALSE", *allowed)
+            conditions.append(f"{column} IN ({','.join('?' * len(allowed))})" if allowed else "FALSE")
+            values += allowed
+    for condition, given in _single_conditions(query):
+        conditions.append(condition)
+        values += given
+    return " AND ".join(conditions), values
+
+
+def _single_conditions(query: RunQuery) -> Iterator[tuple[str, Sequence[Any]]]:
+    if query.agent:
+        file = f"{query.agent}.ai"
+        yield "(agent IN (?, ?) OR agent LIKE ? ESCAPE '!')", (query.agent, file, f"%{_escape(f'/{file}')}")
     if query.prefix:
-        where("runs.run >= ? AND runs.run < ?", query.prefix, query.prefix + "\U0010ffff")
+        yield "runs.run >= ? AND runs.run < ?", (query.prefix, query.prefix + "\U0010ffff")
     if query.work_session:
-        where("work_session = ?", query.work_session)
+        yield "work_session = ?", (query.work_session,)
     if query.through:
-        where("(chain LIKE ? ESCAPE '!' OR agent = ?)", like(f"\n{query.through}\n"), f"{query.through}.ai")
+        chain = f"%{_escape(f'{chr(10)}{query.through}{chr(10)}')}%"
+        yield "(chain LIKE ? ESCAPE '!' OR agent = ?)", (chain, f"{query.through}.ai")
     if query.since:
-        where("started >= ?", query.since)
+        yield "started >= ?", (query.since,)
     if query.before:
         started, began = query.before
-        where("(started < ? OR started = ? AND began < ?)", started, started, began)
+        yield "(started < ? OR started = ? AND began < ?)", (started, started, began)
     for word in query.words:
-        where(_HAS_WORD, *[like(word)] * 4)
-    return " AND ".join(conditions), values
+        yield _HAS_WORD, [f"%{_escape(word)}%"] * 4
 
 
 def item_select(query: InboxQuery) -> tuple[str, list[Any]]:
@@ -142,9 +157,9 @@ def spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
         if moment:
             conditions.append(f"spend.at {sign} ?")
             values.append(moment)
-    sums = ", ".join(f"CAST(sum({column}) AS bigint)" for column in _COUNTS)
+    sums = ", ".join(f"CAST(sum(spend.{column}) AS bigint)" for column in _COUNTS)
     return (
-        f"SELECT {name} AS name, count(*), {sums}, sum(cost), count(DISTINCT session) FROM {source}"
+        f"SELECT {name} AS name, count(*), {sums}, sum(spend.cost), count(DISTINCT spend.session) FROM {source}"
         f" WHERE {' AND '.join(conditions)} GROUP BY 1 ORDER BY 1"
     ), values
 
@@ -156,17 +171,17 @@ def sum_of(row: Sequence[Any]) -> SpendSum:
 def run_of(row: Sequence[Any]) -> RunSummary:
     run, began, agent, status, started, ended, error, work_session, label, part, chain, *sums, request = row
     known = (run, began, agent, status, started, request.decode(), ended, error, work_session, label, part)
-    return RunSummary(*known, tuple(chain.split("\n")[1:-1]), *sums)
+    return RunSummary(*known, agents_of(chain), *sums)
 
 
 def item_of(row: Sequence[Any]) -> Item:
     return _ITEMS.decode(row[0])
 
 
-def like(text: str) -> str:
+def _escape(text: str) -> str:
     for special in "!%_":
         text = text.replace(special, f"!{special}")
-    return f"%{text}%"
+    return text
 
 
 def _run_values(run: RunSummary) -> Sequence[Any]:

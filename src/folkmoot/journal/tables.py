@@ -24,6 +24,7 @@ from folkmoot.journal.migrations import statements_of
 from folkmoot.journal.rows import (
     TABLES,
     VERSION,
+    group_select,
     item_of,
     item_select,
     run_of,
@@ -94,6 +95,9 @@ class Tables:
     def count_runs(self, query: RunQuery) -> int:
         count: int = self._connection.execute(*run_select(query, count=True)).fetchone()[0]
         return count
+
+    def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return self._connection.execute(*group_select(query, by)).fetchall()
 
     def items(self, query: InboxQuery) -> list[Item]:
         return [*map(item_of, self._connection.execute(*item_select(query)))]

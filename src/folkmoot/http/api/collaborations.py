@@ -17,6 +17,7 @@ from folkmoot.engine.gathering import gathered, seats
 from folkmoot.engine.owner import holder
 from folkmoot.http.operation import Asked, Operation
 from folkmoot.http.reading import Given, Said, Words
+from folkmoot.ports import RunQuery
 from folkmoot.views.plan_json import document
 
 _OF_THIS = {"id": "$response.body#/id"}
@@ -99,7 +100,8 @@ async def resume_collaboration(asked: Asked) -> CollaborationState:
 
 async def show_collaboration(asked: Asked) -> CollaborationDocument:
     scene = await scene_of(asked.desks, asked.id)
-    runs = {row.run_id: row.status for row in await asked.moot.runs()}
+    named = RunQuery(runs=tuple(each.run for each in scene.askings.values()))
+    runs = {row.run_id: row.status for row in await asked.moot.runs(named)}
     members = [
         AskedMember(
             each.purpose, each.agent, each.run, runs.get(each.run, "failed" if each.answer else "queued")
