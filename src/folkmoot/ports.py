@@ -280,6 +280,9 @@ class Swept(Value):
 
 
 class Journal(Protocol):
+    progress: Callable[[int, int], None]
+    """Told how many entries of how many are applied when the read model is behind; from any thread."""
+
     @property
     def shared(self) -> bool:
         """Whether workers on any host may go on with its runs, and are woken for it."""

@@ -146,6 +146,14 @@ class PostgresJournal:
     async def items(self, query: InboxQuery) -> list[Item]:
         return [*map(item_of, await self._tables.select(*item_select(query)))]
 
+    @property
+    def progress(self) -> Callable[[int, int], None]:
+        return self._tables.progress
+
+    @progress.setter
+    def progress(self, told: Callable[[int, int], None]) -> None:
+        self._tables.progress = told
+
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
         return [*map(sum_of, await self._tables.select(*spend_select(query)))]
 
