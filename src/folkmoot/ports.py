@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
@@ -220,6 +220,8 @@ class RunQuery(Value):
     """As they are stored: empty for a run whose status depends on who holds it."""
     agents: tuple[str, ...] | None = None
     """Files of root agents."""
+    agent: str = ""
+    """The root agent, by its file or its id."""
     through: str = ""
     """Only runs whose request went through this agent."""
     work_session: str = ""
@@ -278,6 +280,9 @@ class Swept(Value):
 
 
 class Journal(Protocol):
+    progress: Callable[[int, int], None]
+    """Told how many entries of how many are applied when the read model is behind; from any thread."""
+
     @property
     def shared(self) -> bool:
         """Whether workers on any host may go on with its runs, and are woken for it."""
@@ -337,6 +342,9 @@ class Journal(Protocol):
 
     async def count_runs(self, query: RunQuery) -> int:
         """How many runs fit, whatever page is asked for."""
+
+    async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The different values of these columns of the runs that fit, each with how many have them."""
 
     async def items(self, query: InboxQuery) -> list[Item]:
         """Rows of the inbox of all runs, without replies that no run has acknowledged yet."""

@@ -20,6 +20,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
+from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import Message, Usage
 from folkmoot.domain.report import Outcome, Report
@@ -98,6 +99,44 @@ class ReadModelContract:
         assert await names(since="2026-03-01T12:00:02.000Z") == ["3", "2"]
         assert await journal.count_runs(RunQuery(agents=("a.ai",), limit=1)) == 3
         assert await journal.count_runs(RunQuery(words=("report",))) == 4
+
+    async def test_spending_is_summed_by_agent_model_day_and_run_as_wanted(self, journal):
+        for run, day, model, cost in (
+            *(("r1", 1, "p/m", 1.0), ("r1", 2, "p/big", 2.0)),
+            *(("r2", 2, "p/m", 4.0), ("r2", 2, "p/m", 0.0)),
+        ):
+            paid = LlmResponse(1, 1, model, Message("assistant", ""), Usage(3, 2, 1), cost)
+            event = paid if cost else LlmFailed(1, 2, model, "busy", retryable=True)
+            place = [entry async for entry in journal.read(Query(stream=run))]
+            begun = [] if place else [Draft("2026-03-01T10:00:00.000Z", STARTED, work_session_id=f"ws_{run}")]
+            draft = Draft(f"2026-03-0{day}T10:00:00.000Z", event, f"{run}:1", "0", "desk")
+            await journal.append(run, Version(len(place)), [*begun, draft])
+
+        async def sums(**query):
+            return {each.name: each.cost for each in await journal.spend(SpendQuery(**query))}
+
+        assert await sums() == {"": 7.0}
+        assert await sums(by="agent") == {"desk": 7.0}
+        assert await sums(by="model") == {"p/m": 5.0, "p/big": 2.0}
+        assert await sums(by="day") == {"2026-03-01": 1.0, "2026-03-02": 6.0}
+        assert await sums(by="run", since="2026-03-02") == {"r1": 2.0, "r2": 4.0}
+        assert await sums(work_session="ws_r1") == {"": 3.0}
+        assert await sums(runs=("r2",), until="2026-03-02T10:00:00.001Z") == {"": 4.0}
+        assert await sums(runs=("nobody",)) == {}
+        (second,) = await journal.spend(SpendQuery(runs=("r2",)))
+        assert (second.requests, second.failed, second.tokens, second.cache_read) == (2, 1, 5, 1)
+        assert second.sessions == 1
+
+    async def test_a_fork_does_not_pay_again_for_what_it_was_taken_from(self, journal):
+        await journal.append("run-1", ME, [draft(STARTED), draft(PAID, 10)])
+        await rows(journal)
+        await journal.append("run-1", Epoch(1), [draft(RunForked("another", 2), 40), draft(PAID, 45)])
+
+        (run,) = await journal.runs(RunQuery())
+
+        assert [each.cost for each in await journal.spend(SpendQuery())] == [0.25] == [run.cost]
+        assert run.started_at == "2026-03-01T12:00:40.000Z"
+        assert await journal.group_runs(RunQuery(), ("status", "tokens")) == [("", 15, 1)]
 
     async def test_of_a_pruned_run_only_the_row_of_its_tombstone_stays(self, journal):
         await journal.append("run-1", ME, [draft(STARTED), draft(PAID), draft(ASKED), draft(ENDED)])

@@ -9,7 +9,7 @@ from folkmoot.errors import OperationFailed
 from folkmoot.journal import reader as readers
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.journal.tables import StoredTables
+from folkmoot.journal.tables import StoredTables, compare_tables
 from folkmoot.ports import InboxQuery, RunQuery, Version
 from tests.journal.contract import Time
 from tests.journal.read_model import draft, random_events, rebuilt, rows
@@ -62,6 +62,20 @@ async def test_what_an_old_writer_wrote_is_applied_by_the_next_reader(tmp_path, 
             await rows(journal)
 
     assert await rows(journal) == await rebuilt(journal)
+
+
+async def test_a_check_names_the_runs_whose_rows_do_not_follow_from_the_entries(tmp_path, journal):
+    await write(journal, Random(1), {}, 20)
+    assert await compare_tables(journal) == []
+    connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
+    connection.execute("UPDATE runs SET label = 'another' WHERE run = 'run-1'")
+    connection.execute("DELETE FROM run_texts WHERE run = 'run-2'")
+    connection.commit()
+    connection.close()
+
+    assert await compare_tables(journal) == ["run-1", "run-2"]
+    await journal.rebuild()
+    assert await compare_tables(journal) == []
 
 
 async def test_rows_are_stored_in_the_commit_of_their_entries(tmp_path, journal):

@@ -45,7 +45,7 @@ from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
-from folkmoot.ports import Filter
+from folkmoot.ports import Filter, RunQuery
 from folkmoot.views.chat import exchange, said_before
 
 
@@ -261,7 +261,7 @@ class Courses:
 
     async def rows(self, context: str = "") -> list[RunRow]:
         """All of them, or those of a context, the newest first."""
-        rows = [row for row in await self._moot.runs() if row.agent == self._agent.file]
+        rows = await self._moot.runs(RunQuery(agents=(self._agent.file,)))
         within = set(await self._within(context)) if context else {row.run_id for row in rows}
         return [row for row in rows if row.run_id in within]
 

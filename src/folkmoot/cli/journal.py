@@ -117,6 +117,47 @@ async def _adopt(folder: Path, names: list[str]) -> list[str]:
         return await Installation(journal).adopt(SystemClock(), chosen)
 
 
+@app.command()
+def rebuild(
+    context: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; compare the tables with the entries.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Make the tables behind lists and look-ups anew from the entries of the journal.
+
+    They are a cache: nothing is lost with them. With --check the exit code is 1 if they differ from the entries.
+
+    \b
+    Examples:
+      folkmoot journal rebuild
+      folkmoot journal rebuild --check
+    """
+    from folkmoot.cli.amounts import counted
+    from folkmoot.cli.output import say, write_json
+
+    runs, differing = finished(_rebuild(call_of(context).folder, check=check))
+    if as_json:
+        write_json({"runs": runs, "differing": differing})
+    elif differing:
+        say(f"the rows of {counted(len(differing), 'run')} differ: {', '.join(differing[:5])}")
+    else:
+        say(f"{counted(runs, 'run')}: the tables follow from the entries")
+    return 1 if differing else 0
+
+
+async def _rebuild(folder: Path, *, check: bool) -> tuple[int, list[str]]:
+    from folkmoot.cli.records import opened
+    from folkmoot.journal.tables import compare_tables
+    from folkmoot.ports import RunQuery
+
+    async with opened(folder, readonly=check) as journal:
+        if not check:
+            await journal.rebuild()
+        return await journal.count_runs(RunQuery()), await compare_tables(journal) if check else []
+
+
 @app.command("import")
 def import_(
     context: typer.Context,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
+from folkmoot.cli.output import say
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.run_row import RunRow
 from folkmoot.engine.listing import find_run, run_list
@@ -25,10 +27,24 @@ from folkmoot.views.result import Result
 async def opened(folder: Path, *, readonly: bool = True) -> AsyncIterator[Journal]:
     """Raises `WrongUse` if nothing ever ran in `folder`."""
     journal = open_journal(require_runs(folder), readonly=readonly)
+    journal.progress = _tell_progress()
     try:
         yield journal
     finally:
         await journal.close()
+
+
+def _tell_progress() -> Callable[[int, int], None]:
+    """About lists that are brought up to date, once a second."""
+    told = time.monotonic()
+
+    def tell(done: int, entries: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > 1:
+            told = time.monotonic()
+            say(f"bringing the lists of this journal up to date: {100 * done // max(entries, 1)} %")
+
+    return tell
 
 
 @asynccontextmanager

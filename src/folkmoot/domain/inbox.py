@@ -38,7 +38,7 @@ _DECIDING = (
     *(QuestionAnswered, ClientAnswered, ApprovalApproved, ApprovalDenied, ApprovalRevoked, ApprovalDeclined),
     *(ApprovalExpired, ToolSettled),
 )
-INBOX_EVENTS = tuple(
+INBOX_EVENTS = frozenset(
     event.type for event in (*_ASKING, *_DECIDING, *RUN_ENDS, ToolStarted, ToolFinished, ToolFailed)
 )
 """The types of the events that items follow from."""

@@ -18,7 +18,7 @@ from folkmoot.domain.item import Item
 from folkmoot.domain.run_row import RUN_EVENTS, RunFold, RunSummary
 from folkmoot.domain.spend import SPEND_EVENTS, Spend, SpendFold
 
-APPLIED = frozenset((*RUN_EVENTS, *INBOX_EVENTS, *SPEND_EVENTS))
+APPLIED = RUN_EVENTS | INBOX_EVENTS | SPEND_EVENTS
 """The types of the events that rows follow from; of other entries only the place matters."""
 _REMEMBERED = 10_000
 """Streams whose folds are kept in memory."""
@@ -62,11 +62,15 @@ class StreamFold:
 
     def take(self, entry: Entry) -> None:
         self.run_seq = entry.run_seq
-        self.run.take(entry)
-        self.inbox.take(entry.draft)
-        if len(self.inbox.items) > len(self._asked):
-            self._asked[[*self.inbox.items][-1]] = entry.seq
-        self.spend.take(entry)
+        type = entry.draft.event.type
+        if type in RUN_EVENTS:
+            self.run.take(entry)
+        if type in INBOX_EVENTS:
+            self.inbox.take(entry.draft)
+            if len(self.inbox.items) > len(self._asked):
+                self._asked[[*self.inbox.items][-1]] = entry.seq
+        if type in SPEND_EVENTS:
+            self.spend.take(entry)
 
     def settle(self) -> None:
         """Forget which rows changed: they are stored."""

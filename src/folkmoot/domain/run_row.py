@@ -34,7 +34,9 @@ DECISIONS = (
     "tool.settled",
 )
 """The events after which a parked run is under way again."""
-ENDED = ("completed", "failed", "cancelled", "pruned")
+ENDED = ("completed", "failed", "cancelled")
+OPEN_STATUSES = ("", "waiting")
+"""Of rows whose status, as people see it, depends on who holds the run."""
 
 
 class RunRow(Value, omit_defaults=False):
@@ -68,6 +70,7 @@ class RunSummary(Value):
     chain: tuple[str, ...] = ()
     """The agents that the request went through."""
     tokens: int = 0
+    """Of an open run, as of its last event that changed this row; a journal that lists it tells those of now."""
     cost: float = 0.0
     seconds: float = 0.0
     """From its beginning to its last event that changed this row."""
@@ -77,7 +80,7 @@ class RunSummary(Value):
     @property
     def is_open(self) -> bool:
         """Whether its status depends on who holds it."""
-        return self.status in ("", "waiting")
+        return self.status in OPEN_STATUSES
 
     def row(self, held: str = "") -> RunRow:
         """`held` is `running` or `queued`; an open run that nobody holds and that does not wait was interrupted."""
@@ -87,31 +90,50 @@ class RunSummary(Value):
         return RunRow(self.run, self.agent, status, self.started_at, self.request, ended, self.error)
 
 
+def is_overdue(run: RunSummary, now: str) -> bool:
+    """Whether something in a parked run has waited long enough."""
+    return run.status == "waiting" and bool(run.until) and now >= run.until
+
+
+def agents_of(chain: str) -> tuple[str, ...]:
+    """A chain as it is stored: each agent between line ends."""
+    return tuple(chain.split("\n")[1:-1])
+
+
 class RunFold:
     """Takes the entries of one run in their order."""
 
-    __slots__ = ("_zero", "changed", "summary")
+    __slots__ = ("_cost", "_tokens", "_zero", "changed", "summary")
 
     def __init__(self) -> None:
         self.summary: RunSummary | None = None
         self.changed = False
         self._zero = 0.0
         """When the run began, Unix time."""
+        self._tokens, self._cost = 0, 0.0
 
     def take(self, entry: Entry) -> None:
-        apply = _APPLY.get(entry.draft.event.type)
-        if apply is None:
+        """An entry of a type of `RUN_EVENTS`."""
+        draft, event = entry.draft, entry.draft.event
+        if isinstance(event, LlmResponse):  # too often for a row: while the run is open, `spend` has the sum
+            self._tokens += event.usage.tokens_in + event.usage.tokens_out
+            self._cost += event.cost_usd
             return
-        if entry.draft.event.type in _FIRST:
+        if isinstance(event, RunStarted | RunPruned):
             self._begin(entry)
-        elif self.summary is None or (changes := apply(self.summary, entry.draft)) is None:
+            self.changed = True
             return
-        else:
-            now = self._seconds(entry.draft)
-            if isinstance(entry.draft.event, RunForked):
-                now = self.summary.seconds
-                self._zero = _moment(entry.draft) - now
-            self.summary = replace(self.summary, seconds=now, **changes)
+        summary = self.summary
+        if summary is None or (changes := _APPLY[event.type](summary, draft)) is None:
+            return
+        seconds = max(summary.seconds, _moment(draft) - self._zero)
+        if isinstance(
+            event, RunForked
+        ):  # what stands before it happened to another run, which has paid for it
+            seconds, self._tokens, self._cost = summary.seconds, 0, 0.0
+            self._zero = _moment(draft) - seconds
+        sums = {"tokens": self._tokens, "cost": self._cost, "seconds": seconds}
+        self.summary = replace(summary, **sums, **changes)
         self.changed = True
 
     def _begin(self, entry: Entry) -> None:
@@ -129,10 +151,6 @@ class RunFold:
                 entry.stream, entry.seq, event.agent, "pruned", event.started_at, "", event.ended_at
             )
 
-    def _seconds(self, draft: Draft) -> float:
-        before = self.summary.seconds if self.summary else 0.0
-        return max(before, _moment(draft) - self._zero)
-
 
 _Changes = dict[str, Any]
 
@@ -141,13 +159,6 @@ def _session(run: RunSummary, draft: Draft) -> _Changes | None:
     if draft.agent_id in run.chain or not is_in_chain(draft.span):
         return None
     return {"chain": (*run.chain, draft.agent_id)}
-
-
-def _paid(run: RunSummary, draft: Draft) -> _Changes:
-    event = draft.event
-    assert isinstance(event, LlmResponse)
-    tokens = event.usage.tokens_in + event.usage.tokens_out
-    return {"tokens": run.tokens + tokens, "cost": run.cost + event.cost_usd}
 
 
 def _ended(run: RunSummary, draft: Draft) -> _Changes:
@@ -171,26 +182,19 @@ def _decided(run: RunSummary, draft: Draft) -> _Changes | None:
 
 
 def _forked(run: RunSummary, draft: Draft) -> _Changes:
-    """What stands before it happened to another run, which has paid for it."""
-    return {"started_at": draft.ts, "tokens": 0, "cost": 0.0}
+    return {"started_at": draft.ts}
 
 
-def _nothing(run: RunSummary, draft: Draft) -> None:
-    return None
-
-
-_FIRST = (RunStarted.type, RunPruned.type)
 _APPLY: dict[str, Callable[[RunSummary, Draft], _Changes | None]] = {
-    **dict.fromkeys(_FIRST, _nothing),
     SessionStarted.type: _session,
     TeamStarted.type: _session,
-    LlmResponse.type: _paid,
     RunForked.type: _forked,
     RunParked.type: _parked,
     **{end.type: _ended for end in (RunCompleted, RunFailed, RunCancelled)},
     **dict.fromkeys(DECISIONS, _decided),
 }
-RUN_EVENTS = tuple(_APPLY)
+RUN_EVENTS = frozenset((RunStarted.type, RunPruned.type, LlmResponse.type, *_APPLY))
+"""The types of the events that a row follows from."""
 
 
 def _moment(draft: Draft) -> float:

@@ -8,7 +8,7 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.message import Usage
 from folkmoot.domain.value import Value
 
-SPEND_EVENTS = (LlmResponse.type, LlmFailed.type, RunForked.type, RunPruned.type)
+SPEND_EVENTS = frozenset((LlmResponse.type, LlmFailed.type, RunForked.type, RunPruned.type))
 
 
 class Spend(Value):
@@ -42,6 +42,10 @@ class SpendSum(Value):
     cache_write: int = 0
     cost: float = 0.0
     sessions: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
 
 
 class SpendFold:

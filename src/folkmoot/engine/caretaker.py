@@ -11,18 +11,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
-from folkmoot.engine.deadlines import Deadlines
+from folkmoot.domain.events import RunParked
+from folkmoot.domain.run_row import OPEN_STATUSES, is_overdue
 from folkmoot.engine.owner import is_gone
 from folkmoot.errors import FolkmootError, ForeignRun, HandedOver, Held, OperationFailed, StaleOwner
-from folkmoot.ports import Clock, Journal, Query
+from folkmoot.ports import Clock, Journal, Query, RunQuery
 from folkmoot.views.result import Result
 
 EVERY = 1.0
 """Seconds between looks."""
 PATIENCE = 60.0
 """Seconds until a run that could not go on is tried again."""
-_BEGINS_AND_ENDS = (RunStarted.type, "run.pruned", *(end.type for end in RUN_ENDS))
 
 
 class Caretaker:
@@ -30,14 +29,10 @@ class Caretaker:
         self._journal = journal
         self._clock = clock
         self._resume = resume
-        self._seen = 0
-        self._open: dict[str, None] = {}
-        """The runs that have not ended, up to what was seen."""
         self._tried: dict[str, float] = {}
         """By run: when it may be tried again."""
         self._foreign: set[str] = set()
         """Runs that are left to whoever started them, until they are adopted."""
-        self._deadlines = Deadlines(journal)
         self._nudged = asyncio.Event()
         self.under_way: dict[str, asyncio.Task[None]] = {}
         self.say: Callable[[str], None] = lambda text: None
@@ -58,31 +53,27 @@ class Caretaker:
 
     async def look(self) -> None:
         """Take up every run that needs somebody."""
-        await self._read_on()
         for run in await self._forsaken():
             self.under_way[run] = asyncio.create_task(self._go_on(run))
 
-    async def _read_on(self) -> None:
-        async for entry in self._journal.read(Query(types=_BEGINS_AND_ENDS, after=self._seen)):
-            self._seen = entry.seq
-            if isinstance(entry.event, RunStarted):
-                self._open[entry.stream] = None
-            else:
-                self._open.pop(entry.stream, None)
-
     async def _forsaken(self) -> list[str]:
         now = self._clock.monotonic()
-        held = {
-            claim.run for claim in await self._journal.claims() if claim.live and not is_gone(claim.owner)
+        open = {
+            run.run: run for run in await self._journal.runs(RunQuery(statuses=OPEN_STATUSES, sort="started"))
         }
+        claims = await self._journal.claims(open) if open else ()
+        held = {claim.run for claim in claims if claim.live and not is_gone(claim.owner)}
         idle = [
             run
-            for run in self._open
-            if run not in held and run not in self.under_way and self._tried.get(run, now) <= now
+            for name, run in open.items()
+            if name not in held and name not in self.under_way and self._tried.get(name, now) <= now
         ]
-        told = {post.run for post in await self._journal.posts(idle)}
-        told |= {*await self._deadlines.over(self._clock.now())}
-        return [run for run in idle if run in told or not await self._is_parked(run)]
+        told = {post.run for post in await self._journal.posts([run.run for run in idle])} if idle else set()
+        return [
+            run.run
+            for run in idle
+            if run.run in told or is_overdue(run, self._clock.now()) or not await self._is_parked(run.run)
+        ]
 
     async def _is_parked(self, run: str) -> bool:
         async for last in self._journal.read(Query(stream=run, newest_first=True, limit=1)):

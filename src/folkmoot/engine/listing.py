@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from folkmoot.domain.reference import LAST, RUN
-from folkmoot.domain.run_row import RunRow, RunSummary
+from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary
 from folkmoot.engine.owner import is_gone
 from folkmoot.ports import Journal, Query, RunQuery
-
-_OPEN = ("", "waiting")
 
 
 async def run_list(journal: Journal, query: RunQuery = RunQuery()) -> list[RunRow]:
@@ -24,7 +22,7 @@ async def runs_in(journal: Journal, status: str, query: RunQuery) -> list[RunRow
     these are all looked at: they are few."""
     if status not in _HELD:
         return await run_list(journal, replace(query, statuses=(status,)))
-    some = replace(query, statuses=_OPEN, limit=0, offset=0)
+    some = replace(query, statuses=OPEN_STATUSES, limit=0, offset=0)
     rows = [row for row in await run_list(journal, some) if row.status == status]
     return rows[query.offset :][: query.limit or None]
 

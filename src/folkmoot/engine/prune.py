@@ -7,14 +7,13 @@ from datetime import datetime, timedelta
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS, RunPruned
-from folkmoot.domain.run_row import RunRow
+from folkmoot.domain.run_row import ENDED, RunRow
 from folkmoot.domain.value import Value
 from folkmoot.errors import Conflict
 from folkmoot.ports import Clock, Journal, Query, Swept, Version
 
 YOUNG = 86_400.0
 """Seconds; what was kept within the last day may be about to be named."""
-_ENDED = ("completed", "failed", "cancelled")
 
 
 class Pruned(Value, omit_defaults=False):
@@ -29,7 +28,7 @@ def prunable(rows: Iterable[RunRow], clock: Clock, older_than: float) -> list[Ru
     return [
         row
         for row in rows
-        if row.status in _ENDED and row.ended_at and datetime.fromisoformat(row.ended_at) < limit
+        if row.status in ENDED and row.ended_at and datetime.fromisoformat(row.ended_at) < limit
     ]
 
 

@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 
+from folkmoot.domain.run_row import is_overdue
 from folkmoot.engine.activation import Project
-from folkmoot.engine.deadlines import Deadlines
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.making import Shift
 from folkmoot.engine.procrastinate import Queue
@@ -27,7 +27,7 @@ from folkmoot.errors import (
     WrongUse,
 )
 from folkmoot.journal.postgres.journal import PostgresJournal
-from folkmoot.ports import Clock
+from folkmoot.ports import Clock, RunQuery
 
 POLL = 2.0
 """Seconds until a worker looks for a job by itself: for those whose time has come, and for what it did not hear."""
@@ -55,7 +55,6 @@ class Worker:
         self._runs: set[asyncio.Task[None]] = set()
         self._foreign: set[str] = set()
         self._stopping = asyncio.Event()
-        self._deadlines = Deadlines(journal)
 
     async def work(self) -> None:
         """Until `stop` is called and every run has ended or is left to others."""
@@ -146,7 +145,8 @@ class Worker:
     async def _sweep(self) -> None:
         await self._queue.prepare()
         await self._queue.beat(self._lease)
-        overdue = await self._deadlines.over(self._clock.now())
+        parked, now = await self._journal.runs(RunQuery(statuses=("waiting",))), self._clock.now()
+        overdue = [run.run for run in parked if is_overdue(run, now)]
         if runs := {*await self._queue.forsaken(), *overdue}:
             await self._journal.wake(sorted(runs))
 

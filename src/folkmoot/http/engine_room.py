@@ -35,6 +35,9 @@ class EngineRoom:
         self._runs: dict[str, asyncio.Task[Result]] = {}
         self._caretaker = Caretaker(moot.moot.journal, self._clock, self._taken_up)
         self._looking: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._starting: dict[str, asyncio.Event] = {}
+        """Runs that are not durable yet, by id."""
         self.ear: Callable[[str], Ear | None] = lambda run: None
         """By run: who listens to it."""
         self.say: Callable[[str], None] = lambda text: None
@@ -47,9 +50,9 @@ class EngineRoom:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._looking:
-            self._looking.cancel()
-            await asyncio.wait({self._looking})
+        for task in filter(None, (self._looking, self._watching)):
+            task.cancel()
+            await asyncio.wait({task})
         await self.close()
 
     async def close(self) -> None:
@@ -69,13 +72,16 @@ class EngineRoom:
         """Start a run that goes on by itself; its id, when that is durable. Raises what speaks against it."""
         if self._shared:
             return await self._moot.submit(agent, request, errand)
-        position = await self._moot.position()
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch_starts(await self._moot.position()))
         run = self.start(agent, request, errand, wait=wait)
-        going, seen = self._runs[run], asyncio.create_task(self._seen(run, position))
+        going, seen = self._runs[run], self._starting.setdefault(run, asyncio.Event())
+        durable = asyncio.create_task(seen.wait())
         try:
-            await asyncio.wait((seen, going), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((durable, going), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            seen.cancel()
+            durable.cancel()
+            self._starting.pop(run, None)
         if going.done():
             going.result()
         return run
@@ -122,9 +128,13 @@ class EngineRoom:
     async def _taken_up(self, run: str) -> Result:
         return await self._moot.resume(run, hear=self.ear(run))
 
-    async def _seen(self, run: str, position: int) -> None:
-        async for _ in self._moot.events(run, follow=True, after=position):
-            return
+    async def _watch_starts(self, position: int) -> None:
+        """One reader for all runs that are being started: each of a thousand would read what the others write."""
+        async for entry in self._moot.events(follow=True, after=position):
+            if seen := self._starting.pop(entry.stream, None):
+                seen.set()
+            if not self._starting:
+                return
 
     def _hold(self, run: str, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
         task = self._runs[run] = asyncio.create_task(work)

@@ -6,7 +6,6 @@ import asyncio
 
 from folkmoot.app import Folkmoot
 from folkmoot.views.conversations import Conversations
-from folkmoot.views.spending import Spending
 from folkmoot.views.work_sessions import WorkList
 
 
@@ -18,7 +17,6 @@ class Folds:
         self.work = WorkList()
         self.conversations = Conversations()
         self.delegated = Conversations(delegated=True)
-        self.spending = Spending()
 
     async def now(self) -> Folds:
         """As the journal stands now."""
@@ -27,6 +25,5 @@ class Folds:
                 self.work.take(entry)
                 self.conversations.take(entry.draft)
                 self.delegated.take(entry.draft)
-                self.spending.take(entry)
                 self._seen = entry.seq
         return self

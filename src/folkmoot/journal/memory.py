@@ -4,10 +4,10 @@ it."""
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from folkmoot.journal.chain import check_stream
 from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal, to_entry, written_type
 from folkmoot.journal.expectation import check
 from folkmoot.journal.news import News
-from folkmoot.journal.tables import Tables
+from folkmoot.journal.tables import Progress, Tables, memory_connection
 from folkmoot.ports import (
     Claim,
     Epoch,
@@ -53,6 +53,7 @@ class MemoryJournal:
         self._news = News()
         self._closed = False
         self._read_model: Tables | None = None
+        self.progress: Progress = lambda done, count: None
 
     async def installation_secret(self) -> bytes:
         return b""
@@ -153,6 +154,9 @@ class MemoryJournal:
     async def count_runs(self, query: RunQuery) -> int:
         return self._tables().count_runs(query)
 
+    async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return self._tables().group_runs(query, by)
+
     async def items(self, query: InboxQuery) -> list[Item]:
         return self._tables().items(query)
 
@@ -165,7 +169,7 @@ class MemoryJournal:
     def _tables(self) -> Tables:
         """Made when they are first read, as most journals in memory never are."""
         if self._read_model is None:
-            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            connection = memory_connection()
             self._read_model = Tables(connection, self._past)
             self._read_model.create()
         if entries := self._after(self._read_model.position or 0):

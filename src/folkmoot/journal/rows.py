@@ -9,7 +9,7 @@ import msgspec
 
 from folkmoot.domain.item import WORDS, Item, Kind
 from folkmoot.domain.read_model import Changes
-from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.run_row import RunSummary, agents_of
 from folkmoot.domain.spend import Spend, SpendSum
 from folkmoot.ports import InboxQuery, RunQuery, SpendQuery
 
@@ -42,7 +42,18 @@ _ITEM = (
 _HAS_WORD = """(words LIKE ? ESCAPE '!' OR lower(chain) LIKE ? ESCAPE '!'
   OR lower(coalesce(error, '')) LIKE ? ESCAPE '!' OR (status = 'waiting' AND EXISTS (SELECT 1 FROM inbox
     WHERE inbox.run = runs.run AND inbox.status = 'open' AND lower(subject) LIKE ? ESCAPE '!')))"""
-_SORTS = {"started": "started {0}, began {0}", "duration": "seconds", "tokens": "tokens", "cost": "cost"}
+_OPEN_SUM = """
+CASE WHEN status IN ('', 'waiting') THEN (SELECT coalesce(sum({}), 0) FROM spend WHERE spend.run = runs.run)
+  ELSE runs.{} END"""
+_TOKENS = f"CAST({_OPEN_SUM.format('tokens_in + tokens_out', 'tokens')} AS bigint)"
+_COST = _OPEN_SUM.format("cost", "cost")
+_SORTS = {
+    "started": "started {0}, began {0}",
+    "duration": "seconds {0}",
+    "tokens": f"{_TOKENS} {{0}}",
+    "cost": f"{_COST} {{0}}",
+}
+_LISTED = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in _RUN)
 
 Statement = tuple[str, list[Sequence[Any]]]
 """To be executed once for each of the rows of values."""
@@ -74,38 +85,53 @@ def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]
         return f"SELECT count(*) FROM {source} WHERE {condition}", values
     way = "DESC" if query.sort.startswith("-") else "ASC"
     order = _SORTS[query.sort.removeprefix("-")].format(way)
-    order = order if " " in order else f"{order} {way}, started DESC, began DESC"
+    if not query.sort.endswith("started"):
+        order += ", started DESC, began DESC"
     if query.waiting_first:
         order = f"CASE status WHEN 'waiting' THEN 0 ELSE 1 END, {order}"
     page = f" LIMIT {query.limit} OFFSET {query.offset}" if query.limit else ""
-    columns = ", ".join(f"runs.{name}" for name in _RUN)
-    return f"SELECT {columns}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
+    return f"SELECT {_LISTED}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
+
+
+def group_select(query: RunQuery, by: Sequence[str]) -> tuple[str, list[Any]]:
+    """How many of the wanted runs have the same values in these columns."""
+    condition, values = _run_condition(query)
+    columns = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in by)
+    places = ", ".join(str(place + 1) for place in range(len(by)))
+    source = "runs JOIN run_texts USING (run)" if query.words else "runs"
+    return f"SELECT {columns}, count(*) FROM {source} WHERE {condition} GROUP BY {places}", values
 
 
 def _run_condition(query: RunQuery) -> tuple[str, list[Any]]:
     conditions, values = ["TRUE"], list[Any]()
-
-    def where(condition: str, *given: object) -> None:
-        conditions.append(condition)
-        values.extend(given)
-
     for column, allowed in (("runs.run", query.runs), ("status", query.statuses), ("agent", query.agents)):
         if allowed is not None:
-            where(f"{column} IN ({','.join('?' * len(allowed))})" if allowed else "FALSE", *allowed)
+            conditions.append(f"{column} IN ({','.join('?' * len(allowed))})" if allowed else "FALSE")
+            values += allowed
+    for condition, given in _single_conditions(query):
+        conditions.append(condition)
+        values += given
+    return " AND ".join(conditions), values
+
+
+def _single_conditions(query: RunQuery) -> Iterator[tuple[str, Sequence[Any]]]:
+    if query.agent:
+        file = f"{query.agent}.ai"
+        yield "(agent IN (?, ?) OR agent LIKE ? ESCAPE '!')", (query.agent, file, f"%{_escape(f'/{file}')}")
     if query.prefix:
-        where("runs.run >= ? AND runs.run < ?", query.prefix, query.prefix + "\U0010ffff")
+        yield "runs.run >= ? AND runs.run < ?", (query.prefix, query.prefix + "\U0010ffff")
     if query.work_session:
-        where("work_session = ?", query.work_session)
+        yield "work_session = ?", (query.work_session,)
     if query.through:
-        where("(chain LIKE ? ESCAPE '!' OR agent = ?)", like(f"\n{query.through}\n"), f"{query.through}.ai")
+        chain = f"%{_escape(f'{chr(10)}{query.through}{chr(10)}')}%"
+        yield "(chain LIKE ? ESCAPE '!' OR agent = ?)", (chain, f"{query.through}.ai")
     if query.since:
-        where("started >= ?", query.since)
+        yield "started >= ?", (query.since,)
     if query.before:
         started, began = query.before
-        where("(started < ? OR started = ? AND began < ?)", started, started, began)
+        yield "(started < ? OR started = ? AND began < ?)", (started, started, began)
     for word in query.words:
-        where(_HAS_WORD, *[like(word)] * 4)
-    return " AND ".join(conditions), values
+        yield _HAS_WORD, [f"%{_escape(word)}%"] * 4
 
 
 def item_select(query: InboxQuery) -> tuple[str, list[Any]]:
@@ -131,9 +157,9 @@ def spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
         if moment:
             conditions.append(f"spend.at {sign} ?")
             values.append(moment)
-    sums = ", ".join(f"CAST(sum({column}) AS bigint)" for column in _COUNTS)
+    sums = ", ".join(f"CAST(sum(spend.{column}) AS bigint)" for column in _COUNTS)
     return (
-        f"SELECT {name} AS name, count(*), {sums}, sum(cost), count(DISTINCT session) FROM {source}"
+        f"SELECT {name} AS name, count(*), {sums}, sum(spend.cost), count(DISTINCT spend.session) FROM {source}"
         f" WHERE {' AND '.join(conditions)} GROUP BY 1 ORDER BY 1"
     ), values
 
@@ -145,17 +171,17 @@ def sum_of(row: Sequence[Any]) -> SpendSum:
 def run_of(row: Sequence[Any]) -> RunSummary:
     run, began, agent, status, started, ended, error, work_session, label, part, chain, *sums, request = row
     known = (run, began, agent, status, started, request.decode(), ended, error, work_session, label, part)
-    return RunSummary(*known, tuple(chain.split("\n")[1:-1]), *sums)
+    return RunSummary(*known, agents_of(chain), *sums)
 
 
 def item_of(row: Sequence[Any]) -> Item:
     return _ITEMS.decode(row[0])
 
 
-def like(text: str) -> str:
+def _escape(text: str) -> str:
     for special in "!%_":
         text = text.replace(special, f"!{special}")
-    return f"%{text}%"
+    return text
 
 
 def _run_values(run: RunSummary) -> Sequence[Any]:

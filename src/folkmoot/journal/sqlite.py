@@ -182,6 +182,9 @@ class SqliteJournal:
     async def count_runs(self, query: RunQuery) -> int:
         return (await self._reader.tables()).count_runs(query)
 
+    async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return (await self._reader.tables()).group_runs(query, by)
+
     async def items(self, query: InboxQuery) -> list[Item]:
         return (await self._reader.tables()).items(query)
 

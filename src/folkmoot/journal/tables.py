@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.item import Item
@@ -24,6 +27,7 @@ from folkmoot.journal.migrations import statements_of
 from folkmoot.journal.rows import (
     TABLES,
     VERSION,
+    group_select,
     item_of,
     item_select,
     run_of,
@@ -32,7 +36,7 @@ from folkmoot.journal.rows import (
     sum_of,
     writing,
 )
-from folkmoot.ports import InboxQuery, RunQuery, SpendQuery, Stored
+from folkmoot.ports import InboxQuery, Journal, Query, RunQuery, SpendQuery, Stored
 
 CHUNK = 500
 """Entries applied in one transaction."""
@@ -94,6 +98,9 @@ class Tables:
     def count_runs(self, query: RunQuery) -> int:
         count: int = self._connection.execute(*run_select(query, count=True)).fetchone()[0]
         return count
+
+    def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return self._connection.execute(*group_select(query, by)).fetchall()
 
     def items(self, query: InboxQuery) -> list[Item]:
         return [*map(item_of, self._connection.execute(*item_select(query)))]
@@ -176,3 +183,31 @@ def catch_up(path: Path, told: Progress = lambda done, count: None, *, anew: boo
                 time.sleep(_PAUSE)
     finally:
         connection.close()
+
+
+async def compare_tables(journal: Journal) -> list[str]:
+    """The runs whose stored rows are not those that follow from the entries."""
+    expected = Tables(memory_connection(), lambda stream, end: ())
+    expected.create()
+    entries: list[Entry] = []
+    async for entry in journal.read(Query()):
+        entries.append(entry)
+        if len(entries) == CHUNK:
+            expected.store(expected.fold(entries), entry.seq)
+            entries.clear()
+    if entries:
+        expected.store(expected.fold(entries), entries[-1].seq)
+    rows = (
+        *((run.run, run) for run in [*await journal.runs(RunQuery()), *expected.runs(RunQuery())]),
+        *((item.run, item) for item in [*await journal.items(InboxQuery()), *expected.items(InboxQuery())]),
+        *((each.name, each) for each in [*await journal.spend(_BY_RUN), *expected.spend(_BY_RUN)]),
+    )
+    found = Counter((run, msgspec.json.encode(row)) for run, row in rows)
+    return sorted({run for (run, _), count in found.items() if count != 2})
+
+
+_BY_RUN = SpendQuery(by="run")
+
+
+def memory_connection() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

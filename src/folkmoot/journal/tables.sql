@@ -27,7 +27,7 @@ CREATE TABLE run_texts (           -- apart, because it may be long and never ch
   run     TEXT PRIMARY KEY,
   request BLOB NOT NULL,
   words   TEXT NOT NULL            -- in lower case, for searching
-);
+) WITHOUT ROWID;
 
 CREATE TABLE inbox (
   run      TEXT NOT NULL,

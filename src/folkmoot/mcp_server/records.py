@@ -25,6 +25,7 @@ from folkmoot.domain.report import Report
 from folkmoot.domain.run_row import RunRow
 from folkmoot.mcp_server.asking import Context
 from folkmoot.mcp_server.pages import page
+from folkmoot.ports import RunQuery
 
 RUNS = "folkmoot://runs"
 NEWEST = 100
@@ -81,7 +82,7 @@ class Records:
         raise MCPError(INVALID_PARAMS, f"there is no resource {uri!r}", {"uri": uri})
 
     async def _rows(self) -> list[RunRow]:
-        return [row for row in await self._moot.runs() if row.agent in self._files]
+        return await self._moot.runs(RunQuery(agents=tuple(self._files)))
 
 
 _INDEX = Resource(

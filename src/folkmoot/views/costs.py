@@ -1,77 +1,43 @@
-"""What was spent, by agent, model, day and run: folded entry by entry, so that a later look reads only what is new."""
+"""What was spent, by agent, model, day and run, and what is left of the budgets of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import ClassVar, Literal, NamedTuple
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.events import RUN_ENDS, LlmFailed, LlmRequest, LlmResponse, RunPruned, RunStarted
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse
+from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.spend import SpendSum
 from folkmoot.domain.value import Value
-from folkmoot.views.accounting import account
+from folkmoot.views.accounting import Totals
 
-By = Literal["day", "agent", "model"]
+By = Literal["agent", "model", "day"]
 
 
-class Amount(Value):
-    requests: int = 0
-    failed: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    usd: float = 0.0
-
-    @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(*(getattr(self, name) + getattr(other, name) for name in Amount.__struct_fields__))
+class Cost(Value, omit_defaults=False):
+    id: str
+    """The agent, the model or the day."""
+    totals: Totals
 
 
 class Share(Value):
     """What one agent, model or day took, beside the one that took most."""
 
     name: str
-    amount: Amount
+    amount: SpendSum
     part: float
     """From 0 to 1, by money; by tokens where nothing costs anything."""
 
 
-class RunCost(msgspec.Struct):
-    run: str
-    agent: str = ""
-    """The root agent's file."""
-    work_session: str = ""
-    started: str = ""
-    ended: bool = False
-    spent: dict[Cell, Amount] = msgspec.field(default_factory=dict)
-    held: dict[str, LlmRequest] = msgspec.field(default_factory=dict)
-    """Requests under way, by span: what each may cost is reserved."""
+class RunCost(Value):
+    """What one run took."""
 
-    @property
-    def amount(self) -> Amount:
-        return sum(self.spent.values(), Amount())
-
-
-class Cell(NamedTuple):
-    day: str
-    agent: str
-    model: str
-
-
-class Wanted(Value):
-    """Which costs somebody looks at. Empty fields do not restrict."""
-
-    work_session: str = ""
-    run: str = ""
-    since: str = ""
-    """A day: `2026-03-01`."""
-    until: str = ""
-    """The last day."""
+    run: RunSummary
+    amount: SpendSum
+    held: tuple[LlmRequest, ...] = ()
+    """Requests under way: what each may cost is reserved."""
 
 
 class Limit(Value):
@@ -87,65 +53,51 @@ class Limit(Value):
         return max(0.0, self.most - self.used - self.held)
 
 
-class Costs:
-    """All costs of a journal up to `position`."""
+def costs(sums: Iterable[SpendSum], by: By) -> list[Cost]:
+    """The dearest first; days in their order."""
+    rows = [Cost(each.name, totals(each)) for each in sums]
+    return rows if by == "day" else sorted(rows, key=lambda row: -row.totals.cost_usd)
 
-    takes: ClassVar = (LlmRequest, LlmResponse, LlmFailed, RunStarted, RunForked, RunPruned, *RUN_ENDS)
 
-    def __init__(self) -> None:
-        self.position = 0
-        self._runs: dict[str, RunCost] = {}
+def totals(spent: SpendSum) -> Totals:
+    return Totals(
+        tokens_in=spent.tokens_in,
+        tokens_out=spent.tokens_out,
+        tokens_cache_read=spent.cache_read,
+        tokens_cache_write=spent.cache_write,
+        cost_usd=spent.cost,
+        model_requests=spent.requests,
+        agents_run=spent.sessions,
+    )
 
-    def fold(self, entry: Entry) -> None:
-        self.position = entry.seq
-        draft = entry.draft
-        run = self._runs.setdefault(entry.stream, RunCost(entry.stream))
-        run.work_session = run.work_session or draft.work_session_id
-        match draft.event:
-            case RunStarted(agent=agent):
-                run.agent, run.started = agent, draft.ts
-            case RunForked():
-                run.spent.clear()  # the run that it was taken from has paid for it
-            case RunPruned():
-                del self._runs[entry.stream]
-            case LlmRequest() as asked:
-                run.held[draft.span] = asked
-            case LlmResponse() | LlmFailed():
-                run.held.pop(draft.span, None)
-                for each in account([draft]):
-                    cell = Cell(draft.ts[:10], each.agent_id, each.name)
-                    paid = Amount(1, each.status == "failed", each.tokens_in, each.tokens_out, each.cost_usd)
-                    run.spent[cell] = run.spent.get(cell, Amount()) + paid
-            case event if isinstance(event, RUN_ENDS):
-                run.ended = True
-                run.held.clear()
 
-    def runs(self, wanted: Wanted) -> list[RunCost]:
-        """The newest first, each with what of it is wanted."""
-        fitting = [run for run in self._runs.values() if _fits(run, wanted)]
-        return sorted(fitting, key=lambda run: run.started, reverse=True)
+def shares(sums: Sequence[SpendSum], by: By) -> list[Share]:
+    """The dearest first; days from the newest."""
+    paid = any(each.cost for each in sums)
+    weight = {each.name: each.cost if paid else each.tokens for each in sums}
+    most = max(weight.values(), default=0) or 1
+    order = sorted(
+        sums, key=lambda each: (each.name if by == "day" else weight[each.name], each.name), reverse=True
+    )
+    return [Share(each.name, each, weight[each.name] / most) for each in order]
 
-    def shares(self, wanted: Wanted, by: By) -> list[Share]:
-        """The dearest first; days from the newest."""
-        sums: dict[str, Amount] = {}
-        for cell, amount in _cells(self.runs(wanted), wanted):
-            name = getattr(cell, by)
-            sums[name] = sums.get(name, Amount()) + amount
-        paid = any(amount.usd for amount in sums.values())
-        weight = {name: amount.usd if paid else amount.tokens for name, amount in sums.items()}
-        most = max(weight.values(), default=0) or 1
-        order = sorted(sums, key=lambda name: (name if by == "day" else weight[name], name), reverse=True)
-        return [Share(name, sums[name], weight[name] / most) for name in order]
 
-    def total(self, wanted: Wanted) -> Amount:
-        return sum((amount for _, amount in _cells(self.runs(wanted), wanted)), Amount())
+def requests_under_way(drafts: Iterable[Draft]) -> tuple[LlmRequest, ...]:
+    """Of a run that has not ended."""
+    held: dict[str, LlmRequest] = {}
+    for draft in drafts:
+        if isinstance(draft.event, LlmRequest):
+            held[draft.span] = draft.event
+        elif isinstance(draft.event, LlmResponse | LlmFailed):
+            held.pop(draft.span, None)
+    return tuple(held.values())
 
 
 def limits(run: RunCost, *budgets: Budget) -> list[Limit]:
     """What is left of the tightest of these budgets, limit by limit."""
-    spent, held = run.amount, run.held.values()
+    spent, held = run.amount, run.held
     uses = {
-        "usd": (spent.usd, sum(asked.reserved_usd for asked in held)),
+        "usd": (spent.cost, sum(asked.reserved_usd for asked in held)),
         "tokens": (spent.tokens, sum(asked.reserved_tokens for asked in held)),
         "requests": (spent.requests, len(held)),
     }
@@ -155,20 +107,3 @@ def limits(run: RunCost, *budgets: Budget) -> list[Limit]:
         if most:
             found.append(Limit(name, min(most), used, reserved))
     return found
-
-
-def _fits(run: RunCost, wanted: Wanted) -> bool:
-    named = wanted.work_session in ("", run.work_session) and wanted.run in ("", run.run)
-    dated = not (wanted.since or wanted.until) or any(_dated(cell, wanted) for cell in run.spent)
-    return named and dated
-
-
-def _cells(runs: Iterable[RunCost], wanted: Wanted) -> Iterator[tuple[Cell, Amount]]:
-    for run in runs:
-        for cell, amount in run.spent.items():
-            if _dated(cell, wanted):
-                yield cell, amount
-
-
-def _dated(cell: Cell, wanted: Wanted) -> bool:
-    return wanted.since <= cell.day and (not wanted.until or cell.day <= wanted.until)

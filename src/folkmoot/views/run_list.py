@@ -1,15 +1,14 @@
-"""The list of runs with what each took, and the pulse of the last day: a fold over the whole journal."""
+"""The list of runs with what each took, and the pulse of the last day."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
-from folkmoot.domain.duration import later
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
@@ -25,56 +24,27 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
-from folkmoot.domain.run_row import DECISIONS, RunRow
-from folkmoot.domain.spans import is_in_chain
+from folkmoot.domain.run_row import DECISIONS, RunRow, RunSummary
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.text import one_line
-from folkmoot.domain.work_session_events import WorkSessionLabelled
+from folkmoot.ports import RunSort
 from folkmoot.views.activity import Activity
 from folkmoot.views.shape import Mark, Shape
 from folkmoot.views.work_sessions import title
 
-TYPES = (
-    *("run.started", "run.forked", "session.started", "llm.request", "llm.response", "llm.failed"),
-    *(
-        "work_session.labelled",
-        "tool.started",
-        "tool.finished",
-        "tool.failed",
-        "router.selected",
-        "run.completed",
-        "run.failed",
-    ),
-    *("approval.requested", "client.called", "question.asked", "run.cancelled", "run.parked", *DECISIONS),
-    *(
-        "session.completed",
-        "session.failed",
-        "session.cancelled",
-        "team.started",
-        "team.completed",
-        "tool.in_doubt",
-    ),
-)
-"""What the list is made of."""
 PAGE = 50
 STATES = ("running", "waiting", "failed", "completed", "cancelled", "queued", "interrupted")
 OPEN = ("running", "waiting", "queued", "interrupted")
-Sort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
+MOMENTS = ("started", "status", "cost", "seconds")
+"""What `pulse` needs of each run."""
 
 
 @dataclass
-class Summary:
-    """What the events of one run come to."""
+class RunShape:
+    """How one run went, for the picture in its row, and what it asks; folded from its entries."""
 
-    began: float
-    label: str
-    request: str
-    part: str = ""
-    """Of a plan, if it carries one out."""
-    chain: list[str] = field(default_factory=list)
-    """The agents that the request went through."""
-    tokens: int = 0
-    cost: float = 0.0
+    began: float = 0.0
+    position: int = 0
     now: float = 0.0
     """Seconds from its beginning to its last event."""
     shape: Shape = field(default_factory=Shape)
@@ -82,67 +52,29 @@ class Summary:
     asks: dict[str, str] = field(default_factory=dict)
     """What it waits for, by the names in the inbox."""
 
-    def take_over(self, at: float) -> None:
-        """What happened so far happened to another run: it has paid for it, and nobody waited since then."""
-        self.began, self.tokens, self.cost = at - self.now, 0, 0.0
-
-
-class RunList:
-    """Takes the entries of the journal one by one."""
-
-    def __init__(self) -> None:
-        self.position = 0
-        self.summaries: dict[str, Summary] = {}
-        self._labels: dict[str, str] = {}
-        """Of work sessions."""
-        self._ended: dict[str, ListedRun] = {}
-        """What is shown of runs that have ended, which stays as it is."""
-
     def take(self, entry: Entry) -> None:
-        self.position = entry.seq
-        self._ended.pop(entry.stream, None)
         draft = entry.draft
         at = datetime.fromisoformat(draft.ts).timestamp()
-        match draft.event:
-            case RunStarted(request=request, errand=errand):
-                label = errand.label or self._labels.get(draft.work_session_id, "")
-                part = f"step {errand.step}" if errand.step else ""
-                self.summaries[entry.stream] = Summary(at, label, request, part)
-            case RunForked() if summary := self.summaries.get(entry.stream):
-                summary.take_over(at)
-            case WorkSessionLabelled(label=label):
-                self._labels[draft.work_session_id] = label
-        if summary := self.summaries.get(entry.stream):
-            summary.now = max(summary.now, at - summary.began)
-            summary.activity.take(draft, summary.now)
-            _fold(summary, draft, draft.event)
-
-    def listed(self, rows: Iterable[RunRow], now: float) -> list[ListedRun]:
-        """`now` is the time, for what goes on."""
-        return [self._listed(row, now) for row in rows]
-
-    def _listed(self, row: RunRow, now: float) -> ListedRun:
-        known = self._ended.get(row.run_id)
-        if known is None or known.row is not row:
-            known = _listed(row, self.summaries.get(row.run_id), now)
-            if row.status not in OPEN:
-                self._ended[row.run_id] = known
-        return known
+        if isinstance(draft.event, RunStarted):
+            self.began = at
+        elif isinstance(draft.event, RunForked):
+            self.began = (
+                at - self.now
+            )  # what happened so far happened to another run, and nobody waited since then
+        self.position, self.now = entry.seq, max(self.now, at - self.began)
+        self.activity.take(draft, self.now)
+        _fold(self, draft, draft.event)
 
 
-def _fold(summary: Summary, draft: Draft, event: Event) -> None:
+def _fold(summary: RunShape, draft: Draft, event: Event) -> None:
     shape, now, session = summary.shape, summary.now, draft.session_id
     match event:
         case SessionStarted(cause=cause) | TeamStarted(cause=cause):
             shape.session(session, advises=cause == "advisor")
-            if is_in_chain(draft.span) and draft.agent_id not in summary.chain:
-                summary.chain.append(draft.agent_id)
         case LlmRequest(turn=turn):
             shape.begin((session, turn, 0), "model", now)
-        case LlmResponse(turn=turn, usage=usage, cost_usd=cost):
+        case LlmResponse(turn=turn):
             shape.end((session, turn, 0), now)
-            summary.tokens += usage.tokens_in + usage.tokens_out
-            summary.cost += cost
         case LlmFailed(turn=turn):
             shape.end((session, turn, 0), now, failed=True)
         case RouterSelected():
@@ -152,7 +84,7 @@ def _fold(summary: Summary, draft: Draft, event: Event) -> None:
             _fold_calls(summary, session, event)
 
 
-def _fold_calls(summary: Summary, session: str, event: Event) -> None:
+def _fold_calls(summary: RunShape, session: str, event: Event) -> None:
     shape, now = summary.shape, summary.now
     match event:
         case ToolStarted(turn=turn, call=call, tool=tool) if not tool.startswith("agent__"):
@@ -181,7 +113,7 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     since: str = ""
     agent: str = ""
     state: str = ""
-    sort: Sort = "-started"
+    sort: RunSort = "-started"
     page: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
@@ -199,39 +131,16 @@ class ListedRun:
     marks: tuple[Mark, ...]
 
 
-def _listed(row: RunRow, known: Summary | None, now: float) -> ListedRun:
-    if known is None:
-        return ListedRun(row, row.request or "pruned", (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
+def listed(row: RunRow, run: RunSummary, label: str, known: RunShape, now: float) -> ListedRun:
+    """`now` is the time, for what goes on."""
+    if row.status == "pruned":
+        return ListedRun(row, "pruned", (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
     duration = known.now if row.status not in ("running", "waiting") else max(known.now, now - known.began)
     why = row.error or (" · ".join(known.asks.values()) if row.status == "waiting" else "")
-    named = title(known.label, [known.request])
-    chain = tuple(known.chain) or (row.agent.removesuffix(".ai"),)
-    cost, tokens = known.cost, known.tokens
+    chain = run.chain or (row.agent.removesuffix(".ai"),)
     marks = known.shape.marks(duration, known.activity.active(duration))
-    return ListedRun(row, named, chain, known.part, why, duration, tokens, cost, marks)
-
-
-def matching(runs: Iterable[ListedRun], wanted: Wanted, since: str) -> list[ListedRun]:
-    """`since` is a moment as events have it; empty: all."""
-    words = wanted.q.lower().split()
-    found = [
-        run
-        for run in runs
-        if run.row.started_at >= since
-        and wanted.state in ("", run.row.status)
-        and wanted.agent in ("", run.row.agent.removesuffix(".ai"), *run.chain)
-        and all(word in _text(run) for word in words)
-    ]
-    key = wanted.sort.removeprefix("-")
-    if key in ("duration", "tokens", "cost"):
-        found.sort(key=lambda run: getattr(run, key), reverse=wanted.sort.startswith("-"))
-    elif wanted.sort == "started":
-        found.reverse()
-    return found
-
-
-def _text(run: ListedRun) -> str:
-    return " ".join((run.title, run.row.run_id, run.row.request, *run.chain, run.why)).lower()
+    named = title(label, [row.request])
+    return ListedRun(row, named, chain, run.part, why, duration, run.tokens, run.cost, marks)
 
 
 @dataclass(frozen=True)
@@ -249,31 +158,29 @@ class Pulse:
     failed_by_hour: tuple[int, ...]
 
 
-def pulse(runs: Sequence[ListedRun], now: str) -> Pulse:
+def pulse(runs: Iterable[tuple[str, str, float, float, int]], open: int, now: str) -> Pulse:
+    """`runs` are values of `MOMENTS`, each with the number of runs that have them."""
     end = datetime.fromisoformat(now)
-    hours: list[list[ListedRun]] = [[] for _ in range(24)]
-    since = later(now, -86_400)
-    for run in runs:
-        if run.row.started_at < since:
-            continue
-        ago = int((end - datetime.fromisoformat(run.row.started_at)) / timedelta(hours=1))
+    hours: list[list[tuple[str, float, float]]] = [[] for _ in range(24)]
+    for started, status, cost, took, count in runs:
+        ago = int((end - datetime.fromisoformat(started)) / timedelta(hours=1))
         if 0 <= ago < 24:
-            hours[23 - ago].append(run)
+            hours[23 - ago] += [(status, cost, took)] * count
     day = [run for hour in hours for run in hour]
-    failed = tuple(sum(run.row.status == "failed" for run in hour) for hour in hours)
+    failed = tuple(sum(status == "failed" for status, *_ in hour) for hour in hours)
     return Pulse(
         runs=len(day),
-        open=sum(run.row.status in OPEN for run in runs),
-        cost=sum(run.cost for run in day),
+        open=open,
+        cost=sum(cost for _, cost, _ in day),
         p95=_p95(day),
         failed=sum(failed),
         by_hour=tuple(map(len, hours)),
-        cost_by_hour=tuple(sum(run.cost for run in hour) for hour in hours),
+        cost_by_hour=tuple(sum(cost for _, cost, _ in hour) for hour in hours),
         p95_by_hour=tuple(map(_p95, hours)),
         failed_by_hour=failed,
     )
 
 
-def _p95(runs: Sequence[ListedRun]) -> float:
-    took = sorted(run.duration for run in runs if run.row.status == "completed")
+def _p95(runs: Sequence[tuple[str, float, float]]) -> float:
+    took = sorted(took for status, _, took in runs if status == "completed")
     return took[min(len(took) - 1, int(len(took) * 0.95))] if took else 0.0

@@ -16,6 +16,7 @@ from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Said, Words
+from folkmoot.ports import RunQuery
 from folkmoot.views.plan_json import document
 
 _OF_THIS = {"id": "$response.body#/id"}
@@ -98,7 +99,8 @@ async def resume_collaboration(asked: Asked) -> CollaborationState:
 
 async def show_collaboration(asked: Asked) -> CollaborationDocument:
     scene = await scene_of(asked.desks, asked.id)
-    runs = {row.run_id: row.status for row in await asked.moot.runs()}
+    named = RunQuery(runs=tuple(each.run for each in scene.askings.values()))
+    runs = {row.run_id: row.status for row in await asked.moot.runs(named)}
     members = [
         AskedMember(
             each.purpose, each.agent, each.run, runs.get(each.run, "failed" if each.answer else "queued")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.moment import moment
+from folkmoot.domain.spend import SpendSum
 from folkmoot.engine.describing import whole
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given
+from folkmoot.ports import SpendQuery
 from folkmoot.views.accounting import Totals
-from folkmoot.views.spending import By, Cost
+from folkmoot.views.costs import By, Cost, costs, totals
 
 
 class CostsQuery(Given):
@@ -43,9 +46,11 @@ async def show_costs(asked: Asked) -> Costs:
     now = asked.desks.clock.now()
     with input_refused():
         since, until = moment(query.since, now), moment(query.until, now)
-    spending = (await asked.house.folds.now()).spending
+    journal, period = asked.desks.journal, SpendQuery(since=since, until=until)
+    sums = await journal.spend(replace(period, by=query.by))
+    whole_sum = await journal.spend(period) or [SpendSum("")]
     budgets = [BudgetRow(agent.id, whole(agent.budget)) for agent in asked.moot.graph.agents.values()]
-    return Costs(query.by, spending.costs(query.by, since, until), spending.totals(since, until), budgets)
+    return Costs(query.by, costs(sums, query.by), totals(whole_sum[0]), budgets)
 
 
 OPERATIONS = (

@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
+from folkmoot.engine.listing import run_list, runs_in
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.paging import Limit, Page, Part, part
+from folkmoot.http.paging import Limit, Page, Part
+from folkmoot.http.problems import Refused
 from folkmoot.http.reading import Given, Position
-from folkmoot.ports import Query
+from folkmoot.ports import Query, RunQuery
 from folkmoot.views.audit import Audit, audit
 from folkmoot.views.result import PlanView
 
@@ -61,13 +63,16 @@ class RunDocument(msgspec.Struct, rename="camel"):
 
 async def list_runs(asked: Asked) -> Part:
     query: RunsQuery = asked.query
-    fitting = [
-        row
-        for row in await asked.moot.runs()
-        if query.status in (None, row.status)
-        and query.agent in ("", row.agent, row.agent.rpartition("/")[2].removesuffix(".ai"))
-    ]
-    return part(fitting, query, lambda row: row.run_id)
+    journal, before = asked.desks.journal, None
+    if query.after:
+        last = await journal.runs(RunQuery(runs=(query.after,)))
+        if not last:
+            raise Refused(400, f"`after` names {query.after!r}, and this list has no such row")
+        before = last[0].started_at, last[0].began
+    wanted = RunQuery(agent=query.agent, before=before, limit=query.limit + 1)
+    rows = await (runs_in(journal, query.status, wanted) if query.status else run_list(journal, wanted))
+    shown = rows[: query.limit]
+    return Part(shown, "after", shown[-1].run_id if len(rows) > len(shown) else "")
 
 
 async def show_run(asked: Asked) -> dict[str, Any]:

@@ -8,7 +8,10 @@ import msgspec
 
 from folkmoot import __version__
 from folkmoot.domain.agent import MemberRole
+from folkmoot.domain.run_row import OPEN_STATUSES
+from folkmoot.engine.listing import run_list
 from folkmoot.http.endpoint import Asked, Endpoint
+from folkmoot.ports import Journal, RunQuery
 
 
 class Health(msgspec.Struct):
@@ -56,11 +59,19 @@ async def status(asked: Asked) -> Status:
         project=moot.folder.resolve().name,
         position=await moot.position(),
         agents=await _agents(asked),
-        runs=Counter(row.status for row in await moot.runs()),
+        runs=await _run_counts(moot.moot.journal),
         work_sessions=Counter(row.status for row in work),
         waiting=sum(item.is_open for item in await moot.inbox()),
         refused=dict(asked.house.refusals.counts),
     )
+
+
+async def _run_counts(journal: Journal) -> dict[str, int]:
+    counts = Counter(dict(await journal.group_runs(RunQuery(), ("status",))))
+    for status in OPEN_STATUSES:
+        counts.pop(status, None)
+    counts.update(row.status for row in await run_list(journal, RunQuery(statuses=OPEN_STATUSES)))
+    return counts
 
 
 async def team_state(asked: Asked) -> TeamState:

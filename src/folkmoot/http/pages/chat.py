@@ -14,6 +14,7 @@ from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, posted
 from folkmoot.http.pages.rendering import fragment, page
+from folkmoot.ports import RunQuery
 from folkmoot.views.asks import title_of
 from folkmoot.views.chat import Exchange, exchange, said_before
 
@@ -64,7 +65,7 @@ async def _exchanges(house: House, id: str) -> list[Exchange]:
     row = next((row for row in await house.records.work_rows() if row.id == id), None)
     if row is None:
         raise NotFound(f"there is no chat {id!r}; begin one", code="chat_not_found")
-    status = {run.run_id: run.status for run in await house.moot.runs()}
+    status = {run.run_id: run.status for run in await house.moot.runs(RunQuery(runs=row.runs))}
     said = []
     for run in row.runs:
         drafts = [entry.draft async for entry in house.moot.events(run)]

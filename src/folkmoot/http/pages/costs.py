@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
+from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary
+from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.value import Value
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.events import asked_moment
-from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.views.costs import By, Limit, RunCost, Wanted, limits
+from folkmoot.ports import RunQuery, SpendQuery
+from folkmoot.views.costs import By, Limit, RunCost, limits, requests_under_way, shares
 
 SPANS = {"": "all time", "0d": "today", "6d": "7 days", "29d": "30 days"}
 """From when, in words."""
@@ -21,17 +28,34 @@ SHOWN = 50
 _TABLES: tuple[By, ...] = ("agent", "model", "day")
 
 
+class Wanted(Value):
+    """Which costs somebody looks at. Empty fields do not restrict."""
+
+    work_session: str = ""
+    run: str = ""
+    since: str = ""
+    """A day: `2026-03-01`."""
+    until: str = ""
+    """The last day."""
+
+
 async def costs(request: Request) -> Response:
     moot = house_of(request).moot
-    query = request.query_params
+    query, journal = request.query_params, moot.moot.journal
     wanted = Wanted(
         work_session=query.get("work_session", ""),
         run=query.get("run", ""),
         since=asked_moment(query.get("since", ""))[:10],
         until=asked_moment(query.get("until", ""))[:10],
     )
-    book = await kept_of(request).costs()
-    runs = book.runs(wanted)
+    named: dict[str, Any] = {
+        "runs": (wanted.run,) if wanted.run else None,
+        "work_session": wanted.work_session,
+    }
+    period = SpendQuery(**named, since=wanted.since, until=f"{wanted.until}U" if wanted.until else "")
+    if wanted.since or wanted.until:
+        named["runs"] = tuple(each.name for each in await journal.spend(replace(period, by="run")))
+    runs = RunQuery(**named, statuses=(*OPEN_STATUSES, *ENDED), limit=SHOWN)
     return page(
         request,
         "costs.html",
@@ -40,17 +64,31 @@ async def costs(request: Request) -> Response:
         wanted=wanted,
         chosen=query.get("since", ""),
         spans=SPANS,
-        total=book.total(wanted),
-        tables={by: book.shares(wanted, by) for by in _TABLES},
-        count=len(runs),
-        runs=[(run, _limits(moot, run)) for run in runs[:SHOWN]],
+        total=next(iter(await journal.spend(period)), SpendSum("")),
+        tables={by: shares(await journal.spend(replace(period, by=by)), by) for by in _TABLES},
+        count=await journal.count_runs(runs),
+        runs=[(run, _limits(moot, run)) for run in await _run_costs(moot, await journal.runs(runs))],
     )
 
 
-def _limits(moot: Folkmoot, run: RunCost) -> list[Limit]:
+async def _run_costs(moot: Folkmoot, runs: Sequence[RunSummary]) -> list[RunCost]:
+    journal = moot.moot.journal
+    spent = await journal.spend(SpendQuery(by="run", runs=tuple(run.run for run in runs)))
+    amounts = {each.name: each for each in spent}
+    return [
+        RunCost(
+            run,
+            amounts.get(run.run, SpendSum(run.run)),
+            requests_under_way([entry.draft async for entry in moot.events(run.run)]) if run.is_open else (),
+        )
+        for run in runs
+    ]
+
+
+def _limits(moot: Folkmoot, cost: RunCost) -> list[Limit]:
     """By the budgets of the project and of the run's agent, as this server was started with them."""
-    agent = moot.graph.agents.get(run.agent)
-    return limits(run, moot.graph.settings.budget, agent.budget if agent else Budget())
+    agent = moot.graph.agents.get(cost.run.agent)
+    return limits(cost, moot.graph.settings.budget, agent.budget if agent else Budget())
 
 
 ROUTES = (Route("/costs", costs),)

@@ -10,21 +10,22 @@ from starlette.requests import HTTPConnection
 from folkmoot.app import Folkmoot
 from folkmoot.errors import NotFound
 from folkmoot.http.house import house_of
-from folkmoot.ports import Query
-from folkmoot.views.costs import Costs
-from folkmoot.views.run_list import TYPES, RunList
+from folkmoot.views.run_list import RunShape
 from folkmoot.views.run_tree import RunTree
 
 _MOST = 16
 """Runs whose steps are kept; who looks at another one next folds it anew."""
 
 
+_MOST_SHAPES = 500
+"""Runs whose pictures are kept."""
+
+
 class Kept:
     def __init__(self, moot: Folkmoot) -> None:
         self._moot = moot
         self._steps: OrderedDict[str, RunTree] = OrderedDict()
-        self._list = RunList()
-        self._costs = Costs()
+        self._shapes: OrderedDict[str, RunShape] = OrderedDict()
         self.waited = (-1, 0)
         """Where the journal was when it was counted how much waits for a person, and how much did."""
         self._reading = asyncio.Lock()
@@ -43,20 +44,16 @@ class Kept:
                 self._steps.popitem(last=False)
             return steps
 
-    async def run_list(self) -> RunList:
+    async def shape(self, run: str) -> RunShape:
+        """Of a run that is listed."""
         async with self._reading:
-            journal = self._moot.moot.journal
-            async for entry in journal.read(Query(types=TYPES, after=self._list.position)):
-                self._list.take(entry)
-            return self._list
-
-    async def costs(self) -> Costs:
-        """Everything that was spent so far."""
-        async with self._reading:
-            new = Query(types=tuple(event.type for event in Costs.takes), after=self._costs.position)
-            async for entry in self._moot.moot.journal.read(new):
-                self._costs.fold(entry)
-            return self._costs
+            shape = self._shapes.pop(run, None) or RunShape()
+            async for entry in self._moot.events(run, after=shape.position):
+                shape.take(entry)
+            self._shapes[run] = shape
+            while len(self._shapes) > _MOST_SHAPES:
+                self._shapes.popitem(last=False)
+            return shape
 
 
 def kept_of(connection: HTTPConnection) -> Kept:

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later, seconds
+from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary, agents_of
+from folkmoot.domain.work_session_events import WorkSessionLabelled
+from folkmoot.engine.listing import with_holders
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import Refused
-from folkmoot.views.run_list import (
-    OPEN,
-    PAGE,
-    STATES,
-    ListedRun,
-    Wanted,
-    matching,
-    pulse,
-)
+from folkmoot.ports import Journal, Query, RunQuery
+from folkmoot.views.run_list import MOMENTS, OPEN, PAGE, STATES, ListedRun, Wanted, listed, pulse
 from folkmoot.views.sparks import bars, line
 
 SINCE = ("1h", "24h", "7d", "30d")
 
 
 async def runs(request: Request) -> Response:
-    wanted, now = _wanted(request), house_of(request).moot.moot.clock.now()
-    moment = datetime.fromisoformat(now).timestamp()
-    every = (await kept_of(request).run_list()).listed(await house_of(request).moot.runs(), moment)
-    found = matching(every, wanted, _since(wanted.since, now))
-    shown = found[(wanted.page - 1) * PAGE : wanted.page * PAGE]
-    day = pulse(every, now)
+    moot, wanted = house_of(request).moot, _wanted(request)
+    now, journal = moot.moot.clock.now(), moot.moot.journal
+    query = _query(wanted, now)
+    shown, found = await _page(journal, query, wanted.state)
+    rows = await _listed(request, shown, now)
+    chains = await journal.group_runs(RunQuery(), ("chain",))
+    open = await journal.count_runs(RunQuery(statuses=OPEN_STATUSES))
+    day = pulse(await journal.group_runs(RunQuery(since=later(now, -86_400)), MOMENTS), open, now)
     return page(
         request,
         "runs.html",
@@ -51,19 +51,68 @@ async def runs(request: Request) -> Response:
             "failed": bars(day.failed_by_hour, "hot"),
         },
         wanted=wanted,
-        groups=list(_grouped(shown, wanted, now)),
-        found=len(found),
-        total=len(every),
-        agents=sorted({agent for run in every for agent in run.chain}),
+        groups=list(_grouped(rows, wanted, now)),
+        found=found,
+        total=sum(count for _, count in chains),
+        agents=sorted({agent for chain, _ in chains for agent in agents_of(chain)}),
         states=STATES,
         spans=SINCE,
         address=_address(wanted),
         link=lambda **changes: _address(msgspec.structs.replace(wanted, **{"page": 1} | changes)),
-        more=wanted.page * PAGE < len(found),
-        longest=max((run.duration for run in shown), default=0.0) or 1.0,
-        dearest=max((run.cost for run in shown), default=0.0) or 1.0,
+        more=wanted.page * PAGE < found,
+        longest=max((run.duration for run in rows), default=0.0) or 1.0,
+        dearest=max((run.cost for run in rows), default=0.0) or 1.0,
         moment=lambda run: _moment(run.row.started_at, now),
     )
+
+
+def _query(wanted: Wanted, now: str) -> RunQuery:
+    """Runs that wait for someone come first, however old they are."""
+    return RunQuery(
+        through=wanted.agent,
+        since=_since(wanted.since, now),
+        words=tuple(wanted.q.lower().split()),
+        sort=wanted.sort,
+        waiting_first=wanted.sort == "-started",
+        limit=PAGE,
+        offset=(wanted.page - 1) * PAGE,
+    )
+
+
+async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[RunSummary], int]:
+    """The runs that are shown, and how many fit."""
+    if state in OPEN:  # depends on who holds them
+        every = replace(query, statuses=OPEN_STATUSES, limit=0, offset=0)
+        found = await journal.runs(every)
+        held = {row.run_id for row in await with_holders(journal, found) if row.status == state}
+        fitting = [run for run in found if run.run in held]
+        return fitting[query.offset : query.offset + query.limit], len(fitting)
+    query = replace(query, statuses=(state,)) if state else query
+    return await journal.runs(query), await journal.count_runs(query)
+
+
+async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
+    moot, kept = house_of(request).moot, kept_of(request)
+    moment = datetime.fromisoformat(now).timestamp()
+    rows = await with_holders(moot.moot.journal, runs)
+    labels = {
+        run.work_session: await _label(moot, run.work_session)
+        for run in runs
+        if run.work_session and not run.label
+    }
+    return [
+        listed(row, run, run.label or labels.get(run.work_session, ""), await kept.shape(run.run), moment)
+        for row, run in zip(rows, runs, strict=True)
+    ]
+
+
+async def _label(moot: Folkmoot, work_session: str) -> str:
+    """What a work session is called now."""
+    query = Query(stream=work_session, types=(WorkSessionLabelled.type,), newest_first=True, limit=1)
+    async for entry in moot.moot.journal.read(query):
+        if isinstance(entry.event, WorkSessionLabelled):
+            return entry.event.label
+    return ""
 
 
 def _wanted(request: Request) -> Wanted:

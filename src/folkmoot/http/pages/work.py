@@ -17,7 +17,7 @@ from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
-from folkmoot.ports import Query
+from folkmoot.ports import Query, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
 
@@ -80,7 +80,7 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
     """The records that belong to it."""
     moot = house.moot.moot
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
-    runs = {run.run_id: run for run in await house.moot.runs()}
+    runs = {run.run_id: run for run in await house.moot.runs(RunQuery(runs=row.runs))}
     return {
         "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
         "plans": [plan for plan in (await moot.plans.all()).values() if plan.work_session == row.id],

@@ -29,7 +29,7 @@ from folkmoot.journal.postgres.server import Server
 from folkmoot.journal.postgres.tables import Tables
 from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
-from folkmoot.journal.rows import item_of, item_select, run_of, run_select, spend_select, sum_of
+from folkmoot.journal.rows import group_select, item_of, item_select, run_of, run_select, spend_select, sum_of
 from folkmoot.ports import (
     Claim,
     Epoch,
@@ -140,8 +140,19 @@ class PostgresJournal:
         rows = await self._tables.select(*run_select(query, count=True))
         return int(rows[0][0]) if rows else 0
 
+    async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await self._tables.select(*group_select(query, by))]
+
     async def items(self, query: InboxQuery) -> list[Item]:
         return [*map(item_of, await self._tables.select(*item_select(query)))]
+
+    @property
+    def progress(self) -> Callable[[int, int], None]:
+        return self._tables.progress
+
+    @progress.setter
+    def progress(self, told: Callable[[int, int], None]) -> None:
+        self._tables.progress = told
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
         return [*map(sum_of, await self._tables.select(*spend_select(query)))]
