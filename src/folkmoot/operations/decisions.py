@@ -25,8 +25,9 @@ from folkmoot.operations.operation import (
 from folkmoot.views.adr import record
 from folkmoot.views.decisions import document
 
-DecisionName = Annotated[str, Spelling(terminal="ID", http=False)]
-DecisionOrOpen = Annotated[str, Spelling(terminal="ID", http=False, tool_default="")]
+_LISTED = "As `list` shows it, its beginning, or `last`."
+DecisionName = Annotated[str, Spelling(terminal="ID", http=False, line=_LISTED)]
+DecisionOrOpen = Annotated[str, Spelling(terminal="ID", http=False, tool_default="", line=_LISTED)]
 _NEXT = ("showDecision", "voteDecision", "commentDecision", "decisionRecord")
 _OF_DECISION = "$response.body#/id"
 
@@ -97,7 +98,6 @@ class ShowDecision(DecisionOperation):
     subject = "decision"
     reads = True
     decision: DecisionName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
         return await project.decisions.get(await project.decisions.keeper.find(self.decision))
@@ -190,7 +190,6 @@ class CommentDecision(ChangeOfDecision):
         "Say something about a decision before it is made; `references` are ids or addresses of what you mean.",
     )
     decision: DecisionName
-    """As `list` shows it, its beginning, or `last`."""
     text: Annotated[Text, Spelling(terminal="TEXT")]
     """What you say to it."""
     references: Annotated[tuple[str, ...], Spelling(terminal="--reference", metavar="REF")] = ()
@@ -218,7 +217,6 @@ class VoteDecision(ChangeOfDecision):
     option: Annotated[Text, Spelling(terminal="OPTION")]
     """An option's id, or `abstain`."""
     decision: DecisionOrOpen
-    """As `list` shows it, its beginning, or `last`."""
     reason: str = ""
     """Kept with the vote."""
 
@@ -243,7 +241,6 @@ class CommitDecision(ChangeOfDecision, kw_only=True):
     option: str = ""
     """The option's id, where the votes do not decide."""
     decision: DecisionOrOpen
-    """As `list` shows it, its beginning, or `last`."""
     rationale: str = ""
     """Why; kept in the record."""
 

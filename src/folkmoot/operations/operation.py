@@ -58,6 +58,8 @@ class Spelling:
     tool_default: Any = NODEFAULT
     told: str = ""
     """What agents read about it."""
+    line: str = ""
+    """What it means, where several operations have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +157,7 @@ def fields_of(operation: OperationType) -> tuple[Field, ...]:
             field.name,
             hints[field.name],
             field.default,
-            lines.get(field.name, ""),
+            lines.get(field.name, "") or _spelling(hints[field.name]).line,
             _spelling(hints[field.name]),
             field.encode_name,
         )

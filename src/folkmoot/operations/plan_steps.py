@@ -12,7 +12,7 @@ from folkmoot.coordination.plans.life import Events
 from folkmoot.domain.plan import Plan, Verdict
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import OperationType, Spelling, Text
-from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, ReviewPlan, post
+from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, Reason, ReviewPlan, post
 
 P = ParamSpec("P")
 StepName = Annotated[str, Spelling(terminal="STEP")]
@@ -20,7 +20,6 @@ StepName = Annotated[str, Spelling(terminal="STEP")]
 
 class ChangeOfStep(ChangeOfPlan):
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
     step: StepName
     """Such as s1."""
 
@@ -75,8 +74,7 @@ class BlockStep(ChangeOfStep):
     command = "block"
     examples = ('folkmoot plans block last s1 --reason "Which format?"',)
     http = post("block", of_step=True)
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
     decision: Annotated[str, Spelling(metavar="ID")] = ""
     """What must be decided first."""
 
@@ -105,8 +103,7 @@ class ReassignStep(ChangeOfStep):
     http = post("reassign", of_step=True)
     to: Annotated[Text, Spelling(terminal="OWNER")]
     """The id of the agent that shall own it."""
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         return await self.changed(project, actor, steps.reassign, self.to, self.reason)
@@ -129,8 +126,7 @@ class ReopenStep(ChangeOfStep):
     command = "reopen"
     examples = ('folkmoot plans reopen last s1 --reason "There are no tests."',)
     http = post("reopen", of_step=True)
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         return await self.changed(project, actor, steps.reopen, self.reason)

@@ -23,8 +23,14 @@ from folkmoot.operations.operation import (
 )
 from folkmoot.views.plan_json import document
 
-PlanName = Annotated[str, Spelling(terminal="ID", http=False)]
-PlanOrWaiting = Annotated[str, Spelling(terminal="ID", http=False, tool="plan_id", tool_default="")]
+_LISTED = "As `list` shows it, its beginning, or `last`."
+PlanName = Annotated[str, Spelling(terminal="ID", http=False, line=_LISTED)]
+PlanOrWaiting = Annotated[
+    str, Spelling(terminal="ID", http=False, tool="plan_id", tool_default="", line=_LISTED)
+]
+Reason = Annotated[Text, Spelling(line="Why; whoever it concerns reads it.")]
+OfFile = Spelling(terminal=None)
+"""The terminal reads it from a file."""
 _OF_PLAN = "$response.body#/id"
 _OF_STEP = {"id": _OF_PLAN, "step": "$response.body#/steps/0/id"}
 
@@ -116,13 +122,32 @@ class ShowPlan(PlanOperation):
     named = None
     reads = True
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         return await project.plans.get(await project.plans.keeper.find(self.plan))
 
 
-class DraftPlan(PlanOperation, rename=None):
+class WishedPlan(PlanOperation, rename=None):
+    """A plan as a file has it."""
+
+    title: Annotated[str, OfFile]
+    """What it is about."""
+    steps: Annotated[tuple[StepWish | str, ...], OfFile]
+    """A sentence each, or who owns it, when it is accepted and what it may do."""
+    goal: Annotated[str, OfFile] = ""
+    tools_requested: Annotated[tuple[str, ...], OfFile] = ()
+    """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
+    task: Annotated[str, OfFile] = ""
+    work_session: Annotated[WorkSessionId, OfFile] = ""
+    submitted: Annotated[bool, OfFile] = False
+    """It waits for a decision at once."""
+
+    @property
+    def wish(self) -> PlanWish:
+        return PlanWish(self.title, self.steps, self.goal, self.tools_requested, self.task, self.work_session)
+
+
+class DraftPlan(WishedPlan):
     """Draft a plan."""
 
     command = "draft"
@@ -136,49 +161,26 @@ class DraftPlan(PlanOperation, rename=None):
         links=dict.fromkeys(("showPlan", "submitPlan", "revisePlan", "reviewPlan"), _OF_PLAN),
     )
     creates = True
-    title: Annotated[str, Spelling(terminal=None)]
-    """What it is about."""
-    steps: Annotated[tuple[StepWish | str, ...], Spelling(terminal=None)]
-    """A sentence each, or who owns it, when it is accepted and what it may do."""
-    goal: Annotated[str, Spelling(terminal=None)] = ""
-    tools_requested: Annotated[tuple[str, ...], Spelling(terminal=None)] = ()
-    """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
-    task: Annotated[str, Spelling(terminal=None)] = ""
-    work_session: Annotated[WorkSessionId, Spelling(terminal=None)] = ""
-    submitted: Annotated[bool, Spelling(terminal=None)] = False
-    """It waits for a decision at once."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        wish = wish_of(self)
+        wish = self.wish
         return await project.plans.draft(actor.author(), wish, chance=actor.chance, submitted=self.submitted)
 
     def repeats(self, output: Plan) -> bool:
         return output.title == self.title
 
 
-class RevisePlan(ChangeOfPlan, rename=None):
+class RevisePlan(WishedPlan, ChangeOfPlan, kw_only=True):
     """Put another version in the place of a plan that nobody approved yet. It is a draft again."""
 
     command = "revise"
     examples = ("folkmoot plans revise last --file plan.yaml",)
     http = post("revise")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
-    title: Annotated[str, Spelling(terminal=None)]
-    """What it is about."""
-    steps: Annotated[tuple[StepWish | str, ...], Spelling(terminal=None)]
-    """A sentence each, or who owns it, when it is accepted and what it may do."""
-    goal: Annotated[str, Spelling(terminal=None)] = ""
-    tools_requested: Annotated[tuple[str, ...], Spelling(terminal=None)] = ()
-    """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
-    task: Annotated[str, Spelling(terminal=None)] = ""
-    work_session: Annotated[WorkSessionId, Spelling(terminal=None)] = ""
-    submitted: Annotated[bool, Spelling(terminal=None)] = False
-    """It waits for a decision at once."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         id = await self.found(project, actor)
-        return await project.plans.revise(id, actor.author(), wish_of(self), submitted=self.submitted)
+        return await project.plans.revise(id, actor.author(), self.wish, submitted=self.submitted)
 
 
 class SubmitPlan(ChangeOfPlan):
@@ -188,7 +190,6 @@ class SubmitPlan(ChangeOfPlan):
     examples = ("folkmoot plans submit last",)
     http = post("submit")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         return await project.plans.change(await self.found(project, actor), actor.author(), life.submit)
@@ -206,8 +207,7 @@ class ApprovePlan(ChangeOfPlan):
         "Without an id it is the one that waits here.",
     )
     plan: PlanOrWaiting
-    """As `list` shows it, its beginning, or `last`."""
-    text: Annotated[str, Spelling(terminal=None)] = ""
+    text: Annotated[str, OfFile] = ""
     """Kept with the approval."""
     commit: bool = False
     """And let it be carried out at once."""
@@ -227,10 +227,8 @@ class RejectPlan(ChangeOfPlan):
         "plan_reject",
         "Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version.",
     )
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
     plan: PlanOrWaiting
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         id = await self.found(project, actor)
@@ -244,7 +242,6 @@ class CommitPlan(ChangeOfPlan):
     examples = ("folkmoot plans commit last",)
     http = post("commit")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         return await project.plans.change(await self.found(project, actor), actor.author(), life.commit)
@@ -260,7 +257,6 @@ class ReviewPlan(ChangeOfPlan):
     )
     http = post("review")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
     verdict: Annotated[Verdict, Spelling(terminal="accept|change")]
     """What the review comes to."""
     step: Annotated[str, Spelling(metavar="STEP", http=False)] = ""
@@ -323,12 +319,6 @@ class ReviewOwnPlans(Operation[list[Plan]]):
         own = tuple(_state(plan) for plan in output if plan.author == actor.id)
         sources = await project.plans.keeper.sources([plan.id for plan in output])
         return ToolResult("\n".join(lines) or "there are no plans", sources=sources, records=own)
-
-
-def wish_of(wanted: DraftPlan | RevisePlan) -> PlanWish:
-    return PlanWish(
-        wanted.title, wanted.steps, wanted.goal, wanted.tools_requested, wanted.task, wanted.work_session
-    )
 
 
 def _state(plan: Plan) -> RecordState:

@@ -20,7 +20,8 @@ from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, Operation, OperationType, Spelling
 from folkmoot.tools.parameters import as_text
 
-NamedTask = Annotated[str, Spelling(terminal="TASK", tool="task_id", http=False)]
+NAMED = "A task's id, its beginning, or `last`."
+NamedTask = Annotated[str, Spelling(terminal="TASK", tool="task_id", http=False, line=NAMED)]
 AFTER_TASK = (
     "showTask",
     "updateTask",
@@ -117,7 +118,6 @@ class ShowTask(TaskOperation):
     subject = "task"
     reads = True
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         return await project.tasks.get(await project.tasks.keeper.find(self.task))

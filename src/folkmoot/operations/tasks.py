@@ -19,15 +19,29 @@ from folkmoot.domain.task import Blocking, Effort, Priority, Task
 from folkmoot.domain.task_events import StepAction
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts, WorkSessionId
-from folkmoot.operations.task_reading import AFTER_TASK, READING, NamedTask, TaskOperation, tasks_of
+from folkmoot.operations.task_reading import AFTER_TASK, NAMED, READING, NamedTask, TaskOperation, tasks_of
 
-TaskOrCurrent = Annotated[
-    str, Spelling(terminal="TASK", tool="task_id", http=False, told="Left out: your current task.")
-]
+
+def _or(unnamed: str) -> Spelling:
+    """How a task is named, or which is meant by an agent alone."""
+    line = f"{NAMED} Left out: the {unnamed} one of --agent."
+    told = "Left out: your current task." if unnamed == "current" else f"Left out: the {unnamed} one."
+    return Spelling(terminal="TASK", tool="task_id", http=False, told=told, line=line)
+
+
+TaskOrCurrent = Annotated[str, _or("current")]
 Owner = Annotated[Text, Spelling(metavar="AGENT", tool=None)]
-OwnerOrNone = Annotated[str, Spelling(metavar="AGENT", tool=None, http=False)]
-OwnWorkSession = Annotated[WorkSessionId, Spelling(terminal=None, tool=None)]
-Urgency = Annotated[Priority, Spelling(tool_type=str, told="low, medium, high or urgent.")]
+OwnerOrNone = Annotated[
+    str, Spelling(metavar="AGENT", tool=None, http=False, line="The agent that is meant.")
+]
+OwnWorkSession = Annotated[
+    WorkSessionId,
+    Spelling(terminal=None, tool=None, line="What it belongs to; absent: a work session of its own."),
+]
+_URGENCY = "low, medium, high or urgent."
+Description = Annotated[Text, Spelling(terminal="TEXT", line="What is to be done.")]
+Context = Annotated[str, Spelling(line="What one must know for it.")]
+Urgency = Annotated[Priority, Spelling(tool_type=str, told=_URGENCY, line=_URGENCY)]
 DAY = "A day such as 2026-01-31, or a time in ISO 8601."
 
 _OF_TASK = "$response.body#/id"
@@ -74,14 +88,11 @@ class StartTask(NewTaskOperation):
         "task_start",
         "Start a task of yours and begin with its first step. With requires_approval it waits to be approved first.",
     )
-    description: Annotated[Text, Spelling(terminal="TEXT")]
-    """What is to be done."""
+    description: Description
     agent: Owner
     """Whose task it is."""
-    context: str = ""
-    """What one must know for it."""
+    context: Context = ""
     priority: Urgency = "medium"
-    """low, medium, high or urgent."""
     requires_approval: bool = False
     """It waits until somebody approves of it."""
     simple: bool = False
@@ -89,7 +100,6 @@ class StartTask(NewTaskOperation):
     steps: Annotated[Texts, Spelling(terminal="--step")] = ()
     """What to tick off."""
     work_session_id: OwnWorkSession = ""
-    """What it belongs to; absent: a work session of its own."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         return await self.made(project, actor, self.work_session_id, begun=True)
@@ -107,14 +117,11 @@ class AddTask(NewTaskOperation):
         "task_backlog_add", "Put a task into your backlog, or ask another agent by putting it into theirs."
     )
     form = True
-    description: Annotated[Text, Spelling(terminal="TEXT")]
-    """What is to be done."""
+    description: Description
     agent: Owner
     """Into whose backlog it goes."""
-    context: str = ""
-    """What one must know for it."""
+    context: Context = ""
     priority: Urgency = "medium"
-    """low, medium, high or urgent."""
     steps: Annotated[Texts, Spelling(terminal="--step", tool=None)] = ()
     """What to tick off."""
     estimated_effort: Annotated[Effort, Spelling(terminal="--effort")] = ""
@@ -128,7 +135,6 @@ class AddTask(NewTaskOperation):
     assignee: Annotated[str, Spelling(terminal=None, told="Another agent; left out: you.")] = ""
     """Another agent that is asked to do it."""
     work_session_id: OwnWorkSession = ""
-    """What it belongs to; absent: a work session of its own."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         return await self.made(project, actor, self.work_session_id, begun=False)
@@ -145,12 +151,8 @@ class PickTask(ChangeOfTask):
     http = _post("pick")
     tool = AgentTool("task_pick_backlog", "Take a task from your backlog and begin with it.")
     form = False
-    task: Annotated[
-        str, Spelling(terminal="TASK", tool="task_id", http=False, told="Left out: the most urgent one.")
-    ] = ""
-    """A task's id, its beginning, or `last`. Left out: the most urgent one of --agent."""
+    task: Annotated[str, _or("most urgent")] = ""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         tasks, id = await self.tasks(project, actor)
@@ -190,9 +192,7 @@ class UpdateTask(ChangeOfTask):
         "Note progress on a task, or change its steps by an action. Completing a step begins the next one.",
     )
     task: TaskOrCurrent = ""
-    """A task's id, its beginning, or `last`. Left out: the current one of --agent."""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
     progress: str = ""
     """A note."""
     action: Annotated[StepAction | None, Spelling(terminal=None, tool_type=StepAction, tool_default="")] = (
@@ -230,9 +230,7 @@ class CompleteTask(ChangeOfTask):
         "Complete a task. It is refused while steps are open, unless you insist with force_complete.",
     )
     task: TaskOrCurrent = ""
-    """A task's id, its beginning, or `last`. Left out: the current one of --agent."""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
     summary: str = ""
     """What came of it."""
     force: Annotated[bool, Spelling(tool="force_complete")] = False
@@ -260,9 +258,7 @@ class BlockTask(ChangeOfTask):
     unblock_action: Annotated[str, Spelling(terminal="--action")] = ""
     """What they should do."""
     task: TaskOrCurrent = ""
-    """A task's id, its beginning, or `last`. Left out: the current one of --agent."""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         tasks, id = await self.tasks(project, actor)
@@ -276,12 +272,8 @@ class ResumeTask(ChangeOfTask):
     examples = ("folkmoot tasks resume --agent coder",)
     http = _post("resume")
     tool = AgentTool("task_resume", "Go on with a task that was blocked.")
-    task: Annotated[
-        str, Spelling(terminal="TASK", tool="task_id", http=False, told="Left out: the blocked one.")
-    ] = ""
-    """A task's id, its beginning, or `last`. Left out: the blocked one of --agent."""
+    task: Annotated[str, _or("blocked")] = ""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         tasks, id = await self.tasks(project, actor)
@@ -296,7 +288,6 @@ class ApproveTask(ChangeOfTask):
     http = _post("approve")
     tool = AgentTool("task_approve", "Approve of a task that waits for it; work on it begins.")
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         tasks, id = await self.tasks(project, actor)
@@ -311,7 +302,6 @@ class CancelTask(ChangeOfTask):
     http = _post("cancel")
     tool = AgentTool("task_cancel", "Give a task up for good, and say why.")
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
     reason: str = ""
     """Kept with the task."""
 
@@ -329,7 +319,6 @@ class FailTask(ChangeOfTask):
     http = _post("fail")
     form = False
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
     error: Text
     """What went wrong."""
 

@@ -58,7 +58,7 @@ def form_named(name: str, operations: Iterable[OperationType]) -> OperationType:
     raise WrongUse(f"there is no form {name!r}; use one of the buttons")
 
 
-async def performed(operation: OperationType, house: House, form: Form, **given: str) -> Any:
+async def performed(operation: OperationType, house: House, form: Form, **given: Any) -> Any:
     """What comes of a form that somebody sent."""
     wanted = read(operation, {**_values(operation, form), **given})
     graph = house.moot.graph
