@@ -26,8 +26,8 @@ from folkmoot.views.adr import record
 from folkmoot.views.decisions import document
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
-DecisionName = Annotated[str, Spelling(terminal="ID", http=False, line=_LISTED)]
-DecisionOrOpen = Annotated[str, Spelling(terminal="ID", http=False, tool_default="", line=_LISTED)]
+DecisionName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]
+DecisionOrOpen = Annotated[str, Spelling(terminal="ID", http=False, tool_default="", help=_LISTED)]
 _NEXT = ("showDecision", "voteDecision", "commentDecision", "decisionRecord")
 _OF_DECISION = "$response.body#/id"
 
@@ -55,7 +55,7 @@ class ChangeOfDecision(DecisionOperation):
     named = "user"
     form = True
 
-    async def found(self, project: Moot, actor: Actor) -> str:
+    async def find_id(self, project: Moot, actor: Actor) -> str:
         name: str = getattr(self, "decision", "")
         if not name and actor.kind == "agent":
             return await project.decisions.meant("", actor.call.work_session)
@@ -173,7 +173,7 @@ class ProposeDecision(DecisionOperation):
             self.risk,
             work_session=self.work_session_id,
         )
-        return await project.decisions.propose(actor.author(), proposal, actor.chance)
+        return await project.decisions.propose(actor.author(), proposal, actor.id_seed)
 
     def repeats(self, output: Decision) -> bool:
         return output.topic == self.topic
@@ -196,7 +196,7 @@ class CommentDecision(ChangeOfDecision):
     """What you refer to."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.decisions.comment(id, actor.author(), self.text, self.references)
 
 
@@ -221,7 +221,7 @@ class VoteDecision(ChangeOfDecision):
     """Kept with the vote."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.decisions.vote(id, actor.author(), self.option, self.reason)
 
 
@@ -245,7 +245,7 @@ class CommitDecision(ChangeOfDecision, kw_only=True):
     """Why; kept in the record."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.decisions.commit(id, actor.author(), Choice(self.option, self.rationale))
 
 

@@ -23,7 +23,7 @@ class ChangeOfStep(ChangeOfPlan):
     step: StepName
     """Such as s1."""
 
-    async def changed(
+    async def change_step(
         self,
         project: Moot,
         actor: Actor,
@@ -31,7 +31,7 @@ class ChangeOfStep(ChangeOfPlan):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
 
         def decided(plan: Plan, by: Role) -> Events:
             return decide(plan, by, self.step, *args, **kwargs)
@@ -47,7 +47,7 @@ class StartStep(ChangeOfStep):
     http = post("start", of_step=True)
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.start)
+        return await self.change_step(project, actor, steps.start)
 
 
 class CompleteStep(ChangeOfStep):
@@ -65,7 +65,7 @@ class CompleteStep(ChangeOfStep):
     """It will not be done."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.complete, self.note, skipped=self.skipped)
+        return await self.change_step(project, actor, steps.complete, self.note, skipped=self.skipped)
 
 
 class BlockStep(ChangeOfStep):
@@ -79,7 +79,7 @@ class BlockStep(ChangeOfStep):
     """What must be decided first."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.block, self.reason, self.decision)
+        return await self.change_step(project, actor, steps.block, self.reason, self.decision)
 
 
 class ResumeStep(ChangeOfStep):
@@ -92,7 +92,7 @@ class ResumeStep(ChangeOfStep):
     """Why; whoever it concerns reads it."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.resume, self.reason)
+        return await self.change_step(project, actor, steps.resume, self.reason)
 
 
 class ReassignStep(ChangeOfStep):
@@ -106,7 +106,7 @@ class ReassignStep(ChangeOfStep):
     reason: Reason
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.reassign, self.to, self.reason)
+        return await self.change_step(project, actor, steps.reassign, self.to, self.reason)
 
 
 class AcceptStep(ChangeOfStep):
@@ -117,7 +117,7 @@ class AcceptStep(ChangeOfStep):
     http = post("accept", of_step=True)
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.accept)
+        return await self.change_step(project, actor, steps.accept)
 
 
 class ReopenStep(ChangeOfStep):
@@ -129,7 +129,7 @@ class ReopenStep(ChangeOfStep):
     reason: Reason
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.reopen, self.reason)
+        return await self.change_step(project, actor, steps.reopen, self.reason)
 
 
 class ReviewStep(ChangeOfStep):

@@ -24,12 +24,12 @@ from folkmoot.operations.operation import (
 from folkmoot.views.plan_json import document
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
-PlanName = Annotated[str, Spelling(terminal="ID", http=False, line=_LISTED)]
+PlanName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]
 PlanOrWaiting = Annotated[
-    str, Spelling(terminal="ID", http=False, tool="plan_id", tool_default="", line=_LISTED)
+    str, Spelling(terminal="ID", http=False, tool="plan_id", tool_default="", help=_LISTED)
 ]
-Reason = Annotated[Text, Spelling(line="Why; whoever it concerns reads it.")]
-OfFile = Spelling(terminal=None)
+Reason = Annotated[Text, Spelling(help="Why; whoever it concerns reads it.")]
+FROM_FILE = Spelling(terminal=None)
 """The terminal reads it from a file."""
 _OF_PLAN = "$response.body#/id"
 _OF_STEP = {"id": _OF_PLAN, "step": "$response.body#/steps/0/id"}
@@ -62,7 +62,7 @@ class ChangeOfPlan(PlanOperation):
 
     subject = "plan"
 
-    async def found(self, project: Moot, actor: Actor) -> str:
+    async def find_id(self, project: Moot, actor: Actor) -> str:
         name: str = getattr(self, "plan", "")
         if not name and actor.kind == "agent":
             return await project.plans.meant("", actor.call.work_session)
@@ -127,19 +127,19 @@ class ShowPlan(PlanOperation):
         return await project.plans.get(await project.plans.keeper.find(self.plan))
 
 
-class WishedPlan(PlanOperation, rename=None):
+class PlanInput(PlanOperation, rename=None):
     """A plan as a file has it."""
 
-    title: Annotated[str, OfFile]
+    title: Annotated[str, FROM_FILE]
     """What it is about."""
-    steps: Annotated[tuple[StepWish | str, ...], OfFile]
+    steps: Annotated[tuple[StepWish | str, ...], FROM_FILE]
     """A sentence each, or who owns it, when it is accepted and what it may do."""
-    goal: Annotated[str, OfFile] = ""
-    tools_requested: Annotated[tuple[str, ...], OfFile] = ()
+    goal: Annotated[str, FROM_FILE] = ""
+    tools_requested: Annotated[tuple[str, ...], FROM_FILE] = ()
     """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
-    task: Annotated[str, OfFile] = ""
-    work_session: Annotated[WorkSessionId, OfFile] = ""
-    submitted: Annotated[bool, OfFile] = False
+    task: Annotated[str, FROM_FILE] = ""
+    work_session: Annotated[WorkSessionId, FROM_FILE] = ""
+    submitted: Annotated[bool, FROM_FILE] = False
     """It waits for a decision at once."""
 
     @property
@@ -147,7 +147,7 @@ class WishedPlan(PlanOperation, rename=None):
         return PlanWish(self.title, self.steps, self.goal, self.tools_requested, self.task, self.work_session)
 
 
-class DraftPlan(WishedPlan):
+class DraftPlan(PlanInput):
     """Draft a plan."""
 
     command = "draft"
@@ -164,13 +164,13 @@ class DraftPlan(WishedPlan):
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         wish = self.wish
-        return await project.plans.draft(actor.author(), wish, chance=actor.chance, submitted=self.submitted)
+        return await project.plans.draft(actor.author(), wish, chance=actor.id_seed, submitted=self.submitted)
 
     def repeats(self, output: Plan) -> bool:
         return output.title == self.title
 
 
-class RevisePlan(WishedPlan, ChangeOfPlan, kw_only=True):
+class RevisePlan(PlanInput, ChangeOfPlan, kw_only=True):
     """Put another version in the place of a plan that nobody approved yet. It is a draft again."""
 
     command = "revise"
@@ -179,7 +179,7 @@ class RevisePlan(WishedPlan, ChangeOfPlan, kw_only=True):
     plan: PlanName
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.plans.revise(id, actor.author(), self.wish, submitted=self.submitted)
 
 
@@ -192,7 +192,7 @@ class SubmitPlan(ChangeOfPlan):
     plan: PlanName
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await project.plans.change(await self.found(project, actor), actor.author(), life.submit)
+        return await project.plans.change(await self.find_id(project, actor), actor.author(), life.submit)
 
 
 class ApprovePlan(ChangeOfPlan):
@@ -207,13 +207,13 @@ class ApprovePlan(ChangeOfPlan):
         "Without an id it is the one that waits here.",
     )
     plan: PlanOrWaiting
-    text: Annotated[str, OfFile] = ""
+    text: Annotated[str, FROM_FILE] = ""
     """Kept with the approval."""
     commit: bool = False
     """And let it be carried out at once."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.plans.change(id, actor.author(), life.approve, self.text, committed=self.commit)
 
 
@@ -231,7 +231,7 @@ class RejectPlan(ChangeOfPlan):
     plan: PlanOrWaiting
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.plans.change(id, actor.author(), life.reject, self.reason)
 
 
@@ -244,7 +244,7 @@ class CommitPlan(ChangeOfPlan):
     plan: PlanName
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await project.plans.change(await self.found(project, actor), actor.author(), life.commit)
+        return await project.plans.change(await self.find_id(project, actor), actor.author(), life.commit)
 
 
 class ReviewPlan(ChangeOfPlan):
@@ -265,7 +265,7 @@ class ReviewPlan(ChangeOfPlan):
     """What should change."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id, by, change = await self.found(project, actor), actor.author(), project.plans.change
+        id, by, change = await self.find_id(project, actor), actor.author(), project.plans.change
         if self.step:
             return await change(id, by, steps.review, self.step, self.verdict, self.text)
         return await change(id, by, life.review, self.verdict, self.text)

@@ -22,26 +22,26 @@ from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelli
 from folkmoot.operations.task_reading import AFTER_TASK, NAMED, READING, NamedTask, TaskOperation, tasks_of
 
 
-def _or(unnamed: str) -> Spelling:
+def _or_else(unnamed: str) -> Spelling:
     """How a task is named, or which is meant by an agent alone."""
     line = f"{NAMED} Left out: the {unnamed} one of --agent."
     told = "Left out: your current task." if unnamed == "current" else f"Left out: the {unnamed} one."
-    return Spelling(terminal="TASK", tool="task_id", http=False, told=told, line=line)
+    return Spelling(terminal="TASK", tool="task_id", http=False, agent_help=told, help=line)
 
 
-TaskOrCurrent = Annotated[str, _or("current")]
+TaskOrCurrent = Annotated[str, _or_else("current")]
 Owner = Annotated[Text, Spelling(metavar="AGENT", tool=None)]
 OwnerOrNone = Annotated[
-    str, Spelling(metavar="AGENT", tool=None, http=False, line="The agent that is meant.")
+    str, Spelling(metavar="AGENT", tool=None, http=False, help="The agent that is meant.")
 ]
 OwnWorkSession = Annotated[
     WorkSessionId,
-    Spelling(terminal=None, tool=None, line="What it belongs to; absent: a work session of its own."),
+    Spelling(terminal=None, tool=None, help="What it belongs to; absent: a work session of its own."),
 ]
 _URGENCY = "low, medium, high or urgent."
-Description = Annotated[Text, Spelling(terminal="TEXT", line="What is to be done.")]
-Context = Annotated[str, Spelling(line="What one must know for it.")]
-Urgency = Annotated[Priority, Spelling(tool_type=str, told=_URGENCY, line=_URGENCY)]
+Description = Annotated[Text, Spelling(terminal="TEXT", help="What is to be done.")]
+Context = Annotated[str, Spelling(help="What one must know for it.")]
+Urgency = Annotated[Priority, Spelling(tool_type=str, agent_help=_URGENCY, help=_URGENCY)]
 DAY = "A day such as 2026-01-31, or a time in ISO 8601."
 
 _OF_TASK = "$response.body#/id"
@@ -59,7 +59,7 @@ class ChangeOfTask(TaskOperation):
     subject = "task"
     form = True
 
-    async def tasks(self, project: Moot, actor: Actor) -> tuple[AgentTasks, str]:
+    async def find_task(self, project: Moot, actor: Actor) -> tuple[AgentTasks, str]:
         """Those of the agent that is meant, and the id of the task that is named, if one is."""
         named: str = getattr(self, "task", "")
         id = await project.tasks.keeper.find(named) if named else ""
@@ -69,10 +69,10 @@ class ChangeOfTask(TaskOperation):
 class NewTaskOperation(TaskOperation):
     creates = True
 
-    async def made(self, project: Moot, actor: Actor, work_session: str, *, begun: bool) -> Task:
+    async def create(self, project: Moot, actor: Actor, work_session: str, *, begun: bool) -> Task:
         wish = msgspec.convert(msgspec.to_builtins(self), NewTask)
         tasks = tasks_of(getattr(self, "agent", ""), project, actor, work_session)
-        return await (tasks.start(wish, actor.chance) if begun else tasks.add(wish, actor.chance))
+        return await (tasks.start(wish, actor.id_seed) if begun else tasks.add(wish, actor.id_seed))
 
     def repeats(self, output: Task) -> bool:
         return output.description == getattr(self, "description", "").strip()
@@ -102,7 +102,7 @@ class StartTask(NewTaskOperation):
     work_session_id: OwnWorkSession = ""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        return await self.made(project, actor, self.work_session_id, begun=True)
+        return await self.create(project, actor, self.work_session_id, begun=True)
 
 
 class AddTask(NewTaskOperation):
@@ -126,20 +126,20 @@ class AddTask(NewTaskOperation):
     """What to tick off."""
     estimated_effort: Annotated[Effort, Spelling(terminal="--effort")] = ""
     """small, medium or large."""
-    start_date: Annotated[str, Spelling(terminal="--start", told=DAY)] = ""
+    start_date: Annotated[str, Spelling(terminal="--start", agent_help=DAY)] = ""
     """Not before this day or time."""
-    due_date: Annotated[str, Spelling(terminal="--due", told=DAY)] = ""
+    due_date: Annotated[str, Spelling(terminal="--due", agent_help=DAY)] = ""
     """The day or time by which it should be done."""
     depends_on: Annotated[Texts, Spelling(metavar="TASK")] = ()
     """Tasks to be completed first."""
-    assignee: Annotated[str, Spelling(terminal=None, told="Another agent; left out: you.")] = ""
+    assignee: Annotated[str, Spelling(terminal=None, agent_help="Another agent; left out: you.")] = ""
     """Another agent that is asked to do it."""
     work_session_id: OwnWorkSession = ""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        return await self.made(project, actor, self.work_session_id, begun=False)
+        return await self.create(project, actor, self.work_session_id, begun=False)
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"source": task.source}
 
 
@@ -151,18 +151,18 @@ class PickTask(ChangeOfTask):
     http = _post("pick")
     tool = AgentTool("task_pick_backlog", "Take a task from your backlog and begin with it.")
     form = False
-    task: Annotated[str, _or("most urgent")] = ""
+    task: Annotated[str, _or_else("most urgent")] = ""
     agent: OwnerOrNone = ""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.pick(id)
 
     async def result(self, output: Task, project: Moot, actor: Actor) -> ToolResult:
         said = await super().result(output, project, actor)
         return replace(said, sources=await project.tasks.keeper.sources([output.id]))
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"description": task.description, "steps": [whole(step) for step in task.steps]}
 
 
@@ -209,13 +209,13 @@ class UpdateTask(ChangeOfTask):
     """Ids in their new order, for `reorder_steps`."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         stepping = None
         if self.action:
             stepping = Stepping(self.action, self.step_id, self.step_content, self.steps, self.steps_order)
         return await tasks.update(id, self.progress, stepping)
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"steps": [whole(step) for step in task.steps]}
 
 
@@ -237,7 +237,7 @@ class CompleteTask(ChangeOfTask):
     """Also with open steps."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.complete(id, self.summary, force=self.force)
 
 
@@ -261,7 +261,7 @@ class BlockTask(ChangeOfTask):
     agent: OwnerOrNone = ""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.block(Blocking(self.reason, self.unblock_by, self.unblock_action), id)
 
 
@@ -272,11 +272,11 @@ class ResumeTask(ChangeOfTask):
     examples = ("folkmoot tasks resume --agent coder",)
     http = _post("resume")
     tool = AgentTool("task_resume", "Go on with a task that was blocked.")
-    task: Annotated[str, _or("blocked")] = ""
+    task: Annotated[str, _or_else("blocked")] = ""
     agent: OwnerOrNone = ""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.resume(id)
 
 
@@ -290,7 +290,7 @@ class ApproveTask(ChangeOfTask):
     task: NamedTask
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.approve(id)
 
 
@@ -306,7 +306,7 @@ class CancelTask(ChangeOfTask):
     """Kept with the task."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         unsaid = "cancelled by a person" if actor.kind == "person" else ""
         return await tasks.cancel(id, self.reason or unsaid)
 
@@ -323,7 +323,7 @@ class FailTask(ChangeOfTask):
     """What went wrong."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.fail(id, self.error)
 
 

@@ -19,7 +19,7 @@ from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, performed, person, posted
+from folkmoot.http.pages.form import Form, form_of, perform_form, person, posted
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
@@ -157,13 +157,13 @@ async def _answered(house: House, id: str, form: Form) -> str:
     records = await _Records.read(house)
     match records.ask(id).kind, word:
         case "plan", "approve" | "commit":
-            await performed(ApprovePlan, house, form, plan=id, commit=word == "commit")
+            await perform_form(ApprovePlan, house, form, plan=id, commit=word == "commit")
         case "plan", "deny":
-            await performed(RejectPlan, house, form, plan=id, reason=text)
+            await perform_form(RejectPlan, house, form, plan=id, reason=text)
         case "task", "approve":
-            await performed(ApproveTask, house, form, task=id)
+            await perform_form(ApproveTask, house, form, task=id)
         case "task", "deny":
-            await performed(CancelTask, house, form, task=id, reason=_reason(text))
+            await perform_form(CancelTask, house, form, task=id, reason=_reason(text))
         case (("approval" | "question" | "in_doubt" | "client_call"), _):
             item = records.items[id]
             await house.moot.reply(_reply(item, word, text, person(form), form["hash"]))
