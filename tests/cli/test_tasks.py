@@ -112,27 +112,6 @@ def test_the_backlog_is_filled_and_emptied_by_people_and_agents(tasks, folkmoot)
     assert current[0]["previousWorkSessionId"] == low["workSessionId"] != current[0]["workSessionId"]
 
 
-def test_a_task_is_approved_blocked_and_resumed(tasks):
-    """E-20, E-21, E-22."""
-    id = made(tasks("start", "Deploy", "--agent", "coder", "--requires-approval", "--json"))["id"]
-
-    early = tasks("block", id, "--reason", "x", "--by", "boss")
-    made(tasks("approve", id, "--json"))
-    nobody = tasks("block", id, "--reason", "x", "--by", "nobody")
-    blocked = made(tasks("block", id, "--reason", "no key", "--by", "boss", "--action", "send it", "--json"))
-    resumed = made(tasks("resume", "--agent", "coder", "--json"))
-
-    assert "is pending_approval and cannot be blocked: it must be approved first" in early.err
-    assert "no agent 'nobody'; known are boss, coder, tester" in nobody.err
-    assert (blocked["status"], blocked["blockedReason"], blocked["unblockedBy"]) == (
-        "blocked",
-        "no key",
-        ["boss"],
-    )
-    assert resumed["status"] == "in_progress"
-    assert "blockedReason" not in resumed
-
-
 def test_lists_show_what_is_alive_by_priority_or_what_was_asked_for(tasks):
     """E-18."""
     for text, priority, agent in (("a", "low", "coder"), ("b", "urgent", "tester"), ("c", "high", "coder")):

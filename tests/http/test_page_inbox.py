@@ -247,7 +247,7 @@ async def test_plans_tasks_and_undecided_votes_wait_there_too(desk):
         assert "write it" in (await page.get(f"/inbox/{plan.id}")).words
         assert f"/decisions/{decision.id}" in (await page.get(f"/inbox/{decision.id}")).html
 
-        assert (await page.send(f"/inbox/{plan.id}", word="deny")).status == 409
+        assert (await page.send(f"/inbox/{plan.id}", word="deny")).status == 400
         await page.send(f"/inbox/{plan.id}", word="commit")
         await page.send(f"/inbox/{task.id}", word="approve")
 

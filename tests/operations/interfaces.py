@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from folkmoot import Folkmoot
-from folkmoot.cli.commands import spelled
+from folkmoot.cli.commands import option_name
 from folkmoot.cli.main import main
 from folkmoot.domain.message import ToolCall
 from folkmoot.errors import FolkmootError
@@ -201,7 +201,7 @@ def _arguments(operation: OperationType, given: dict[str, Any]) -> Iterator[str]
     for field in sorted(fields_of(operation), key=lambda field: field.name != operation.subject):
         if field.name not in given:
             continue
-        name, value = spelled(field), given[field.name]
+        name, value = option_name(field), given[field.name]
         if not name.startswith("-"):
             yield value
         elif field.is_flag:

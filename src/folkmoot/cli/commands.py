@@ -26,7 +26,7 @@ Present = Callable[["Operation[Any]", Any], None]
 
 
 @dataclass(frozen=True)
-class Sugar:
+class TerminalOptions:
     """Options that only the terminal has: `read` takes them, and gives fields of the operation."""
 
     read: Callable[..., Values]
@@ -34,24 +34,24 @@ class Sugar:
     """What is done when one of them is given: more than the operation, such as to stay and follow."""
 
 
-def group(operations: str, terminal: str, help: str) -> typer.Typer:
+def make_group(operations: str, terminal: str, help: str) -> typer.Typer:
     """The commands of a module of operations. `terminal` is the module that shows what comes of them; both are imported
     when one of the commands is used."""
 
     class Lazy(TyperGroup):
         @cached_property
-        def _made(self) -> dict[str, Any]:
+        def _generated(self) -> dict[str, Any]:
             shown = import_module(f"folkmoot.cli.{terminal}")
             app = typer.Typer(rich_markup_mode=None)
             for operation in import_module(f"folkmoot.operations.{operations}").OPERATIONS:
                 if operation.command:
-                    sugar = shown.SUGAR.get(operation)
-                    app.command(operation.command)(command(operation, shown.present, sugar))
+                    options = shown.TERMINAL_OPTIONS.get(operation)
+                    app.command(operation.command)(make_command(operation, shown.present, options))
             return dict(typer.main.get_group(app).commands)
 
         @property  # type: ignore[override]
         def commands(self) -> dict[str, Any]:
-            return self._own | self._made
+            return self._own | self._generated
 
         @commands.setter
         def commands(self, own: dict[str, Any]) -> None:
@@ -61,33 +61,35 @@ def group(operations: str, terminal: str, help: str) -> typer.Typer:
     return typer.Typer(cls=Lazy, help=help, no_args_is_help=True)
 
 
-def command(operation: OperationType, present: Present, sugar: Sugar | None = None) -> Callable[..., None]:
-    from folkmoot.operations.operation import fields_of, read
+def make_command(
+    operation: OperationType, present: Present, options: TerminalOptions | None = None
+) -> Callable[..., None]:
+    from folkmoot.operations.operation import fields_of, read_operation
 
     offered = [field for field in fields_of(operation) if field.spelling.terminal is not None]
     offered.sort(key=lambda field: field.name != operation.subject)
-    own = list(inspect.signature(sugar.read, eval_str=True).parameters.values()) if sugar else []
+    own = list(inspect.signature(options.read, eval_str=True).parameters.values()) if options else []
 
-    def call(of_program: typer.Context, as_json: bool, said_by: str = "", **given: Any) -> None:
+    def call(typer_context: typer.Context, as_json: bool, person: str = "", **given: Any) -> None:
         values = {field.name: _value(field, given.pop(field.name)) for field in offered}
-        if sugar:
-            values |= sugar.read(**given)
-        wanted = read(operation, values, {field.name: spelled(field) for field in offered})
-        if sugar and sugar.instead and any(given.values()):
-            finished(sugar.instead(call_of(of_program), wanted, as_json, **given))
+        if options:
+            values |= options.read(**given)
+        wanted = read_operation(operation, values, {field.name: option_name(field) for field in offered})
+        if options and options.instead and any(given.values()):
+            finished(options.instead(call_of(typer_context), wanted, as_json, **given))
             return
         from folkmoot.cli.output import write_json
 
-        output = finished(_performed(call_of(of_program), wanted, said_by))
+        output = finished(_perform(call_of(typer_context), wanted, person))
         write_json(wanted.document(output)) if as_json else present(wanted, output)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
-        inspect.Parameter("of_program", keyword, annotation=typer.Context),
+        inspect.Parameter("typer_context", keyword, annotation=typer.Context),
         *(_parameter(field) for field in offered),
         *(each.replace(kind=keyword) for each in own),
         *(
-            [inspect.Parameter("said_by", keyword, annotation=_As, default=operation.named)]
+            [inspect.Parameter("person", keyword, annotation=_As, default=operation.named)]
             if operation.named is not None
             else ()
         ),
@@ -95,17 +97,17 @@ def command(operation: OperationType, present: Present, sugar: Sugar | None = No
     ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters}
-    call.__doc__ = _help(operation, sugar)
+    call.__doc__ = _help(operation, options)
     return call
 
 
-def spelled(field: Field) -> str:
+def option_name(field: Field) -> str:
     return field.spelling.terminal or f"--{field.name.replace('_', '-')}"
 
 
 def _parameter(field: Field) -> inspect.Parameter:
     kind: Any = bool if field.is_flag else list[str] if field.is_list else str
-    line, name = field.line, spelled(field)
+    line, name = field.help, option_name(field)
     if field.is_list:
         line = f"{line.removesuffix('.')}; may be repeated."
     shown = field.spelling.metavar or None
@@ -129,16 +131,16 @@ def _value(field: Field, given: Any) -> Any:
     return storable(given) if isinstance(given, str) else given
 
 
-def _help(operation: OperationType, sugar: Sugar | None) -> str:
+def _help(operation: OperationType, options: TerminalOptions | None) -> str:
     """Its docstring, what its further options do, and examples as they stand."""
     about = [inspect.getdoc(operation) or ""]
-    if sugar and sugar.read.__doc__:
-        about.append(inspect.cleandoc(sugar.read.__doc__))
+    if options and options.read.__doc__:
+        about.append(inspect.cleandoc(options.read.__doc__))
     examples = "\n".join(f"  {each}" for each in operation.examples)
     return "\n\n".join([*about, f"\b\nExamples:\n{examples}"])
 
 
-async def _performed(call: Call, operation: Operation[Any], said_by: str) -> Any:
+async def _perform(call: Call, operation: Operation[Any], person: str) -> Any:
     import secrets
 
     from folkmoot.cli.moot import project_for
@@ -147,6 +149,6 @@ async def _performed(call: Call, operation: Operation[Any], said_by: str) -> Any
     chance = secrets.token_hex(16)
     async with project_for(call, operation) as project:
         actor = by_account("terminal", chance)
-        if said_by or operation.named:
-            actor = by_name(storable(said_by), project.graph, "terminal", chance)
+        if person or operation.named:
+            actor = by_name(storable(person), project.graph, "terminal", chance)
         return await operation.run(project, actor)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import Call
-from folkmoot.cli.commands import Sugar
+from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.moot import reading, redrawn
 from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
@@ -71,7 +71,7 @@ def _proposal(
     return {"options": read_options(option), "participants": read_voters(voter), "window": lasts}
 
 
-SUGAR = {ShowDecision: Sugar(_modes, _show), ProposeDecision: Sugar(_proposal)}
+TERMINAL_OPTIONS = {ShowDecision: TerminalOptions(_modes, _show), ProposeDecision: TerminalOptions(_proposal)}
 
 
 async def follow(decisions: Decisions, id: str, console: Console, clock: Clock) -> Decision:

@@ -47,7 +47,7 @@ from folkmoot.cli import (
     worker,
 )
 from folkmoot.cli.call import Call, read_env_file, read_overrides
-from folkmoot.cli.commands import group
+from folkmoot.cli.commands import make_group
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import NotFound, WrongUse
 
@@ -80,14 +80,16 @@ replaying.add_to(runs.app)
 gating.add_to(sessions.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(sessions.app, name="sessions")
-app.add_typer(group("tasks", "task_board", "What agents have to do."), name="tasks")
+app.add_typer(make_group("tasks", "task_board", "What agents have to do."), name="tasks")
 sessions.app.command("work")(work.list_work)
 app.add_typer(work.app, name="work")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.approvals, name="approvals")
-app.add_typer(group("decisions", "deciding", "What agents and people decide together."), name="decisions")
-plans = group("plan_steps", "planning", "What agents and people set out to do together.")
+app.add_typer(
+    make_group("decisions", "deciding", "What agents and people decide together."), name="decisions"
+)
+plans = make_group("plan_steps", "planning", "What agents and people set out to do together.")
 plans.command()(plan_run.run)
 app.add_typer(plans, name="plans")
 app.add_typer(agents.app, name="agents")

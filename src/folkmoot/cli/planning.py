@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from folkmoot.cli.call import Call, read_text
-from folkmoot.cli.commands import Sugar
+from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.moot import reading, redrawn
 from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
@@ -89,7 +89,11 @@ def _from_file(
     return read_plan(file)
 
 
-SUGAR = {ShowPlan: Sugar(_live, _show), DraftPlan: Sugar(_drafted), RevisePlan: Sugar(_from_file)}
+TERMINAL_OPTIONS = {
+    ShowPlan: TerminalOptions(_live, _show),
+    DraftPlan: TerminalOptions(_drafted),
+    RevisePlan: TerminalOptions(_from_file),
+}
 
 
 async def one_plan(folder: Path, name: str) -> Plan:

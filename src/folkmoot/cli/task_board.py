@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import Call
-from folkmoot.cli.commands import Sugar
+from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
 from folkmoot.cli.records import opened
 from folkmoot.cli.shown import in_one_line
@@ -89,7 +89,7 @@ async def _follow_tasks(call: Call, wanted: Operation[Any], as_json: bool, *, fo
             await (draw(journal, wanted, console()) if drawn else _tell(journal, wanted, as_json))
 
 
-SUGAR = {ListTasks: Sugar(_follow, _follow_tasks), UpdateTask: Sugar(_steps)}
+TERMINAL_OPTIONS = {ListTasks: TerminalOptions(_follow, _follow_tasks), UpdateTask: TerminalOptions(_steps)}
 
 
 def line(task: Task) -> str:
@@ -103,14 +103,14 @@ async def draw(journal: Journal, wanted: ListTasks, target: Console) -> None:
 
     with Live(console=target, auto_refresh=False) as live:
         async for tasks, _ in _changes(journal):
-            live.update(_table(wanted.chosen(tasks)), refresh=True)
+            live.update(_table(wanted.select(tasks)), refresh=True)
 
 
 async def _tell(journal: Journal, wanted: ListTasks, as_json: bool) -> None:
     """One line for each task as it is, and for each change."""
     any_end = replace(wanted, all=True)
     async for tasks, changed in _changes(journal):
-        shown = wanted.chosen(tasks) if changed is None else filter(any_end.includes, [changed])
+        shown = wanted.select(tasks) if changed is None else filter(any_end.includes, [changed])
         for task, document in zip(shown := [*shown], wanted.document(shown), strict=True):
             write_json(document) if as_json else write(line(task))
         sys.stdout.flush()

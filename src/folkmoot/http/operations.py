@@ -22,20 +22,20 @@ from folkmoot.operations.operation import (
     fields_of,
     id_of,
     output_of,
-    read,
+    read_operation,
     summary_of,
 )
 
 
-def endpoints(operations: Iterable[OperationType]) -> tuple[Endpoint, ...]:
-    return tuple(endpoint(each) for each in operations if each.http)
+def make_endpoints(operations: Iterable[OperationType]) -> tuple[Endpoint, ...]:
+    return tuple(make_endpoint(each) for each in operations if each.http)
 
 
-def endpoint(operation: OperationType) -> Endpoint:
+def make_endpoint(operation: OperationType) -> Endpoint:
     http = operation.http
     assert http
     summary, about = summary_of(operation)
-    handle = _handle(operation)
+    handle = _make_handler(operation)
     handle.__doc__ = about or None
     made = Endpoint(
         method=http.method,
@@ -55,7 +55,7 @@ def endpoint(operation: OperationType) -> Endpoint:
     return replace(made, query=_struct(operation, given, base)) if given or base is Page else made
 
 
-def _handle(operation: OperationType) -> Callable[[Asked], Awaitable[Any]]:
+def _make_handler(operation: OperationType) -> Callable[[Asked], Awaitable[Any]]:
     async def handle(asked: Asked) -> Any:
         wanted = _read(operation, asked)
         by: str = asked.body.by if asked.body else PERSON
@@ -77,7 +77,7 @@ def _read(operation: OperationType, asked: Asked) -> Operation[Any]:
     values = {
         field.name: getattr(given, field.name) for field in fields_of(operation) if hasattr(given, field.name)
     }
-    return read(operation, values | in_path)
+    return read_operation(operation, values | in_path)
 
 
 def _is_given(field: Field, operation: OperationType) -> bool:
@@ -103,7 +103,7 @@ def _link(place: str | Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _described(field: Field) -> Any:
-    return Annotated[field.type, Meta(description=field.line)] if field.line else field.type
+    return Annotated[field.type, Meta(description=field.help)] if field.help else field.type
 
 
 def _is_list(operation: OperationType) -> bool:

@@ -23,7 +23,7 @@ class Actor(Value):
     via: Via
     proof: Literal["account", "name", "call"]
     """A person's account on this machine, a name that the request gives, or the call of a run."""
-    chance: str = ""
+    id_seed: str = ""
     """Names what a person creates; an agent's call names it by itself."""
     call: Author = Author()
 
@@ -33,12 +33,12 @@ class Actor(Value):
         return replace(author, work_session=work_session) if work_session else author
 
 
-def by_account(via: Via, chance: str = "") -> Actor:
+def by_account(via: Via, id_seed: str = "") -> Actor:
     """Whoever runs this process."""
-    return Actor(account_name(), "person", via, "account", chance)
+    return Actor(account_name(), "person", via, "account", id_seed)
 
 
-def by_name(name: str, graph: Graph, via: Via, chance: str = "") -> Actor:
+def by_name(name: str, graph: Graph, via: Via, id_seed: str = "") -> Actor:
     """Whoever the request says. Nobody speaks for an agent, nor for the runtime."""
     if name in ("", RUNTIME):
         raise WrongUse(f"{name!r} is not the name of a person", code=BAD_VALUE)
@@ -46,7 +46,7 @@ def by_name(name: str, graph: Graph, via: Via, chance: str = "") -> Actor:
         raise WrongUse(
             f"{name!r} is an agent, and speaks through its own calls; use another name", code=BAD_VALUE
         )
-    return Actor(name, "person", via, "name", chance)
+    return Actor(name, "person", via, "name", id_seed)
 
 
 def by_call(site: Site) -> Actor:

@@ -13,7 +13,7 @@ from folkmoot.coordination.task.deciding import StopGuard
 from folkmoot.domain.message import ToolResult
 from folkmoot.operations import decisions, memory, plan_steps, tasks
 from folkmoot.operations.actor import by_call
-from folkmoot.operations.operation import Field, OperationType, bare, fields_of, read
+from folkmoot.operations.operation import Field, OperationType, fields_of, read_operation, strip_constraints
 from folkmoot.ports import Site
 from folkmoot.tools.functions import SITE, FunctionTool
 from folkmoot.tools.parameters import as_text
@@ -38,7 +38,7 @@ def agent_tool(operation: OperationType, project: Callable[[], Moot]) -> Functio
         values = {offered[name].name: value for name, value in arguments.items()}
         if any(field.name == "agent" for field in fields_of(operation)):
             values["agent"] = actor.id
-        wanted = read(operation, values, {field.name: name for name, field in offered.items()})
+        wanted = read_operation(operation, values, {field.name: name for name, field in offered.items()})
         try:
             return await wanted.result(await wanted.run(project(), actor), project(), actor)
         except StopGuard as guard:
@@ -48,7 +48,7 @@ def agent_tool(operation: OperationType, project: Callable[[], Moot]) -> Functio
     parameters = [_parameter(name, kinds[name], field) for name, field in offered.items()]
     site = inspect.Parameter(SITE, inspect.Parameter.KEYWORD_ONLY, annotation=Site)
     call.__name__ = call.__qualname__ = operation.tool.name
-    call.__doc__ = operation.tool.about
+    call.__doc__ = operation.tool.description
     call.__annotations__ = {**kinds, SITE: Site, "return": ToolResult}
     call.__signature__ = inspect.Signature([*parameters, site])  # type: ignore[attr-defined]
     return FunctionTool(call, "pure" if operation.reads else "keyed", "read")
@@ -72,5 +72,5 @@ def _type(field: Field) -> Any:
     """Without constraints: the operation refuses what breaks them, with its code."""
     kind = field.spelling.tool_type
     if kind is None:
-        kind = bare(field.type)
-    return Annotated[kind, Meta(description=field.spelling.told)] if field.spelling.told else kind
+        kind = strip_constraints(field.type)
+    return Annotated[kind, Meta(description=field.spelling.agent_help)] if field.spelling.agent_help else kind

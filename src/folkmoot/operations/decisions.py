@@ -25,8 +25,9 @@ from folkmoot.operations.operation import (
 from folkmoot.views.adr import record
 from folkmoot.views.decisions import document
 
-DecisionName = Annotated[str, Spelling(terminal="ID", http=False)]
-DecisionOrOpen = Annotated[str, Spelling(terminal="ID", http=False, tool_default="")]
+_LISTED = "As `list` shows it, its beginning, or `last`."
+DecisionName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]
+DecisionOrOpen = Annotated[str, Spelling(terminal="ID", http=False, tool_default="", help=_LISTED)]
 _NEXT = ("showDecision", "voteDecision", "commentDecision", "decisionRecord")
 _OF_DECISION = "$response.body#/id"
 
@@ -54,7 +55,7 @@ class ChangeOfDecision(DecisionOperation):
     named = "user"
     form = True
 
-    async def found(self, project: Moot, actor: Actor) -> str:
+    async def find_id(self, project: Moot, actor: Actor) -> str:
         name: str = getattr(self, "decision", "")
         if not name and actor.kind == "agent":
             return await project.decisions.meant("", actor.call.work_session)
@@ -97,7 +98,6 @@ class ShowDecision(DecisionOperation):
     subject = "decision"
     reads = True
     decision: DecisionName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
         return await project.decisions.get(await project.decisions.keeper.find(self.decision))
@@ -173,7 +173,7 @@ class ProposeDecision(DecisionOperation):
             self.risk,
             work_session=self.work_session_id,
         )
-        return await project.decisions.propose(actor.author(), proposal, actor.chance)
+        return await project.decisions.propose(actor.author(), proposal, actor.id_seed)
 
     def repeats(self, output: Decision) -> bool:
         return output.topic == self.topic
@@ -190,14 +190,13 @@ class CommentDecision(ChangeOfDecision):
         "Say something about a decision before it is made; `references` are ids or addresses of what you mean.",
     )
     decision: DecisionName
-    """As `list` shows it, its beginning, or `last`."""
     text: Annotated[Text, Spelling(terminal="TEXT")]
     """What you say to it."""
     references: Annotated[tuple[str, ...], Spelling(terminal="--reference", metavar="REF")] = ()
     """What you refer to."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.decisions.comment(id, actor.author(), self.text, self.references)
 
 
@@ -218,12 +217,11 @@ class VoteDecision(ChangeOfDecision):
     option: Annotated[Text, Spelling(terminal="OPTION")]
     """An option's id, or `abstain`."""
     decision: DecisionOrOpen
-    """As `list` shows it, its beginning, or `last`."""
     reason: str = ""
     """Kept with the vote."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.decisions.vote(id, actor.author(), self.option, self.reason)
 
 
@@ -243,12 +241,11 @@ class CommitDecision(ChangeOfDecision, kw_only=True):
     option: str = ""
     """The option's id, where the votes do not decide."""
     decision: DecisionOrOpen
-    """As `list` shows it, its beginning, or `last`."""
     rationale: str = ""
     """Why; kept in the record."""
 
     async def run(self, project: Moot, actor: Actor) -> Decision:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.decisions.commit(id, actor.author(), Choice(self.option, self.rationale))
 
 

@@ -56,8 +56,10 @@ class Spelling:
     tool_type: Any = None
     """What a model may write, if that is more than what is taken: the rest is refused by the operation."""
     tool_default: Any = NODEFAULT
-    told: str = ""
+    agent_help: str = ""
     """What agents read about it."""
+    help: str = ""
+    """What it means, where several operations have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,7 @@ class Http:
 @dataclass(frozen=True)
 class AgentTool:
     name: str
-    about: str
+    description: str
     """What agents read about it."""
 
 
@@ -129,7 +131,7 @@ class Field:
     type: Any
     """With constraints."""
     default: Any
-    line: str
+    help: str
     """What it means."""
     spelling: Spelling
     json_name: str
@@ -140,7 +142,7 @@ class Field:
 
     @property
     def is_list(self) -> bool:
-        return get_origin(bare(self.type)) is tuple
+        return get_origin(strip_constraints(self.type)) is tuple
 
     @property
     def is_flag(self) -> bool:
@@ -155,7 +157,7 @@ def fields_of(operation: OperationType) -> tuple[Field, ...]:
             field.name,
             hints[field.name],
             field.default,
-            lines.get(field.name, ""),
+            lines.get(field.name, "") or _spelling(hints[field.name]).help,
             _spelling(hints[field.name]),
             field.encode_name,
         )
@@ -163,11 +165,15 @@ def fields_of(operation: OperationType) -> tuple[Field, ...]:
     )
 
 
-def bare(kind: Any) -> Any:
+def strip_constraints(kind: Any) -> Any:
     """Without constraints."""
     if hasattr(kind, "__metadata__"):
-        return bare(get_args(kind)[0])
-    return tuple.__class_getitem__((bare(get_args(kind)[0]), ...)) if get_origin(kind) is tuple else kind
+        return strip_constraints(get_args(kind)[0])
+    return (
+        tuple.__class_getitem__((strip_constraints(get_args(kind)[0]), ...))
+        if get_origin(kind) is tuple
+        else kind
+    )
 
 
 def output_of(operation: OperationType) -> Any:
@@ -189,7 +195,9 @@ def summary_of(operation: OperationType) -> tuple[str, str]:
     return first.removesuffix("."), rest.strip()
 
 
-def read(operation: type[Op], values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Op:
+def read_operation(
+    operation: type[Op], values: Mapping[str, Any], names: Mapping[str, str] | None = None
+) -> Op:
     """Raises `WrongUse` for a value that does not fit, under the name that the interface has for it."""
     given: dict[str, Any] = {}
     for field in fields_of(operation):
@@ -200,11 +208,11 @@ def read(operation: type[Op], values: Mapping[str, Any], names: Mapping[str, str
             given[field.name] = msgspec.convert(value, field.type, strict=False)
         except msgspec.ValidationError as error:
             name = (names or {}).get(field.name, field.name)
-            raise WrongUse(f"`{name}`: {_wanted(field, str(error))}", code=BAD_VALUE) from error
+            raise WrongUse(f"`{name}`: {_explain(field, str(error))}", code=BAD_VALUE) from error
     return operation(**given)
 
 
-def _wanted(field: Field, words: str) -> str:
+def _explain(field: Field, words: str) -> str:
     known = [value for value in _choices(field.type) if value]
     if known:
         return f"it is one of {', '.join(known)}"

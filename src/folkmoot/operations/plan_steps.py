@@ -12,7 +12,7 @@ from folkmoot.coordination.plans.life import Events
 from folkmoot.domain.plan import Plan, Verdict
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import OperationType, Spelling, Text
-from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, ReviewPlan, post
+from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, Reason, ReviewPlan, post
 
 P = ParamSpec("P")
 StepName = Annotated[str, Spelling(terminal="STEP")]
@@ -20,11 +20,10 @@ StepName = Annotated[str, Spelling(terminal="STEP")]
 
 class ChangeOfStep(ChangeOfPlan):
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
     step: StepName
     """Such as s1."""
 
-    async def changed(
+    async def change_step(
         self,
         project: Moot,
         actor: Actor,
@@ -32,7 +31,7 @@ class ChangeOfStep(ChangeOfPlan):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
 
         def decided(plan: Plan, by: Role) -> Events:
             return decide(plan, by, self.step, *args, **kwargs)
@@ -48,7 +47,7 @@ class StartStep(ChangeOfStep):
     http = post("start", of_step=True)
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.start)
+        return await self.change_step(project, actor, steps.start)
 
 
 class CompleteStep(ChangeOfStep):
@@ -66,7 +65,7 @@ class CompleteStep(ChangeOfStep):
     """It will not be done."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.complete, self.note, skipped=self.skipped)
+        return await self.change_step(project, actor, steps.complete, self.note, skipped=self.skipped)
 
 
 class BlockStep(ChangeOfStep):
@@ -75,13 +74,12 @@ class BlockStep(ChangeOfStep):
     command = "block"
     examples = ('folkmoot plans block last s1 --reason "Which format?"',)
     http = post("block", of_step=True)
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
     decision: Annotated[str, Spelling(metavar="ID")] = ""
     """What must be decided first."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.block, self.reason, self.decision)
+        return await self.change_step(project, actor, steps.block, self.reason, self.decision)
 
 
 class ResumeStep(ChangeOfStep):
@@ -94,7 +92,7 @@ class ResumeStep(ChangeOfStep):
     """Why; whoever it concerns reads it."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.resume, self.reason)
+        return await self.change_step(project, actor, steps.resume, self.reason)
 
 
 class ReassignStep(ChangeOfStep):
@@ -105,11 +103,10 @@ class ReassignStep(ChangeOfStep):
     http = post("reassign", of_step=True)
     to: Annotated[Text, Spelling(terminal="OWNER")]
     """The id of the agent that shall own it."""
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.reassign, self.to, self.reason)
+        return await self.change_step(project, actor, steps.reassign, self.to, self.reason)
 
 
 class AcceptStep(ChangeOfStep):
@@ -120,7 +117,7 @@ class AcceptStep(ChangeOfStep):
     http = post("accept", of_step=True)
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.accept)
+        return await self.change_step(project, actor, steps.accept)
 
 
 class ReopenStep(ChangeOfStep):
@@ -129,11 +126,10 @@ class ReopenStep(ChangeOfStep):
     command = "reopen"
     examples = ('folkmoot plans reopen last s1 --reason "There are no tests."',)
     http = post("reopen", of_step=True)
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await self.changed(project, actor, steps.reopen, self.reason)
+        return await self.change_step(project, actor, steps.reopen, self.reason)
 
 
 class ReviewStep(ChangeOfStep):

@@ -23,8 +23,14 @@ from folkmoot.operations.operation import (
 )
 from folkmoot.views.plan_json import document
 
-PlanName = Annotated[str, Spelling(terminal="ID", http=False)]
-PlanOrWaiting = Annotated[str, Spelling(terminal="ID", http=False, tool="plan_id", tool_default="")]
+_LISTED = "As `list` shows it, its beginning, or `last`."
+PlanName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]
+PlanOrWaiting = Annotated[
+    str, Spelling(terminal="ID", http=False, tool="plan_id", tool_default="", help=_LISTED)
+]
+Reason = Annotated[Text, Spelling(help="Why; whoever it concerns reads it.")]
+FROM_FILE = Spelling(terminal=None)
+"""The terminal reads it from a file."""
 _OF_PLAN = "$response.body#/id"
 _OF_STEP = {"id": _OF_PLAN, "step": "$response.body#/steps/0/id"}
 
@@ -56,7 +62,7 @@ class ChangeOfPlan(PlanOperation):
 
     subject = "plan"
 
-    async def found(self, project: Moot, actor: Actor) -> str:
+    async def find_id(self, project: Moot, actor: Actor) -> str:
         name: str = getattr(self, "plan", "")
         if not name and actor.kind == "agent":
             return await project.plans.meant("", actor.call.work_session)
@@ -116,13 +122,32 @@ class ShowPlan(PlanOperation):
     named = None
     reads = True
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
         return await project.plans.get(await project.plans.keeper.find(self.plan))
 
 
-class DraftPlan(PlanOperation, rename=None):
+class PlanInput(PlanOperation, rename=None):
+    """A plan as a file has it."""
+
+    title: Annotated[str, FROM_FILE]
+    """What it is about."""
+    steps: Annotated[tuple[StepWish | str, ...], FROM_FILE]
+    """A sentence each, or who owns it, when it is accepted and what it may do."""
+    goal: Annotated[str, FROM_FILE] = ""
+    tools_requested: Annotated[tuple[str, ...], FROM_FILE] = ()
+    """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
+    task: Annotated[str, FROM_FILE] = ""
+    work_session: Annotated[WorkSessionId, FROM_FILE] = ""
+    submitted: Annotated[bool, FROM_FILE] = False
+    """It waits for a decision at once."""
+
+    @property
+    def wish(self) -> PlanWish:
+        return PlanWish(self.title, self.steps, self.goal, self.tools_requested, self.task, self.work_session)
+
+
+class DraftPlan(PlanInput):
     """Draft a plan."""
 
     command = "draft"
@@ -136,49 +161,26 @@ class DraftPlan(PlanOperation, rename=None):
         links=dict.fromkeys(("showPlan", "submitPlan", "revisePlan", "reviewPlan"), _OF_PLAN),
     )
     creates = True
-    title: Annotated[str, Spelling(terminal=None)]
-    """What it is about."""
-    steps: Annotated[tuple[StepWish | str, ...], Spelling(terminal=None)]
-    """A sentence each, or who owns it, when it is accepted and what it may do."""
-    goal: Annotated[str, Spelling(terminal=None)] = ""
-    tools_requested: Annotated[tuple[str, ...], Spelling(terminal=None)] = ()
-    """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
-    task: Annotated[str, Spelling(terminal=None)] = ""
-    work_session: Annotated[WorkSessionId, Spelling(terminal=None)] = ""
-    submitted: Annotated[bool, Spelling(terminal=None)] = False
-    """It waits for a decision at once."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        wish = wish_of(self)
-        return await project.plans.draft(actor.author(), wish, chance=actor.chance, submitted=self.submitted)
+        wish = self.wish
+        return await project.plans.draft(actor.author(), wish, chance=actor.id_seed, submitted=self.submitted)
 
     def repeats(self, output: Plan) -> bool:
         return output.title == self.title
 
 
-class RevisePlan(ChangeOfPlan, rename=None):
+class RevisePlan(PlanInput, ChangeOfPlan, kw_only=True):
     """Put another version in the place of a plan that nobody approved yet. It is a draft again."""
 
     command = "revise"
     examples = ("folkmoot plans revise last --file plan.yaml",)
     http = post("revise")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
-    title: Annotated[str, Spelling(terminal=None)]
-    """What it is about."""
-    steps: Annotated[tuple[StepWish | str, ...], Spelling(terminal=None)]
-    """A sentence each, or who owns it, when it is accepted and what it may do."""
-    goal: Annotated[str, Spelling(terminal=None)] = ""
-    tools_requested: Annotated[tuple[str, ...], Spelling(terminal=None)] = ()
-    """Which tools that do more than read its steps need; patterns such as `files.*` fit too."""
-    task: Annotated[str, Spelling(terminal=None)] = ""
-    work_session: Annotated[WorkSessionId, Spelling(terminal=None)] = ""
-    submitted: Annotated[bool, Spelling(terminal=None)] = False
-    """It waits for a decision at once."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id = await self.found(project, actor)
-        return await project.plans.revise(id, actor.author(), wish_of(self), submitted=self.submitted)
+        id = await self.find_id(project, actor)
+        return await project.plans.revise(id, actor.author(), self.wish, submitted=self.submitted)
 
 
 class SubmitPlan(ChangeOfPlan):
@@ -188,10 +190,9 @@ class SubmitPlan(ChangeOfPlan):
     examples = ("folkmoot plans submit last",)
     http = post("submit")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await project.plans.change(await self.found(project, actor), actor.author(), life.submit)
+        return await project.plans.change(await self.find_id(project, actor), actor.author(), life.submit)
 
 
 class ApprovePlan(ChangeOfPlan):
@@ -206,14 +207,13 @@ class ApprovePlan(ChangeOfPlan):
         "Without an id it is the one that waits here.",
     )
     plan: PlanOrWaiting
-    """As `list` shows it, its beginning, or `last`."""
-    text: Annotated[str, Spelling(terminal=None)] = ""
+    text: Annotated[str, FROM_FILE] = ""
     """Kept with the approval."""
     commit: bool = False
     """And let it be carried out at once."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.plans.change(id, actor.author(), life.approve, self.text, committed=self.commit)
 
 
@@ -227,13 +227,11 @@ class RejectPlan(ChangeOfPlan):
         "plan_reject",
         "Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version.",
     )
-    reason: Text
-    """Why; whoever it concerns reads it."""
+    reason: Reason
     plan: PlanOrWaiting
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id = await self.found(project, actor)
+        id = await self.find_id(project, actor)
         return await project.plans.change(id, actor.author(), life.reject, self.reason)
 
 
@@ -244,10 +242,9 @@ class CommitPlan(ChangeOfPlan):
     examples = ("folkmoot plans commit last",)
     http = post("commit")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        return await project.plans.change(await self.found(project, actor), actor.author(), life.commit)
+        return await project.plans.change(await self.find_id(project, actor), actor.author(), life.commit)
 
 
 class ReviewPlan(ChangeOfPlan):
@@ -260,7 +257,6 @@ class ReviewPlan(ChangeOfPlan):
     )
     http = post("review")
     plan: PlanName
-    """As `list` shows it, its beginning, or `last`."""
     verdict: Annotated[Verdict, Spelling(terminal="accept|change")]
     """What the review comes to."""
     step: Annotated[str, Spelling(metavar="STEP", http=False)] = ""
@@ -269,7 +265,7 @@ class ReviewPlan(ChangeOfPlan):
     """What should change."""
 
     async def run(self, project: Moot, actor: Actor) -> Plan:
-        id, by, change = await self.found(project, actor), actor.author(), project.plans.change
+        id, by, change = await self.find_id(project, actor), actor.author(), project.plans.change
         if self.step:
             return await change(id, by, steps.review, self.step, self.verdict, self.text)
         return await change(id, by, life.review, self.verdict, self.text)
@@ -323,12 +319,6 @@ class ReviewOwnPlans(Operation[list[Plan]]):
         own = tuple(_state(plan) for plan in output if plan.author == actor.id)
         sources = await project.plans.keeper.sources([plan.id for plan in output])
         return ToolResult("\n".join(lines) or "there are no plans", sources=sources, records=own)
-
-
-def wish_of(wanted: DraftPlan | RevisePlan) -> PlanWish:
-    return PlanWish(
-        wanted.title, wanted.steps, wanted.goal, wanted.tools_requested, wanted.task, wanted.work_session
-    )
 
 
 def _state(plan: Plan) -> RecordState:

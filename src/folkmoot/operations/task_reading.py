@@ -20,7 +20,8 @@ from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, Operation, OperationType, Spelling
 from folkmoot.tools.parameters import as_text
 
-NamedTask = Annotated[str, Spelling(terminal="TASK", tool="task_id", http=False)]
+NAMED = "A task's id, its beginning, or `last`."
+NamedTask = Annotated[str, Spelling(terminal="TASK", tool="task_id", http=False, help=NAMED)]
 AFTER_TASK = (
     "showTask",
     "updateTask",
@@ -59,11 +60,11 @@ class TaskOperation(Operation[Task]):
             "agent_id": output.agent_id,
             "work_session_id": output.work_session_id,
             "status": output.status,
-            **self.told(output),
+            **self.extra_result(output),
         }
         return ToolResult(as_text(said), records=(RecordState(output.id, output.status, output.agent_id),))
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         """What an agent is told beside that."""
         return {}
 
@@ -95,14 +96,14 @@ class ListTasks(Operation[list[Task]]):
         live = self.all or self.status or not task.has_ended
         return bool(live) and self.agent in ("", task.agent_id) and self.status in (None, task.status)
 
-    def chosen(self, tasks: Mapping[str, Task]) -> list[Task]:
+    def select(self, tasks: Mapping[str, Task]) -> list[Task]:
         return by_priority(task for task in tasks.values() if self.includes(task))
 
     async def run(self, project: Moot, actor: Actor) -> list[Task]:
         tasks = await project.tasks.all()
         if self.agent and all(task.agent_id != self.agent for task in tasks.values()):
             find_agent(project.graph, self.agent)
-        return self.chosen(tasks)
+        return self.select(tasks)
 
     def document(self, output: list[Task]) -> list[dict[str, Any]]:
         return [task_document(task) for task in output]
@@ -117,7 +118,6 @@ class ShowTask(TaskOperation):
     subject = "task"
     reads = True
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
         return await project.tasks.get(await project.tasks.keeper.find(self.task))
@@ -218,7 +218,9 @@ class ListOwnTasks(Operation[list[Task]]):
         return await own.list(self.status, everybody=self.scope == "all")
 
     async def result(self, output: list[Task], project: Moot, actor: Actor) -> ToolResult:
-        return await _shown(project, {"count": len(output), "tasks": [*map(document, output)]}, *output)
+        return await _describe_tasks(
+            project, {"count": len(output), "tasks": [*map(document, output)]}, *output
+        )
 
 
 class ReviewOwnTasks(Operation[list[Task]]):
@@ -243,14 +245,14 @@ class ReviewOwnTasks(Operation[list[Task]]):
         if self.task:
             (task,) = output
             said = {"found": True, "task": document(task), "step_counts": step_counts(task)}
-            return await _shown(project, said, task)
+            return await _describe_tasks(project, said, task)
         counts = Counter(task.status for task in output)
         focus = await tasks_of("", project, actor).current()
         said = {"total": counts.total(), "by_status": counts, "current": focus and document(focus)}
-        return await _shown(project, said, *([focus] if focus else ()))
+        return await _describe_tasks(project, said, *([focus] if focus else ()))
 
 
-async def _shown(project: Moot, said: dict[str, Any], *tasks: Task) -> ToolResult:
+async def _describe_tasks(project: Moot, said: dict[str, Any], *tasks: Task) -> ToolResult:
     """With what those have read who wrote the tasks."""
     read = await project.tasks.keeper.sources([task.id for task in tasks]) if tasks else ()
     return ToolResult(as_text(said), sources=read, records=())

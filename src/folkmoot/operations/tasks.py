@@ -19,15 +19,29 @@ from folkmoot.domain.task import Blocking, Effort, Priority, Task
 from folkmoot.domain.task_events import StepAction
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts, WorkSessionId
-from folkmoot.operations.task_reading import AFTER_TASK, READING, NamedTask, TaskOperation, tasks_of
+from folkmoot.operations.task_reading import AFTER_TASK, NAMED, READING, NamedTask, TaskOperation, tasks_of
 
-TaskOrCurrent = Annotated[
-    str, Spelling(terminal="TASK", tool="task_id", http=False, told="Left out: your current task.")
-]
+
+def _or_else(unnamed: str) -> Spelling:
+    """How a task is named, or which is meant by an agent alone."""
+    line = f"{NAMED} Left out: the {unnamed} one of --agent."
+    told = "Left out: your current task." if unnamed == "current" else f"Left out: the {unnamed} one."
+    return Spelling(terminal="TASK", tool="task_id", http=False, agent_help=told, help=line)
+
+
+TaskOrCurrent = Annotated[str, _or_else("current")]
 Owner = Annotated[Text, Spelling(metavar="AGENT", tool=None)]
-OwnerOrNone = Annotated[str, Spelling(metavar="AGENT", tool=None, http=False)]
-OwnWorkSession = Annotated[WorkSessionId, Spelling(terminal=None, tool=None)]
-Urgency = Annotated[Priority, Spelling(tool_type=str, told="low, medium, high or urgent.")]
+OwnerOrNone = Annotated[
+    str, Spelling(metavar="AGENT", tool=None, http=False, help="The agent that is meant.")
+]
+OwnWorkSession = Annotated[
+    WorkSessionId,
+    Spelling(terminal=None, tool=None, help="What it belongs to; absent: a work session of its own."),
+]
+_URGENCY = "low, medium, high or urgent."
+Description = Annotated[Text, Spelling(terminal="TEXT", help="What is to be done.")]
+Context = Annotated[str, Spelling(help="What one must know for it.")]
+Urgency = Annotated[Priority, Spelling(tool_type=str, agent_help=_URGENCY, help=_URGENCY)]
 DAY = "A day such as 2026-01-31, or a time in ISO 8601."
 
 _OF_TASK = "$response.body#/id"
@@ -45,7 +59,7 @@ class ChangeOfTask(TaskOperation):
     subject = "task"
     form = True
 
-    async def tasks(self, project: Moot, actor: Actor) -> tuple[AgentTasks, str]:
+    async def find_task(self, project: Moot, actor: Actor) -> tuple[AgentTasks, str]:
         """Those of the agent that is meant, and the id of the task that is named, if one is."""
         named: str = getattr(self, "task", "")
         id = await project.tasks.keeper.find(named) if named else ""
@@ -55,10 +69,10 @@ class ChangeOfTask(TaskOperation):
 class NewTaskOperation(TaskOperation):
     creates = True
 
-    async def made(self, project: Moot, actor: Actor, work_session: str, *, begun: bool) -> Task:
+    async def create(self, project: Moot, actor: Actor, work_session: str, *, begun: bool) -> Task:
         wish = msgspec.convert(msgspec.to_builtins(self), NewTask)
         tasks = tasks_of(getattr(self, "agent", ""), project, actor, work_session)
-        return await (tasks.start(wish, actor.chance) if begun else tasks.add(wish, actor.chance))
+        return await (tasks.start(wish, actor.id_seed) if begun else tasks.add(wish, actor.id_seed))
 
     def repeats(self, output: Task) -> bool:
         return output.description == getattr(self, "description", "").strip()
@@ -74,14 +88,11 @@ class StartTask(NewTaskOperation):
         "task_start",
         "Start a task of yours and begin with its first step. With requires_approval it waits to be approved first.",
     )
-    description: Annotated[Text, Spelling(terminal="TEXT")]
-    """What is to be done."""
+    description: Description
     agent: Owner
     """Whose task it is."""
-    context: str = ""
-    """What one must know for it."""
+    context: Context = ""
     priority: Urgency = "medium"
-    """low, medium, high or urgent."""
     requires_approval: bool = False
     """It waits until somebody approves of it."""
     simple: bool = False
@@ -89,10 +100,9 @@ class StartTask(NewTaskOperation):
     steps: Annotated[Texts, Spelling(terminal="--step")] = ()
     """What to tick off."""
     work_session_id: OwnWorkSession = ""
-    """What it belongs to; absent: a work session of its own."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        return await self.made(project, actor, self.work_session_id, begun=True)
+        return await self.create(project, actor, self.work_session_id, begun=True)
 
 
 class AddTask(NewTaskOperation):
@@ -107,33 +117,29 @@ class AddTask(NewTaskOperation):
         "task_backlog_add", "Put a task into your backlog, or ask another agent by putting it into theirs."
     )
     form = True
-    description: Annotated[Text, Spelling(terminal="TEXT")]
-    """What is to be done."""
+    description: Description
     agent: Owner
     """Into whose backlog it goes."""
-    context: str = ""
-    """What one must know for it."""
+    context: Context = ""
     priority: Urgency = "medium"
-    """low, medium, high or urgent."""
     steps: Annotated[Texts, Spelling(terminal="--step", tool=None)] = ()
     """What to tick off."""
     estimated_effort: Annotated[Effort, Spelling(terminal="--effort")] = ""
     """small, medium or large."""
-    start_date: Annotated[str, Spelling(terminal="--start", told=DAY)] = ""
+    start_date: Annotated[str, Spelling(terminal="--start", agent_help=DAY)] = ""
     """Not before this day or time."""
-    due_date: Annotated[str, Spelling(terminal="--due", told=DAY)] = ""
+    due_date: Annotated[str, Spelling(terminal="--due", agent_help=DAY)] = ""
     """The day or time by which it should be done."""
     depends_on: Annotated[Texts, Spelling(metavar="TASK")] = ()
     """Tasks to be completed first."""
-    assignee: Annotated[str, Spelling(terminal=None, told="Another agent; left out: you.")] = ""
+    assignee: Annotated[str, Spelling(terminal=None, agent_help="Another agent; left out: you.")] = ""
     """Another agent that is asked to do it."""
     work_session_id: OwnWorkSession = ""
-    """What it belongs to; absent: a work session of its own."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        return await self.made(project, actor, self.work_session_id, begun=False)
+        return await self.create(project, actor, self.work_session_id, begun=False)
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"source": task.source}
 
 
@@ -145,22 +151,18 @@ class PickTask(ChangeOfTask):
     http = _post("pick")
     tool = AgentTool("task_pick_backlog", "Take a task from your backlog and begin with it.")
     form = False
-    task: Annotated[
-        str, Spelling(terminal="TASK", tool="task_id", http=False, told="Left out: the most urgent one.")
-    ] = ""
-    """A task's id, its beginning, or `last`. Left out: the most urgent one of --agent."""
+    task: Annotated[str, _or_else("most urgent")] = ""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.pick(id)
 
     async def result(self, output: Task, project: Moot, actor: Actor) -> ToolResult:
         said = await super().result(output, project, actor)
         return replace(said, sources=await project.tasks.keeper.sources([output.id]))
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"description": task.description, "steps": [whole(step) for step in task.steps]}
 
 
@@ -190,9 +192,7 @@ class UpdateTask(ChangeOfTask):
         "Note progress on a task, or change its steps by an action. Completing a step begins the next one.",
     )
     task: TaskOrCurrent = ""
-    """A task's id, its beginning, or `last`. Left out: the current one of --agent."""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
     progress: str = ""
     """A note."""
     action: Annotated[StepAction | None, Spelling(terminal=None, tool_type=StepAction, tool_default="")] = (
@@ -209,13 +209,13 @@ class UpdateTask(ChangeOfTask):
     """Ids in their new order, for `reorder_steps`."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         stepping = None
         if self.action:
             stepping = Stepping(self.action, self.step_id, self.step_content, self.steps, self.steps_order)
         return await tasks.update(id, self.progress, stepping)
 
-    def told(self, task: Task) -> Mapping[str, Any]:
+    def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"steps": [whole(step) for step in task.steps]}
 
 
@@ -230,16 +230,14 @@ class CompleteTask(ChangeOfTask):
         "Complete a task. It is refused while steps are open, unless you insist with force_complete.",
     )
     task: TaskOrCurrent = ""
-    """A task's id, its beginning, or `last`. Left out: the current one of --agent."""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
     summary: str = ""
     """What came of it."""
     force: Annotated[bool, Spelling(tool="force_complete")] = False
     """Also with open steps."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.complete(id, self.summary, force=self.force)
 
 
@@ -260,12 +258,10 @@ class BlockTask(ChangeOfTask):
     unblock_action: Annotated[str, Spelling(terminal="--action")] = ""
     """What they should do."""
     task: TaskOrCurrent = ""
-    """A task's id, its beginning, or `last`. Left out: the current one of --agent."""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.block(Blocking(self.reason, self.unblock_by, self.unblock_action), id)
 
 
@@ -276,15 +272,11 @@ class ResumeTask(ChangeOfTask):
     examples = ("folkmoot tasks resume --agent coder",)
     http = _post("resume")
     tool = AgentTool("task_resume", "Go on with a task that was blocked.")
-    task: Annotated[
-        str, Spelling(terminal="TASK", tool="task_id", http=False, told="Left out: the blocked one.")
-    ] = ""
-    """A task's id, its beginning, or `last`. Left out: the blocked one of --agent."""
+    task: Annotated[str, _or_else("blocked")] = ""
     agent: OwnerOrNone = ""
-    """The agent that is meant."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.resume(id)
 
 
@@ -296,10 +288,9 @@ class ApproveTask(ChangeOfTask):
     http = _post("approve")
     tool = AgentTool("task_approve", "Approve of a task that waits for it; work on it begins.")
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.approve(id)
 
 
@@ -311,12 +302,11 @@ class CancelTask(ChangeOfTask):
     http = _post("cancel")
     tool = AgentTool("task_cancel", "Give a task up for good, and say why.")
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
     reason: str = ""
     """Kept with the task."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         unsaid = "cancelled by a person" if actor.kind == "person" else ""
         return await tasks.cancel(id, self.reason or unsaid)
 
@@ -329,12 +319,11 @@ class FailTask(ChangeOfTask):
     http = _post("fail")
     form = False
     task: NamedTask
-    """A task's id, its beginning, or `last`."""
     error: Text
     """What went wrong."""
 
     async def run(self, project: Moot, actor: Actor) -> Task:
-        tasks, id = await self.tasks(project, actor)
+        tasks, id = await self.find_task(project, actor)
         return await tasks.fail(id, self.error)
 
 

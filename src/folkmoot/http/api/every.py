@@ -25,7 +25,7 @@ from folkmoot.http.api import (
     work_sessions,
 )
 from folkmoot.http.endpoint import Endpoint
-from folkmoot.http.operations import endpoints
+from folkmoot.http.operations import make_endpoints
 from folkmoot.operations import decisions, plan_steps, tasks
 
 OPERATIONS: tuple[Endpoint, ...] = (
@@ -40,10 +40,10 @@ OPERATIONS: tuple[Endpoint, ...] = (
     *agents.OPERATIONS,
     *explaining.OPERATIONS,
     *inbox.OPERATIONS,
-    *endpoints(tasks.OPERATIONS),
-    *endpoints(plan_steps.OPERATIONS),
+    *make_endpoints(tasks.OPERATIONS),
+    *make_endpoints(plan_steps.OPERATIONS),
     *plans.OPERATIONS,
-    *endpoints(decisions.OPERATIONS),
+    *make_endpoints(decisions.OPERATIONS),
     *work_sessions.OPERATIONS,
     *work_control.OPERATIONS,
     *collaborations.OPERATIONS,

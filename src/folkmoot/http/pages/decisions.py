@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_named, form_of, performed, posted
+from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.operations.decisions import OPERATIONS
 from folkmoot.views.adr import record
@@ -62,7 +62,7 @@ async def change(request: Request) -> Response:
 
 
 async def _changed(house: House, id: str, deed: str, form: Form) -> str:
-    decision = await performed(form_named(deed, OPERATIONS), house, form, decision=id)
+    decision = await perform_form(find_form(deed, OPERATIONS), house, form, decision=id)
     if deed == "vote":
         await house.moot.moot.decisions.settle(decision.id)
     return f"/decisions/{decision.id}"

@@ -14,7 +14,7 @@ from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.http.house import House
 from folkmoot.http.problems import Refused, status_of
 from folkmoot.operations.actor import account_name, by_account, by_name
-from folkmoot.operations.operation import OperationType, fields_of, read
+from folkmoot.operations.operation import OperationType, fields_of, read_operation
 
 MOST_FIELDS = 50
 
@@ -51,16 +51,16 @@ def person(form: Form) -> str:
     return form["by"] or account_name()
 
 
-def form_named(name: str, operations: Iterable[OperationType]) -> OperationType:
+def find_form(name: str, operations: Iterable[OperationType]) -> OperationType:
     for operation in operations:
         if operation.form and operation.command == name:
             return operation
     raise WrongUse(f"there is no form {name!r}; use one of the buttons")
 
 
-async def performed(operation: OperationType, house: House, form: Form, **given: str) -> Any:
+async def perform_form(operation: OperationType, house: House, form: Form, **given: Any) -> Any:
     """What comes of a form that somebody sent."""
-    wanted = read(operation, {**_values(operation, form), **given})
+    wanted = read_operation(operation, {**_values(operation, form), **given})
     graph = house.moot.graph
     actor = by_name(form["by"], graph, "page", chance()) if form["by"] else by_account("page", chance())
     return await wanted.run(house.moot.moot, actor)

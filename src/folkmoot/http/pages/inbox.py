@@ -11,8 +11,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life
 from folkmoot.domain.decision import Decision
 from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.item import APPROVED, Item, Reply
@@ -21,8 +19,10 @@ from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.form import Form, form_of, perform_form, person, posted
 from folkmoot.http.pages.rendering import fragment, page
+from folkmoot.operations.plans import ApprovePlan, RejectPlan
+from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.tools.builtin.change import before_and_after
 from folkmoot.tools.builtin.refused import Refused as NotChanged
 from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
@@ -153,20 +153,20 @@ def _change(house: House, item: Item) -> Patch | None:
 
 async def _answered(house: House, id: str, form: Form) -> str:
     """Leave the answer; then the run goes on."""
-    moot, by, word, text = house.moot.moot, Author(person(form)), form["word"], form["text"]
+    word, text = form["word"], form["text"]
     records = await _Records.read(house)
     match records.ask(id).kind, word:
         case "plan", "approve" | "commit":
-            await moot.plans.change(id, by, life.approve, text, committed=word == "commit")
+            await perform_form(ApprovePlan, house, form, plan=id, commit=word == "commit")
         case "plan", "deny":
-            await moot.plans.change(id, by, life.reject, text)
+            await perform_form(RejectPlan, house, form, plan=id, reason=text)
         case "task", "approve":
-            await moot.tasks.of("", by).approve(id)
+            await perform_form(ApproveTask, house, form, task=id)
         case "task", "deny":
-            await moot.tasks.of("", by).cancel(id, _reason(text))
+            await perform_form(CancelTask, house, form, task=id, reason=_reason(text))
         case (("approval" | "question" | "in_doubt" | "client_call"), _):
             item = records.items[id]
-            await house.moot.reply(_reply(item, word, text, by.name, form["hash"]))
+            await house.moot.reply(_reply(item, word, text, person(form), form["hash"]))
             house.go_on(item.run)
         case kind, _:
             raise WrongUse(f"{id} is a {kind}; {word!r} cannot be said to it here")

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.task import EFFORTS, PRIORITIES
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_named, form_of, performed, posted
+from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.operations.tasks import OPERATIONS, AddTask
 from folkmoot.ports import Query
@@ -81,7 +81,7 @@ async def add(request: Request) -> Response:
 
 
 async def _added(house: House, form: Form) -> str:
-    return f"/tasks/{(await performed(AddTask, house, form)).id}"
+    return f"/tasks/{(await perform_form(AddTask, house, form)).id}"
 
 
 async def change(request: Request) -> Response:
@@ -90,8 +90,8 @@ async def change(request: Request) -> Response:
 
 
 async def _changed(request: Request, form: Form) -> str:
-    deed = form_named(request.path_params["deed"], OPERATIONS)
-    task = await performed(deed, house_of(request), form, task=request.path_params["id"])
+    deed = find_form(request.path_params["deed"], OPERATIONS)
+    task = await perform_form(deed, house_of(request), form, task=request.path_params["id"])
     return f"/tasks/{task.id}"
 
 
