@@ -13,9 +13,10 @@ import msgspec
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.errors import Conflict, JournalTooNew, NotFound, WrongUse
+from folkmoot.engine.history import append_last
+from folkmoot.errors import JournalTooNew, NotFound, WrongUse
 from folkmoot.journal.codec import decode_event
-from folkmoot.ports import Clock, Journal, Query, Version
+from folkmoot.ports import Clock, Journal
 
 PROJECT = "project"
 """The stream of what belongs to no run and no record."""
@@ -58,14 +59,7 @@ class Bus:
         except msgspec.ValidationError as error:
             raise WrongUse(f"this is no {type} event: {error}") from error
         draft = Draft(self._clock.now(), event, agent_id=author.name, work_session_id=author.work_session)
-        while True:
-            newest = Query(stream=PROJECT, newest_first=True, limit=1)
-            last = [entry.run_seq async for entry in self._journal.read(newest)]
-            try:
-                await self._journal.append(PROJECT, Version(last[0] if last else 0), [draft])
-            except Conflict:
-                continue
-            return
+        await append_last(self._journal, PROJECT, draft)
 
     async def hear(self, after: int) -> None:
         """Tell everybody, without end. What a listener does wrong harms no one else."""

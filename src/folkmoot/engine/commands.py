@@ -21,7 +21,7 @@ from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
 from folkmoot.engine.activation import Activation, bury
-from folkmoot.engine.history import pinned_graph, read_history
+from folkmoot.engine.history import last_entry, pinned_graph, read_history
 from folkmoot.engine.inbox import ANSWER, find_item, read_reply
 from folkmoot.engine.owner import holder
 from folkmoot.errors import NotFound, WrongUse
@@ -29,7 +29,7 @@ from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.clarify import destroy
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.ports import Journal, Post, Query
+from folkmoot.ports import Journal, Post
 from folkmoot.views.live import live_children
 from folkmoot.views.result import Result
 
@@ -213,10 +213,8 @@ def is_kept(past: Sequence[Draft], session: str) -> bool:
 
 
 async def is_paused(journal: Journal, work_session: str) -> bool:
-    types = (WorkSessionPaused.type, WorkSessionResumed.type)
-    async for entry in journal.read(Query(stream=work_session, types=types, newest_first=True, limit=1)):
-        return isinstance(entry.event, WorkSessionPaused)
-    return False
+    last = await last_entry(journal, work_session, WorkSessionPaused.type, WorkSessionResumed.type)
+    return last is not None and isinstance(last.event, WorkSessionPaused)
 
 
 async def named_by_run(journal: Journal, change: GateChanged) -> GateChanged:

@@ -4,19 +4,36 @@ the present ones."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import msgspec
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RouterSelected, RunPruned, RunStarted, SessionStarted
 from folkmoot.domain.fork_events import RunRepinned
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.activation import Project
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import Conflict, NotFound, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.ports import Journal, Query
+from folkmoot.ports import Journal, Query, Version
+
+
+async def last_entry(journal: Journal, stream: str = "", *types: str) -> Entry | None:
+    """Of a stream, or of the whole journal."""
+    async for entry in journal.read(Query(stream=stream, types=types, newest_first=True, limit=1)):
+        return entry
+    return None
+
+
+async def append_last(journal: Journal, stream: str, draft: Draft) -> None:
+    """At the end of a stream that others write to as well."""
+    while True:
+        last = await last_entry(journal, stream)
+        with suppress(Conflict):
+            await journal.append(stream, Version(last.run_seq if last else 0), [draft])
+            return
 
 
 async def read_history(journal: Journal, run_id: str) -> RunHistory:

@@ -9,6 +9,7 @@ from folkmoot.contract.verify import Source, verify
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value
+from folkmoot.engine.history import last_entry
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.journal.codec import to_entry
 from folkmoot.ports import Journal, Query, Stored
@@ -42,11 +43,10 @@ async def import_runs(
 
 async def _is_here(journal: Journal, run: str, last: str) -> bool:
     """The last hash stands for all before it, on either side also of a run that was pruned."""
-    async for here in journal.read(Query(stream=run, newest_first=True, limit=1)):
-        if last != (here.prev if isinstance(here.event, RunPruned) else here.id):
-            raise Conflict(f"there is already another run {run!r} in this journal; nothing was imported")
-        return True
-    return False
+    here = await last_entry(journal, run)
+    if here and last != (here.prev if isinstance(here.event, RunPruned) else here.id):
+        raise Conflict(f"there is already another run {run!r} in this journal; nothing was imported")
+    return here is not None
 
 
 async def _copy(journal: Journal, source: Source, missing: Mapping[str, str]) -> int:

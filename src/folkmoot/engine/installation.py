@@ -15,8 +15,9 @@ from pathlib import Path
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, RunStarted
 from folkmoot.domain.fork_events import ADOPTIONS, RunAdopted
-from folkmoot.errors import Conflict, ForeignRun
-from folkmoot.ports import Clock, Journal, Query, Version
+from folkmoot.engine.history import append_last
+from folkmoot.errors import ForeignRun
+from folkmoot.ports import Clock, Journal, Query
 from folkmoot.tools.consent import state_folder
 
 
@@ -57,17 +58,10 @@ class Installation:
             try:
                 await self.require(run, started)
             except ForeignRun:
-                await self._note(clock, RunAdopted(run, await self.proof(run, started.graph)))
+                event = RunAdopted(run, await self.proof(run, started.graph))
+                await append_last(self._journal, ADOPTIONS, Draft(clock.now(), event))
                 adopted.append(run)
         return adopted
-
-    async def _note(self, clock: Clock, event: RunAdopted) -> None:
-        while True:
-            newest = Query(stream=ADOPTIONS, newest_first=True, limit=1)
-            version = [entry.run_seq async for entry in self._journal.read(newest)]
-            with suppress(Conflict):
-                await self._journal.append(ADOPTIONS, Version(*version or [0]), [Draft(clock.now(), event)])
-                return
 
 
 async def unfinished_runs(journal: Journal) -> dict[str, RunStarted]:

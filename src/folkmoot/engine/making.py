@@ -14,13 +14,11 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.activation import Project
 from folkmoot.engine.identity import Identity
 from folkmoot.engine.owner import LEASE
-from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.inbox import Attendance, Inbox
 from folkmoot.orchestration.invocation import Ear, Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
-from folkmoot.orchestration.readings import EvidenceLedger, Readings
 from folkmoot.ports import Clock, Journal
 
 
@@ -91,13 +89,8 @@ class Maker:
         settings, secrets = project.graph.settings, project.secrets
         if secrets.any:
             log.redact = secrets.event
-        ledger, evidence = Ledger(settings.limits, self._clock), EvidenceLedger()
-        chats, readings = Chats(), Readings()
-        for fold in (ledger, evidence, chats, readings):
-            log.watch(fold)
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
-        deny = settings.approvals.unattended == "deny"
-        return Run(
+        run = Run(
             id=identity.run,
             seed=identity.seed,
             graph=project.graph,
@@ -108,21 +101,21 @@ class Maker:
             log=log,
             keep=lambda content: self._journal.keep(secrets.content(content)),
             artifact=self._journal.artifact,
-            ledger=ledger,
+            ledger=Ledger(settings.limits, self._clock),
             cache=ResultCache(self._journal, self._clock),
             traffic=self._traffic,
             inbox=Inbox(
                 identity.run,
                 log,
                 audience.attendance,
-                deny=deny,
+                deny=settings.approvals.unattended == "deny",
                 clock=self._clock,
                 patience=settings.limits.client_call or None,
             ),
             ear=audience.ear,
             label=self._label,
-            chats=chats,
-            readings=readings,
-            evidence=evidence,
             secrets=secrets,
         )
+        for fold in run.folds:
+            log.watch(fold)
+        return run

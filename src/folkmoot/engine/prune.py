@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
-from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, RunPruned
 from folkmoot.domain.run_row import ENDED, RunRow
 from folkmoot.domain.value import Value
+from folkmoot.engine.history import last_entry
 from folkmoot.errors import Conflict
-from folkmoot.ports import Clock, Journal, Query, Swept, Version
+from folkmoot.ports import Clock, Journal, Swept, Version
 
 YOUNG = 86_400.0
 """Seconds; what was kept within the last day may be about to be named."""
@@ -44,7 +45,7 @@ async def prune(
 
 
 async def _bury(journal: Journal, row: RunRow, clock: Clock) -> int:
-    last = await _last(journal, row.run_id)
+    last = await last_entry(journal, row.run_id)
     if last is None or not isinstance(last.event, RUN_ENDS) or isinstance(last.event, RunPruned):
         return 0  # somebody else was here meanwhile, as in a conflict below
     tombstone = RunPruned(row.agent, row.status, row.started_at, row.ended_at or "")
@@ -52,9 +53,3 @@ async def _bury(journal: Journal, row: RunRow, clock: Clock) -> int:
         return await journal.prune(row.run_id, Version(last.run_seq), Draft(clock.now(), tombstone))
     except Conflict:
         return 0
-
-
-async def _last(journal: Journal, run: str) -> Entry | None:
-    async for entry in journal.read(Query(stream=run, newest_first=True, limit=1)):
-        return entry
-    return None

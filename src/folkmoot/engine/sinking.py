@@ -21,6 +21,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.sink_events import STREAM, MilestoneSyncFailed, SinkMoved
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
+from folkmoot.engine.history import last_entry
 from folkmoot.errors import Conflict, OperationFailed, SinkFailed
 from folkmoot.journal.news import News
 from folkmoot.ports import Clock, Journal, Query, Sink, Version
@@ -72,8 +73,8 @@ async def move(journal: Journal, clock: Clock, name: str, to: Place) -> int:
 
 async def end_of(journal: Journal) -> int:
     """Its last entry."""
-    newest = journal.read(Query(newest_first=True, limit=1))
-    return max([entry.seq async for entry in newest], default=0)
+    last = await last_entry(journal)
+    return last.seq if last else 0
 
 
 def types_of(settings: SinkSettings) -> tuple[str, ...]:
@@ -131,7 +132,9 @@ class Feed:
                 last: int | None = None
                 while await self._pass_on(stay=True) and (last is None or self._seen < last):
                     if last is None and self._stopping.is_set():
-                        last = await self._newest()  # what came in while that batch was sent is still sent on
+                        last = await end_of(
+                            self._journal
+                        )  # what came in while that batch was sent is still sent on
             except Conflict:
                 self._say(f"sink {self._name}: another process feeds it; this one gives way")
                 return
@@ -193,10 +196,6 @@ class Feed:
                 batch.append(entry)
                 if len(batch) == self._settings.most:
                     return
-
-    async def _newest(self) -> int:
-        newest = [entry async for entry in self._journal.read(Query(newest_first=True, limit=1))]
-        return newest[0].seq if newest else 0
 
     async def _taken(self, batch: Sequence[Entry], *, stay: bool) -> str | None:
         """What the sink wants kept; None if it did not take the batch and there is no time to try again."""
@@ -286,9 +285,7 @@ class Sinking:
         return Feed(self._journal, self._clock, outlet, self._news, self._stopping, self.say)
 
     async def _listen(self) -> None:
-        seen = 0
-        async for newest in self._journal.read(Query(newest_first=True, limit=1)):
-            seen = newest.seq
+        seen = await end_of(self._journal)
         self._news.tell()  # somebody may have read before the newest was there
         while True:
             with suppress(OperationFailed):  # whoever reads says so

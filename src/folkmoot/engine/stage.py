@@ -36,14 +36,12 @@ from folkmoot.engine.fork import AskingTools
 from folkmoot.engine.record import Record
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, Turn
-from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
-from folkmoot.orchestration.readings import EvidenceLedger, Readings
 from folkmoot.ports import Clock, Journal, NewRun, Request, Tools
 from folkmoot.tools.recorded import RecordedTools
 
@@ -211,15 +209,7 @@ class Stage:
 
     def run(self, log: RunLog) -> Run:
         graph, tools = self._pinned()
-        ledger = RecordedLedger(graph.settings.limits, self.clock, self._record)
-        chats, evidence, readings = Chats(), EvidenceLedger(), Readings()
-        inbox = self._inbox(log)
-        for fold in (ledger, chats, evidence, readings):
-            log.watch(fold)
-        for draft in log.drafts:
-            for watching in (ledger, chats, evidence, readings, inbox.grants):
-                watching.fold(draft.span, draft.event)
-        return Run(
+        run = Run(
             id=self._id,
             seed=self.started.seed,
             graph=graph,
@@ -230,15 +220,18 @@ class Stage:
             log=log,
             keep=self._kept.keep,
             artifact=self._kept.artifact,
-            ledger=ledger,
+            ledger=RecordedLedger(graph.settings.limits, self.clock, self._record),
             cache=RecordedCache(self._kept, self.clock, self._record),
             traffic=RecordedTraffic(self._kept, self.clock, self._record),
-            inbox=inbox,
-            chats=chats,
-            readings=readings,
-            evidence=evidence,
+            inbox=self._inbox(log),
             label=self._record.drafts.label,
         )
+        for fold in run.folds:
+            log.watch(fold)
+        for draft in log.drafts:
+            for fold in (*run.folds, run.inbox.grants):
+                fold.fold(draft.span, draft.event)
+        return run
 
     def _pinned(self) -> tuple[Graph, Tools]:
         """As the run was pinned by then."""

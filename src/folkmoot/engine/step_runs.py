@@ -21,6 +21,7 @@ from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import StepStarted
 from folkmoot.domain.value import Value
+from folkmoot.engine.history import last_entry
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query
@@ -106,5 +107,5 @@ async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
 
 
 async def _has_ended(moot: Moot, run: str) -> bool:
-    newest = Query(stream=run, newest_first=True, limit=1)
-    return any([isinstance(entry.event, RUN_ENDS) async for entry in moot.journal.read(newest)])
+    last = await last_entry(moot.journal, run)
+    return last is not None and isinstance(last.event, RUN_ENDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -346,26 +346,25 @@ def _filled(  # because tools come from everywhere
 
 
 def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> None:
-    """Those that an agent names: a run is pinned to its tools, and not to what else a release brings."""
-    named = {
-        each for agent in graph.agents.values() for name in agent.tools for each in meant(name, BUILT_IN)
-    }
-    if named:
+    if named := _named(graph, BUILT_IN):
         from folkmoot.tools.builtin.shelf import builtin_tools
 
-        for name, built_in in builtin_tools(graph.settings.builtins, env).items():
-            if name in named:
-                registry.add(name, built_in)
+        _add(registry, builtin_tools(graph.settings.builtins, env), named)
 
 
 def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], Moot]) -> None:
-    """Those that an agent names, as above."""
-    named = {
-        each for agent in graph.agents.values() for name in agent.tools for each in meant(name, COORDINATION)
-    }
-    if named - set(MESSAGES):
+    if named := _named(graph, COORDINATION) - set(MESSAGES):
         from folkmoot.operations.agent_tools import coordination_tools
 
-        for name, tool in coordination_tools(moot).items():
-            if name in named:
-                registry.add(name, tool)
+        _add(registry, coordination_tools(moot), named)
+
+
+def _named(graph: Graph, known: Collection[str]) -> set[str]:
+    """Those that an agent names: a run is pinned to its tools, and not to what else a release brings."""
+    return {each for agent in graph.agents.values() for name in agent.tools for each in meant(name, known)}
+
+
+def _add(registry: Registry, tools: Mapping[str, FunctionTool], named: Collection[str]) -> None:
+    for name, each in tools.items():
+        if name in named:
+            registry.add(name, each)

@@ -12,8 +12,7 @@ call_agent  any agent of the project, or one made up, called with a mission; sev
 mission     what a model may ask with these tools
 spawn       the one way to call an agent: resolve, admit, spawn, result
 reach       what holds for a session because of those above it
-policy      what the gate goes by in a session
-grants      what the gate must know of the rest of the run
+briefs      what a session is given, and what the gate goes by in it
 explain     what an agent may call, and why
 kit         what a session is offered
 invocation  what an agent is asked, and where in the run

@@ -16,13 +16,12 @@ from folkmoot.domain.plan_events import PlanCommitted, PlanCompleted, SnapshotCr
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import SnapshotReason
-from folkmoot.orchestration.briefs import brief_for, brief_with
+from folkmoot.orchestration.briefs import brief_for, brief_with, planned
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.invocation import Converse, Invocation, Run
 from folkmoot.orchestration.kit import part_kit
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.planner import Planning, draft_plan, manifest, rendered
-from folkmoot.orchestration.policy import planned
 from folkmoot.orchestration.references import READ, handed_over, keep
 from folkmoot.orchestration.transfer import transfer
 from folkmoot.session.state import Brief

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.budget import Room
+from folkmoot.domain.events import ToolStarted
 from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, ASK_PARENT, ASK_USER, COORDINATION
@@ -21,8 +23,8 @@ from folkmoot.orchestration.ask_parent import ask_parent
 from folkmoot.orchestration.call_agent import AgentCalls, call_agents_parallel
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.clarify import ask_clarification
-from folkmoot.orchestration.grants import pace
 from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.mission import CALL_AGENT, CALL_AGENTS_PARALLEL
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE, update_plan
 from folkmoot.orchestration.question import read_call
@@ -32,6 +34,7 @@ from folkmoot.ports import Site
 from folkmoot.session.calls import Around
 
 _ANY_PACE = Room()
+_WINDOW = timedelta(seconds=60)
 
 
 class _Arguments(Value, forbid_unknown_fields=True):
@@ -139,3 +142,20 @@ _OWN: dict[str, Callable[[SessionTools, ToolCall, Site], Awaitable[ToolResult]]]
     PLAN_UPDATE.name: _update_plan,
 }
 """The tools of the runtime itself."""
+
+
+def pace(log: RunLog, agent: str, most: int | None, now: str) -> Room:
+    """How many more calls an agent may make now; by the times in the journal, so that a resumed run knows them."""
+    if most is None:
+        return Room()
+    until, made = datetime.fromisoformat(now), list[datetime]()
+    for draft in reversed(log.drafts):
+        at = datetime.fromisoformat(draft.ts)
+        if until - at >= _WINDOW:
+            break
+        if draft.agent_id == agent and isinstance(draft.event, ToolStarted):
+            made.append(at)
+    oldest = made[most - 1] if len(made) >= most else until
+    again = (oldest + _WINDOW - until).total_seconds()
+    limit = f"{most} tool calls a minute (limits.toolCallsPerMinute); try again in {again:.0f} s"
+    return Room(most - len(made), limit)

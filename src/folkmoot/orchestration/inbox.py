@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import ClassVar
 
 import msgspec
 
@@ -15,11 +16,18 @@ from folkmoot.domain.draw import draw
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.event import Event
 from folkmoot.domain.inbox import inbox
-from folkmoot.domain.inbox_events import ApprovalExpired, ClientAnswered, ClientCalled, QuestionAsked
+from folkmoot.domain.inbox_events import (
+    ApprovalApproved,
+    ApprovalExpired,
+    ApprovalRequested,
+    ApprovalRevoked,
+    ClientAnswered,
+    ClientCalled,
+    QuestionAsked,
+)
 from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.text import storable
-from folkmoot.orchestration.grants import Grants
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.question import question_of, wrong_arguments
 from folkmoot.ports import Clock, Site
@@ -117,6 +125,26 @@ class Attendance(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answerer | None = None
     stay: bool = False
     """Wait for what others leave in the inbox, however long it takes, instead of parking."""
+
+
+class Grants:
+    """The calls that somebody allowed for the whole run, folded from its events."""
+
+    takes: ClassVar[tuple[type[Event], ...]] = (ApprovalRequested, ApprovalApproved, ApprovalRevoked)
+
+    def __init__(self) -> None:
+        self.granted: dict[str, str] = {}
+        """By hash: the approval, and who gave it."""
+        self._asked: dict[str, str] = {}
+
+    def fold(self, span: str, event: Event) -> None:
+        match event:
+            case ApprovalRequested(id=id, hash=hash):
+                self._asked[id] = hash
+            case ApprovalApproved(id=id, by=by, scope="run"):
+                self.granted[self._asked[id]] = f"{id} by {by}" if by else id
+            case ApprovalRevoked(id=id):
+                self.granted.pop(self._asked[id], None)
 
 
 class Inbox:

@@ -27,7 +27,7 @@ from folkmoot.orchestration.chats import Chats
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.kit import FACING, Kit, Kits, beside
 from folkmoot.orchestration.ledger import Ledger, StepAccount
-from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.log import Fold, Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.reach import Reach
 from folkmoot.orchestration.readings import EvidenceLedger, Readings, heard_before, outside
@@ -107,6 +107,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of the artifacts that its requests carry."""
     leads: dict[str, Callable[[], State]] = {}
     """Where the conversations of leads stand, by the sessions of their teams: members may need their word."""
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """What it knows from its own events."""
+        return (self.ledger, self.evidence, self.chats, self.readings)
 
     def open_budget(self, span: str, budget: Budget, owner: str) -> None:
         """Let a budget hold from here on down, in a resumed run with the time that it had left."""
