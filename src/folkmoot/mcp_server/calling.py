@@ -14,7 +14,6 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Eli
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.canonical import visible
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.trace import Told, told
@@ -26,14 +25,12 @@ from folkmoot.mcp_server.answers import answer, question, refusal
 from folkmoot.mcp_server.asking import Context, answerer, asked_with_the_answer, elicits, reply_to, who
 from folkmoot.mcp_server.offers import RESUME, request_of
 from folkmoot.views.result import Result
-from folkmoot.views.timeline import line_of
+from folkmoot.views.timeline import progress_line
 
 Begin = Callable[[], Coroutine[Any, Any, Result]]
 """Starts a run, or goes on with one."""
 _PATIENCE = 2.0
 """Seconds that the progress may need to catch up with a run that is over."""
-_LINE = 300
-"""Characters of one line of progress."""
 
 
 class Calls:
@@ -131,9 +128,9 @@ class Calls:
     async def _tell(self, context: Context, run_id: str, after: int) -> None:
         told = 0
         async for entry in self._moot.events(run_id, follow=True, after=after):
-            if line := visible(" ".join(line_of(entry.draft).split())):
+            if line := progress_line(entry.draft):
                 told += 1
-                await context.session.report_progress(told, message=line[:_LINE])
+                await context.session.report_progress(told, message=line)
             if isinstance(entry.event, (*RUN_ENDS, RunParked)):
                 return
 
