@@ -99,7 +99,7 @@ def test_the_inspector_plans_without_tools_acts_by_its_plan_and_shows_what_it_re
     assert "no problems, no warnings" in folkmoot("check").err
     done = folkmoot("run", "inspector.ai", "Was order 1042 charged twice, and was it paid back?")
     assert done.out.startswith("**Yes, and yes.**")
-    assert "a plan is sent back: $: 'stop_condition' is a required property" in done.err
+    assert "a plan is rejected: $: 'stop_condition' is a required property" in done.err
     assert "unverified: The customer pressed the button twice." in done.err
     result = folkmoot("runs", "show", "last", "--json").json
     claims = result["finalReport"]["claims"]
@@ -137,9 +137,9 @@ def test_the_collaboration_goes_from_a_goal_to_a_summary_by_one_command(example)
     order = [
         told.index(words)
         for words in (
-            *("planner makes a plan", "lead approves the plan", "coder is through with step s1"),
+            *("planner makes a plan", "lead approves the plan", "coder completes step s1"),
             *(
-                "coder cannot go on with step s2",
+                "coder is blocked on step s2",
                 "coder votes reassign-operator",
                 "operator takes over step s2",
             ),

@@ -41,9 +41,9 @@ def test_content_is_told_only_to_those_who_ask():
 
 def test_a_step_is_told_with_its_owner_and_the_reason_if_there_is_one():
     assert describe_event(StepBlocked("p", "s1", "bob", "no key"), "ann") == (
-        "bob cannot go on with step s1: no key"
+        "bob is blocked on step s1: no key"
     )
-    assert describe_event(StepBlocked("p", "s1", "", ""), "ann") == "ann cannot go on with step s1"
+    assert describe_event(StepBlocked("p", "s1", "", ""), "ann") == "ann is blocked on step s1"
 
 
 def test_an_event_without_a_sentence_is_told_by_its_name():

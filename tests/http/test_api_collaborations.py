@@ -48,7 +48,7 @@ async def served(folder):
 
 async def seen(api, type, stream=""):
     """The stream in which such an event stands, as soon as there is one."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         async for entry in api.moot.events(stream, follow=True):
             if entry.event.type == type:
                 return entry.stream

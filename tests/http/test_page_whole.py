@@ -20,9 +20,9 @@ async def test_the_page_tells_what_a_team_did_and_what_came_of_it(tmp_path):
         told = " | ".join(text for _, text in lines)
         expected = (
             "opens the work session", "forms the team", "planner makes a plan", "planner submits the plan",
-            "approves the plan", "commits the plan", "coder begins with step s1", "coder is through with step s1",
-            "coder cannot go on with step s2", "step s2 passes from coder on to operator",
-            "operator is through with step s2", "reopens step s2", "completes the work session",
+            "approves the plan", "commits the plan", "coder starts step s1", "coder completes step s1",
+            "coder is blocked on step s2", "step s2 is reassigned from coder to operator",
+            "operator completes step s2", "reopens step s2", "completes the work session",
         )  # fmt: skip
         places = [told.find(each) for each in expected]
         assert -1 not in places, dict(zip(expected, places, strict=True))

@@ -14,19 +14,19 @@ async def test_a_team_is_told_with_who_spoke_when(desk):
 
     told = list(timeline(played.drafts))
     assert told[:9] == [
-        "chief gathers its team",
-        "  coder takes its part as a member",
-        "  tester takes its part as a member",
+        "chief starts its team",
+        "  coder starts its turn as a member",
+        "  tester starts its turn as a member",
         "  coder broadcasts: done",
         "  coder leaves the team",
         "  tester broadcasts: so so",
-        "  chief takes its part as the lead",
+        "  chief starts its turn as the lead",
         "  chief broadcasts: fix line 3",
-        "  tester takes its part as a member",
+        "  tester starts its turn as a member",
     ]
     assert told[-4].startswith("  tester failed: no model answered")
     assert told[-3].startswith("  member tester failed and is no longer in the team. Reason: ")
-    assert told[-2:] == ["  chief takes its part as the lead", "  chief is done"]
+    assert told[-2:] == ["  chief starts its turn as the lead", "  chief is done"]
 
 
 async def test_the_live_tree_has_one_branch_for_each_in_the_team(desk):

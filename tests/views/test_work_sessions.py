@@ -193,9 +193,9 @@ def test_the_timeline_has_every_kind_in_order_of_time_with_who():
     assert lines == [
         ("work session", "user", "user opens the work session: Ship it"),
         ("plan", "ann", "ann makes a plan: Ship it"),
-        ("step", "bob", "bob begins with step s1"),
+        ("step", "bob", "bob starts step s1"),
         ("approval", "bob", "bob waits for somebody to approve shell: ap_1"),
         ("tool", "bob", "bob calls shell"),
         ("handoff", "ann", "bob hands over to cy (ownership)"),
-        ("step", "bob", "bob is through with step s1"),
+        ("step", "bob", "bob completes step s1"),
     ]

@@ -8,15 +8,12 @@ from a2a.types import Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdat
 
 from folkmoot.a2a_server.tasks import WORKING, at, said, task_of
 from folkmoot.app import Folkmoot
-from folkmoot.domain.canonical import visible
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.views.timeline import line_of
+from folkmoot.views.timeline import progress_line
 
 RESTS = (*RUN_ENDS, RunParked)
 """After these nothing happens in a run by itself."""
-_LINE = 300
-"""Characters of one line."""
 
 
 async def updates(
@@ -26,8 +23,8 @@ async def updates(
     async for entry in moot.events(task.id, follow=True, after=after):
         if isinstance(entry.event, RESTS):
             break
-        if line := visible(" ".join(line_of(entry.draft).split())):
-            yield _working(task, entry, line[:_LINE])
+        if line := progress_line(entry.draft):
+            yield _working(task, entry, line)
     rested = task_of(task.id, [entry.draft async for entry in moot.events(task.id)])
     for artifact in rested.artifacts:
         yield TaskArtifactUpdateEvent(

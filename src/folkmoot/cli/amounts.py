@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-
-def counted(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+from folkmoot.views.figures import counted as counted
 
 
 def tokens(count: int) -> str:

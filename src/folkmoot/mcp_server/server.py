@@ -28,7 +28,6 @@ from mcp_types import (
 from folkmoot import __version__
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.canonical import visible
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.item import Item
@@ -43,7 +42,7 @@ from folkmoot.mcp_server.pages import page
 from folkmoot.mcp_server.records import Records
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.result import Result
-from folkmoot.views.timeline import line_of
+from folkmoot.views.timeline import progress_line
 
 RESUME = "folkmoot__resume"
 """Goes on with a run that waited; no agent may be called so."""
@@ -162,8 +161,6 @@ Begin = Callable[[], Coroutine[Any, Any, Result]]
 """Starts a run, or goes on with one."""
 _PATIENCE = 2.0
 """Seconds that the progress may need to catch up with a run that is over."""
-_LINE = 300
-"""Characters of one line of progress."""
 
 
 class Calls:
@@ -261,9 +258,9 @@ class Calls:
     async def _tell(self, context: Context, run_id: str, after: int) -> None:
         told = 0
         async for entry in self._moot.events(run_id, follow=True, after=after):
-            if line := visible(" ".join(line_of(entry.draft).split())):
+            if line := progress_line(entry.draft):
                 told += 1
-                await context.session.report_progress(told, message=line[:_LINE])
+                await context.session.report_progress(told, message=line)
             if isinstance(entry.event, (*RUN_ENDS, RunParked)):
                 return
 

@@ -70,13 +70,8 @@ def of_item(item: Item) -> Ask:
         "in_doubt": "in doubt",
         "client_call": "tool of its caller",
     }
-    form = (
-        "fail"
-        if item.kind == "in_doubt" or item.risk == "high"
-        else "wait"
-        if item.kind == "approval"
-        else ""
-    )
+    form = "wait" if item.kind == "approval" else ""
+    form = "fail" if item.kind == "in_doubt" or item.risk == "high" else form
     tags = [(form, words[item.kind])]
     if item.risk:
         tags.append(("fail" if item.risk == "high" else "", f"{item.risk} risk"))
@@ -117,26 +112,14 @@ def past_of(item: Item) -> str:
 
 
 def of_plan(plan: Plan) -> Ask:
-    steps = f"{len(plan.steps)} steps"
-    past = "" if plan.status == "submitted" else f"{_decided(plan)} by {plan.decided_by or 'nobody'}"
+    decided = "rejected" if plan.status == "rejected" else "approved"
+    past = "" if plan.status == "submitted" else f"{decided} by {plan.decided_by or 'nobody'}"
     if plan.reject_reason and past:
         past += f": {plan.reject_reason}"
     at = plan.decided_at or plan.submitted_at or plan.created_at
     title = f"Plan: {one_line(plan.title or plan.goal)}"
-    return Ask(
-        plan.id,
-        "plan",
-        title,
-        plan.author,
-        at,
-        (("wait", "plan"), ("", steps)),
-        past,
-        plan.status != "rejected",
-    )
-
-
-def _decided(plan: Plan) -> str:
-    return "rejected" if plan.status == "rejected" else "approved"
+    tags = (("wait", "plan"), ("", f"{len(plan.steps)} steps"))
+    return Ask(plan.id, "plan", title, plan.author, at, tags, past, yes=plan.status != "rejected")
 
 
 def of_task(task: Task) -> Ask:

@@ -85,33 +85,15 @@ class Conversations:
         thread = self.threads.get(kept.conversation_id)
         if not kept.message or thread is None:
             return None
-        turn = Turn(
-            from_agent=kept.from_agent,
-            to_agent=kept.to_agent,
-            message=kept.message,
-            at=draft.ts,
-            run_id=thread.turns[0].run_id,
-            session_id=draft.session_id,
-            work_session_id=draft.work_session_id,
-            outcome="blocked",
-            error=f"not delivered: {kept.reason}",
-        )
+        turn = _turn(draft, kept, thread.turns[0].run_id, draft.session_id, draft.work_session_id)
+        turn.outcome, turn.error = "blocked", f"not delivered: {kept.reason}"
         thread.turns.append(turn)
         thread.last_at = draft.ts
         return turn
 
     def _begin(self, draft: Draft, sent: A2aSend | A2aSpawn) -> Turn:
-        turn = Turn(
-            from_agent=sent.from_agent,
-            to_agent=sent.to_agent,
-            message=sent.message,
-            at=draft.ts,
-            run_id=sent.run_id,
-            session_id=sent.target_session_key,
-            label=sent.label,
-            work_session_id=sent.work_session_id,
-            channel=sent.channel,
-        )
+        turn = _turn(draft, sent, sent.run_id, sent.target_session_key, sent.work_session_id)
+        turn.label, turn.channel = sent.label, sent.channel
         title = _title(sent.label, sent.message)
         new = Conversation(sent.conversation_id, title, started_at=draft.ts, last_at=draft.ts)
         thread = self.threads.setdefault(sent.conversation_id, new)
@@ -129,6 +111,14 @@ def conversations(drafts: Iterable[Draft], *, delegated: bool = False) -> dict[s
     for draft in drafts:
         found.take(draft)
     return found.threads
+
+
+def _turn(
+    draft: Draft, sent: A2aSend | A2aSpawn | GuardLoopBlocked, run: str, session: str, work_session: str
+) -> Turn:
+    turn = Turn(sent.from_agent, sent.to_agent, sent.message, draft.ts, run, session)
+    turn.work_session_id = work_session
+    return turn
 
 
 def _title(label: str, text: str) -> str:

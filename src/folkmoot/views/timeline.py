@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from folkmoot.domain.canonical import visible
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import HandoffRequested, LlmRequest, LlmResponse, SessionCompleted
 from folkmoot.domain.report import BROADCAST, ROUTE
 from folkmoot.domain.sentences import describe_event, missing_in
+from folkmoot.domain.text import one_line
 
 SHOWN = frozenset(
     (
@@ -44,6 +46,8 @@ SHOWN = frozenset(
 )
 DETAILS = frozenset(("llm.request", "llm.response", "tool.finished", "session.destroyed"))
 """What only those see who ask for it."""
+_PROGRESS = 300
+"""Characters."""
 _SAME_AGENT = ("turn:", "cycle:", "mission:", "to:", "try:", "round:")
 """Parts of a span that lead to no other agent: `turn:3/call:2` is one step down, not two."""
 
@@ -61,6 +65,11 @@ def line_of(draft: Draft, *, detailed: bool = False) -> str:
     above = sum(not part.startswith(_SAME_AGENT) for part in draft.span.split("/")[1:])
     depth = above - isinstance(draft.event, HandoffRequested)
     return "  " * depth + describe_event(draft.event, draft.agent_id)
+
+
+def progress_line(draft: Draft) -> str:
+    """The same for a client that follows a run: short, and nothing in it can hide from its reader."""
+    return visible(one_line(line_of(draft)))[:_PROGRESS]
 
 
 def _is_shown(event: Event) -> bool:

@@ -15,18 +15,15 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from folkmoot.domain.canonical import visible
 from folkmoot.errors import FolkmootError
 from folkmoot.http.doors.reply import Going, Reply
 from folkmoot.http.doors.running import Running, left
 from folkmoot.http.doors.wrong import NO_RETRY, Wrong, wrong
 from folkmoot.http.stream.event_source import HEARTBEAT, STALLED
-from folkmoot.views.timeline import line_of
+from folkmoot.views.timeline import progress_line
 
 _CATCH_UP = 5.0
 """Seconds that the progress may need to catch up with a run that is over."""
-_LINE = 300
-"""Characters of one line of progress."""
 _PIECE = 400
 """Characters of the answer in one message."""
 _log = logging.getLogger(__name__)
@@ -118,8 +115,8 @@ class Stream(Response):
 
     async def _tell_progress(self) -> None:
         async for draft in self._running.progress(self._going):
-            if line := visible(" ".join(line_of(draft).split())):
-                await self._write(self._progress(line[:_LINE]))
+            if line := progress_line(draft):
+                await self._write(self._progress(line))
 
     def _progress(self, line: str) -> Iterator[bytes]:
         if not self._told.text:
