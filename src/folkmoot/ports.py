@@ -230,7 +230,6 @@ class RunQuery(Value):
     words: tuple[str, ...] = ()
     """In lower case; each must occur in what the row says."""
     sort: RunSort = "-started"
-    waiting_first: bool = False
     before: tuple[str, int] | None = None
     """Only runs after the one that began then, in the order `-started`."""
     limit: int = 0

@@ -24,6 +24,7 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import Message, Usage
 from folkmoot.domain.report import Outcome, Report
+from folkmoot.engine.listing import waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import Epoch, InboxQuery, Journal, NewRun, Query, RunQuery, SpendQuery, Version
@@ -90,7 +91,8 @@ class ReadModelContract:
         assert await names(before=(third.started_at, third.began)) == ["1", "0"]
         assert await names(sort="started", agents=("a.ai",)) == ["0", "2", "3"]
         assert await names(sort="-cost", limit=1) == ["2"]
-        assert await names(waiting_first=True, limit=2) == ["1", "3"]
+        pages = [await waiting_first(journal, RunQuery(limit=2, offset=offset)) for offset in (0, 2)]
+        assert [run.run[-1] for page in pages for run in page] == ["1", "3", "2", "0"]
         assert await names(words=("report", "ß_3")) == ["3"]
         assert await names(words=("luck",)) == ["2"]
         assert await names(runs=("run-0", "run-9")) == ["0"]

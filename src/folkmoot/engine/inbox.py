@@ -20,9 +20,9 @@ ATTEND_EVERY = 0.25
 """Seconds between looks into the inboxes of the runs that are held here."""
 
 
-async def read_inbox(journal: Journal, run: str = "") -> list[Item]:
-    """Every item of a run, or of all, the oldest first; an answer that nobody took in yet counts."""
-    return await _with_replies(journal, await journal.items(InboxQuery(run=run)))
+async def read_inbox(journal: Journal, query: InboxQuery = InboxQuery()) -> list[Item]:
+    """Items of a run, or of all, the oldest first; an answer that nobody took in yet counts."""
+    return await _with_replies(journal, await journal.items(query))
 
 
 async def _with_replies(journal: Journal, items: Sequence[Item]) -> list[Item]:

@@ -121,6 +121,7 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ListedRun:
     row: RunRow
     title: str
+    label: str
     chain: tuple[str, ...]
     part: str
     why: str
@@ -134,13 +135,13 @@ class ListedRun:
 def listed(row: RunRow, run: RunSummary, label: str, known: RunShape, now: float) -> ListedRun:
     """`now` is the time, for what goes on."""
     if row.status == "pruned":
-        return ListedRun(row, "pruned", (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
+        return ListedRun(row, "pruned", label, (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
     duration = known.now if row.status not in ("running", "waiting") else max(known.now, now - known.began)
     why = row.error or (" · ".join(known.asks.values()) if row.status == "waiting" else "")
     chain = run.chain or (row.agent.removesuffix(".ai"),)
     marks = known.shape.marks(duration, known.activity.active(duration))
     named = title(label, [row.request])
-    return ListedRun(row, named, chain, run.part, why, duration, run.tokens, run.cost, marks)
+    return ListedRun(row, named, label, chain, run.part, why, duration, run.tokens, run.cost, marks)
 
 
 @dataclass(frozen=True)
