@@ -14,7 +14,7 @@ from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.run_row import RunSort, RunSummary
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spend import SpendSum
 from folkmoot.domain.value import Value
@@ -205,9 +205,6 @@ class Filter(Value):
     after: int = 0
     """Only entries with a greater `seq`."""
     oldest_first: bool = False
-
-
-RunSort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
 
 
 class RunQuery(Value):

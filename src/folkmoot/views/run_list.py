@@ -24,9 +24,8 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
-from folkmoot.domain.run_row import DECISIONS, RunRow, RunSummary
+from folkmoot.domain.run_row import DECISIONS, RunRow, RunSort, RunSummary
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.ports import RunSort
 from folkmoot.views.activity import Activity
 from folkmoot.views.figures import in_one_line
 from folkmoot.views.shape import Mark, Shape
