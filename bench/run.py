@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import bare, echo, gate, looking, moot, startup
+from bench import bare, echo, gate, looking, lookups, moot, startup
 from bench.measure import Run, Side, compare
 from bench.process import Traffic, model_server, traffic
 from bench.scenes import CROWD, HELPERS
@@ -175,6 +175,13 @@ def looking_rows(folder: Path) -> Iterator[Row]:
         yield Row("S10", f"  by {name}", 0, took, "ms", 0, "< 100", took < 100)
 
 
+def lookup_rows(folder: Path) -> Iterator[Row]:
+    """The cost at many events against the cost at few."""
+    for about, (few, many) in lookups.milliseconds(folder).items():
+        told = f"{about}, at {lookups.SIZES[1]:,} events against {lookups.SIZES[0]:,}"
+        yield Row("S12", told, few, many, "ms CPU", many / few, "≤ 2.0", many <= 2 * few)
+
+
 def crowd_rows(folder: Path) -> Iterator[Row]:
     from bench import crowd  # the server takes its time to import
 
@@ -215,6 +222,7 @@ OTHERS = {
     "S9": gate_rows,
     "S10": looking_rows,
     "S11": crowd_rows,
+    "S12": lookup_rows,
     "MCP": server_rows,
     "DOOR": door_rows,
 }

@@ -36,7 +36,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
-from folkmoot.ports import Filter, Journal, Model, Query, RunQuery
+from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.functions import FunctionTool
 from folkmoot.views.live import Gated, LiveChild, gates, live_children
 from folkmoot.views.result import Result
@@ -271,9 +271,11 @@ class Folkmoot:
             self._pinned_projects[graph_id] = self._workshop.project(decoded, graph_id)
         return self._pinned_projects[graph_id]
 
-    async def inbox(self, run_id: str = "") -> list[Item]:
-        """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all."""
-        return await read_inbox(self._journal, run_id)
+    async def inbox(self, run_id: str = "", *, status: str = "") -> list[Item]:
+        """What waits, or waited, for someone: questions, approvals, calls in doubt; of one run or of all. With the
+        status `open`, what waits."""
+        items = await read_inbox(self._journal, ItemQuery(run=run_id, status=status))
+        return [item for item in items if status in ("", item.status)]
 
     async def reply(self, reply: Reply) -> None:
         """Say something to an item: `moot.reply(item.approve())`. Raises `WrongUse` if it is decided already."""

@@ -13,7 +13,7 @@ from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.run_row import RunSort, RunSummary
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import call_span
 from folkmoot.domain.spend import SpendSum
@@ -207,9 +207,6 @@ class Filter(Value):
     oldest_first: bool = False
 
 
-RunSort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
-
-
 class RunQuery(Value):
     """Which runs to list. Empty fields do not restrict; an empty tuple fits none."""
 
@@ -230,14 +227,13 @@ class RunQuery(Value):
     words: tuple[str, ...] = ()
     """In lower case; each must occur in what the row says."""
     sort: RunSort = "-started"
-    waiting_first: bool = False
     before: tuple[str, int] | None = None
     """Only runs after the one that began then, in the order `-started`."""
     limit: int = 0
     offset: int = 0
 
 
-class InboxQuery(Value):
+class ItemQuery(Value):
     """Which items to list, the oldest first. Empty fields do not restrict."""
 
     id: str = ""
@@ -346,7 +342,7 @@ class Journal(Protocol):
     async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
         """The different values of these columns of the runs that fit, each with how many have them."""
 
-    async def items(self, query: InboxQuery) -> list[Item]:
+    async def items(self, query: ItemQuery) -> list[Item]:
         """Rows of the inbox of all runs, without replies that no run has acknowledged yet."""
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:

@@ -26,7 +26,7 @@ def till(paid):
 
 
 async def ended(moot, run):
-    assert (await moot.followed(run)).status == "completed"
+    assert (await moot.followed(run, wait=True)).status == "completed"
 
 
 @pytest.mark.parametrize("look", [{}, PHONE], ids=["wide", "phone"])

@@ -231,6 +231,8 @@ STORIES = {
         folkmoot journal import run.zip
         folkmoot journal adopt
         folkmoot journal adopt last
+        folkmoot journal rebuild
+        folkmoot journal rebuild --check
         folkmoot projections
         folkmoot projections --check
         folkmoot events --agent coder --since 2h

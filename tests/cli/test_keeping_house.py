@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -109,3 +110,20 @@ def test_what_needs_the_whole_of_a_pruned_run_says_that_it_is_gone(ran, command)
 
     assert done.code == 2
     assert "was pruned: what happened in it is gone" in done.err
+
+
+def test_the_tables_behind_the_lists_are_made_anew_and_compared(folkmoot):
+    folkmoot.write({"a": ""}, {"a": [{"report": "fine"}]})
+    folkmoot("run", "a.ai", "x", "-q")
+    before = folkmoot("runs", "list", "--json").json
+
+    with closing(sqlite3.connect(folkmoot.folder / ".folkmoot" / "folkmoot.db")) as connection:
+        connection.execute("UPDATE runs SET status = 'failed'")
+        connection.commit()
+    differs = folkmoot("journal", "rebuild", "--check", "--json")
+    rebuilt = folkmoot("journal", "rebuild")
+
+    assert (differs.code, differs.json) == (1, {"runs": 1, "differing": [before[0]["runId"]]})
+    assert rebuilt.code == 0
+    assert folkmoot("journal", "rebuild", "--check").code == 0
+    assert folkmoot("runs", "list", "--json").json == before

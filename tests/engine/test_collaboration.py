@@ -10,7 +10,7 @@ import pytest
 
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.contract.verify import verify
-from folkmoot.coordination.collaboration.moves import Ask, Move
+from folkmoot.coordination.collaboration.moves import AskMove, Move
 from folkmoot.coordination.collaboration.scene import Scene
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat
@@ -209,7 +209,9 @@ async def test_a_plan_that_the_lead_rejects_is_revised_with_the_reason(workplace
     await workplace.gather()
     stopped, scene = await workplace.carry_on()
 
-    asked = [move for move in workplace.made if isinstance(move, Ask) and move.purpose.startswith("plan/")]
+    asked = [
+        move for move in workplace.made if isinstance(move, AskMove) and move.purpose.startswith("plan/")
+    ]
     assert len(asked) == 3
     assert "Who watches at night?" in asked[1].blocks[0].text
     assert (stopped, scene.work.state) == (Stopped(), "Error")
@@ -254,7 +256,7 @@ async def test_a_plan_that_gives_a_step_to_a_stranger_is_sent_back_with_the_name
     await workplace.gather()
     stopped, scene = await workplace.carry_on()
 
-    asked = [move for move in workplace.made if isinstance(move, Ask)]
+    asked = [move for move in workplace.made if isinstance(move, AskMove)]
     assert [move.purpose for move in asked] == ["plan/1", "plan/2", "plan/3"]
     said = "step s1 is given to 'the-night-shift', who carries out no steps; give it to coder, lead, operator"
     assert said in asked[1].blocks[0].text

@@ -24,9 +24,10 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import Message, Usage
 from folkmoot.domain.report import Outcome, Report
+from folkmoot.engine.listing import waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.ports import Epoch, InboxQuery, Journal, NewRun, Query, RunQuery, SpendQuery, Version
+from folkmoot.ports import Epoch, ItemQuery, Journal, NewRun, Query, RunQuery, SpendQuery, Version
 from tests.journal.contract import ME, PRUNED
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.ndjson"))
@@ -43,7 +44,7 @@ def draft(event, second=0, **more) -> Draft:
 
 async def rows(journal: Journal):
     spend = await journal.spend(SpendQuery(by="run"))
-    return await journal.runs(RunQuery()), await journal.items(InboxQuery()), spend
+    return await journal.runs(RunQuery()), await journal.items(ItemQuery()), spend
 
 
 async def rebuilt(journal: Journal):
@@ -59,7 +60,7 @@ class ReadModelContract:
             "run-1", Epoch(1), [draft(PAID, 2), draft(ASKED, 3), draft(RunParked(("q-1",)), 4)]
         )
         (parked,) = await journal.runs(RunQuery(statuses=("waiting",)))
-        (item,) = await journal.items(InboxQuery(status="open"))
+        (item,) = await journal.items(ItemQuery(status="open"))
         await journal.append("run-1", Epoch(1), [draft(QuestionAnswered("q-1", "this"), 5)])
         assert await journal.runs(RunQuery(statuses=("waiting",))) == []
         await journal.append("run-1", Epoch(1), [draft(ENDED, 6)])
@@ -69,7 +70,7 @@ class ReadModelContract:
         assert (parked.tokens, parked.cost, parked.seconds) == (15, 0.25, 4.0)
         assert (item.id, item.run, item.question) == ("q-1", "run-1", "Which?")
         assert (ended.status, ended.ended_at) == ("completed", "2026-03-01T12:00:06.000Z")
-        assert (await journal.items(InboxQuery(id="q-1")))[0].status == "answered"
+        assert (await journal.items(ItemQuery(id="q-1")))[0].status == "answered"
         assert await rows(journal) == await rebuilt(journal)
 
     async def test_runs_are_listed_by_filter_order_and_page(self, journal):
@@ -90,7 +91,8 @@ class ReadModelContract:
         assert await names(before=(third.started_at, third.began)) == ["1", "0"]
         assert await names(sort="started", agents=("a.ai",)) == ["0", "2", "3"]
         assert await names(sort="-cost", limit=1) == ["2"]
-        assert await names(waiting_first=True, limit=2) == ["1", "3"]
+        pages = [await waiting_first(journal, RunQuery(limit=2, offset=offset)) for offset in (0, 2)]
+        assert [run.run[-1] for page in pages for run in page] == ["1", "3", "2", "0"]
         assert await names(words=("report", "ß_3")) == ["3"]
         assert await names(words=("luck",)) == ["2"]
         assert await names(runs=("run-0", "run-9")) == ["0"]

@@ -10,7 +10,7 @@ from folkmoot.journal import reader as readers
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.journal.tables import StoredTables, compare_tables
-from folkmoot.ports import InboxQuery, RunQuery, Version
+from folkmoot.ports import ItemQuery, RunQuery, Version
 from tests.journal.contract import Time
 from tests.journal.read_model import draft, random_events, rebuilt, rows
 
@@ -130,6 +130,6 @@ async def test_a_journal_without_tables_gets_them_when_it_is_first_read(tmp_path
     again = SqliteJournal.open(tmp_path, Time(), readonly=True)
     again.progress = lambda done, count: told.append((done, count))
 
-    assert (await again.runs(RunQuery()), await again.items(InboxQuery())) == found[:2]
+    assert (await again.runs(RunQuery()), await again.items(ItemQuery())) == found[:2]
     assert told[-1][0] == told[-1][1] > 0
     await again.close()

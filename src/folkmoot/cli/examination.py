@@ -26,11 +26,11 @@ from folkmoot.cli.trust import wanted_by
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, key_variable
 from folkmoot.domain.settings import Storage
-from folkmoot.engine.listing import run_list
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
 from folkmoot.models.libraries import missing_library
+from folkmoot.ports import RunQuery
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.mcp.listing import mark_of
 
@@ -171,7 +171,7 @@ def _shared_journal(folder: Path, storage: Storage) -> Iterator[Finding]:
 
 async def _read_journal(folder: Path) -> int:
     async with opened(folder) as journal:
-        return len(await run_list(journal))
+        return await journal.count_runs(RunQuery())
 
 
 def _git(folder: Path) -> Iterator[Finding]:

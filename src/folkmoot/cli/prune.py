@@ -57,13 +57,15 @@ def prune(
 async def _prune(folder: Path, age: float, dry_run: bool) -> tuple[list[RunRow], Pruned | None]:
     from folkmoot.cli.counting import counting
     from folkmoot.cli.records import opened
+    from folkmoot.domain.run_row import ENDED
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.listing import run_list
     from folkmoot.engine.prune import prunable, prune
+    from folkmoot.ports import RunQuery
 
     clock = SystemClock()
     async with opened(folder, readonly=dry_run) as journal:
-        rows = prunable(await run_list(journal), clock, age)
+        rows = prunable(await run_list(journal, RunQuery(statuses=ENDED)), clock, age)
         if dry_run:
             return rows, None
         with counting("pruning", "runs") as told:

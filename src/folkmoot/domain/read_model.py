@@ -6,7 +6,7 @@ made anew from the entries; nothing else is known here about where they are stor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -20,6 +20,8 @@ from folkmoot.domain.spend import SPEND_EVENTS, Spend, SpendFold
 
 APPLIED = RUN_EVENTS | INBOX_EVENTS | SPEND_EVENTS
 """The types of the events that rows follow from; of other entries only the place matters."""
+Past = Callable[[str, int], Iterable[Entry]]
+"""The entries of a stream before a position."""
 _REMEMBERED = 10_000
 """Streams whose folds are kept in memory."""
 
@@ -112,24 +114,31 @@ class Applier:
             fold.take(entry)
         fold.settle()
 
-    def apply(self, entries: Sequence[Entry]) -> Changes:
-        """The rows that change. Every stream that `missing` named was learned."""
-        changes, touched = Changes(), dict[str, StreamFold]()
+    def apply(self, entries: Sequence[Entry], past: Past | None = None) -> Changes:
+        """The rows that change. Every stream that `missing` names was learned, or `past` gives its entries."""
+        changes, touched, folds = Changes(), dict[str, StreamFold](), self._folds
         for entry in entries:
-            name = entry.stream
-            fold = self._folds.get(name)
-            if fold is None or entry.run_seq == 1 or isinstance(entry.event, RunPruned):
-                fold = self._folds[name] = StreamFold(name, is_new=True)
-                if isinstance(entry.event, RunPruned):
-                    changes.erased.append(name)
-                    changes.unpaid.append(name)
+            name, run_seq = entry.stream, entry.run_seq
+            fold = folds.get(name)
+            if fold is None or fold.run_seq != run_seq - 1:
+                is_pruned = isinstance(entry.draft.event, RunPruned)
+                if past and run_seq > 1 and not is_pruned:
+                    self.learn(name, past(name, entry.seq))
+                    fold = folds[name]
+                else:
+                    fold = folds[name] = StreamFold(name, is_new=True)
+            elif isinstance(entry.draft.event, RunPruned):
+                fold = folds[name] = StreamFold(name, is_new=True)
             fold.take(entry)
             touched[name] = fold
         for name, fold in touched.items():
             fold.collect(changes)
             summary = fold.run.summary
             if summary and not summary.is_open:
-                del self._folds[name]
-        while len(self._folds) > _REMEMBERED:
-            del self._folds[next(iter(self._folds))]
+                del folds[name]
+                if summary.status == "pruned":
+                    changes.erased.append(name)
+                    changes.unpaid.append(name)
+        while len(folds) > _REMEMBERED:
+            del folds[next(iter(folds))]
         return changes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -35,6 +35,7 @@ DECISIONS = (
 )
 """The events after which a parked run is under way again."""
 ENDED = ("completed", "failed", "cancelled")
+RunSort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
 OPEN_STATUSES = ("", "waiting")
 """Of rows whose status, as people see it, depends on who holds the run."""
 

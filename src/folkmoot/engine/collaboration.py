@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.collaboration import moves
 from folkmoot.coordination.collaboration.executing import REASSIGN, RETRY, SKIP, SUGGESTED
-from folkmoot.coordination.collaboration.moves import Ask, Move, Wait
+from folkmoot.coordination.collaboration.moves import AskMove, Move, Wait
 from folkmoot.coordination.collaboration.next import next_moves
 from folkmoot.coordination.collaboration.scene import Scene, askings_of, chance_of
 from folkmoot.coordination.moot import Moot
@@ -98,12 +98,12 @@ class Collaboration:
 
     async def _perform(self, scene: Scene, move: Move) -> str:
         """Why it does not go on; empty if it does."""
-        if isinstance(move, Ask):
+        if isinstance(move, AskMove):
             return await self._ask(scene, move)
         await (self._on_session(scene, move) or self._on_plan(scene, move) or self._on_records(scene, move))
         return ""
 
-    async def _ask(self, scene: Scene, ask: Ask) -> str:
+    async def _ask(self, scene: Scene, ask: AskMove) -> str:
         """Why it does not go on; empty if the member has answered."""
         asking = scene.askings.get(ask.purpose)
         run = asking.run if asking else await self._named(ask, "")
@@ -126,14 +126,14 @@ class Collaboration:
         )
         return await self._answer(said)
 
-    async def _named(self, ask: Ask, before: str) -> str:
+    async def _named(self, ask: AskMove, before: str) -> str:
         """Its run has a name that is durable before it begins; `before` is one that was given up."""
         run = _RUNTIME.new_id("", f"{self._id}/{ask.purpose}/{before}".rstrip("/"))
         asked = WorkSessionAsked(ask.purpose, ask.agent, run)
         await self._moot.work_sessions.change(self._id, lambda _: [asked], _RUNTIME)
         return run
 
-    async def _started(self, scene: Scene, ask: Ask, run: str) -> Result:
+    async def _started(self, scene: Scene, ask: AskMove, run: str) -> Result:
         errand = replace(
             ask.errand, work_session=self._id, blocks=ask.blocks, run=run, sources=await self._read(scene)
         )
@@ -162,7 +162,7 @@ class Collaboration:
         match move:
             case moves.Become(state=state, reason=reason):
                 return sessions.change(id, decide.becoming(state, reason), _RUNTIME)
-            case moves.Snapshot(reason=reason, step=step, attempt=attempt):
+            case moves.SnapshotMove(reason=reason, step=step, attempt=attempt):
                 return sessions.snapshot(id, Milestone(reason, step=step, state={"attempt": attempt}))
             case moves.Complete(summary=summary):
                 return self._complete(scene, summary)
@@ -225,19 +225,23 @@ async def scene_of(moot: Moot, id: str) -> Scene:
 
 
 _DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, Actor], Events]]] = {
-    moves.CommitPlan: lambda _: life.commit,
-    moves.ReviewPlan: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
-    moves.StartStep: lambda move: partial(steps.start, id=move.step),
-    moves.AcceptStep: lambda move: partial(steps.accept, id=move.step),
-    moves.BlockStep: lambda move: partial(
+    moves.CommitPlanMove: lambda _: life.commit,
+    moves.ReviewPlanMove: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
+    moves.StartStepMove: lambda move: partial(steps.start, id=move.step),
+    moves.AcceptStepMove: lambda move: partial(steps.accept, id=move.step),
+    moves.BlockStepMove: lambda move: partial(
         steps.block, id=move.step, reason=move.reason, decision=move.decision
     ),
-    moves.ResumeStep: lambda move: partial(steps.resume, id=move.step, reason=move.reason),
-    moves.ReassignStep: lambda move: partial(steps.reassign, id=move.step, to=move.to, reason=move.reason),
-    moves.CompleteStep: lambda move: partial(
+    moves.ResumeStepMove: lambda move: partial(steps.resume, id=move.step, reason=move.reason),
+    moves.ReassignStepMove: lambda move: partial(
+        steps.reassign, id=move.step, to=move.to, reason=move.reason
+    ),
+    moves.CompleteStepMove: lambda move: partial(
         steps.complete, id=move.step, note=move.note, skipped=move.skipped
     ),
-    moves.ReviewStep: lambda move: partial(steps.review, id=move.step, verdict=move.verdict, text=move.text),
+    moves.ReviewStepMove: lambda move: partial(
+        steps.review, id=move.step, verdict=move.verdict, text=move.text
+    ),
 }
 """What a move does to the plan."""
 

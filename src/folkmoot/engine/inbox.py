@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.item import APPROVED, Item, Reply, decided
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.ports import InboxQuery, Journal, Post
+from folkmoot.ports import ItemQuery, Journal, Post
 
 ANSWER = "answer"
 """The kind of a post that holds a reply."""
@@ -18,9 +18,9 @@ ATTEND_EVERY = 0.25
 """Seconds between looks into the inboxes of the runs that are held here."""
 
 
-async def read_inbox(journal: Journal, run: str = "") -> list[Item]:
-    """Every item of a run, or of all, the oldest first; an answer that nobody took in yet counts."""
-    return await _with_replies(journal, await journal.items(InboxQuery(run=run)))
+async def read_inbox(journal: Journal, query: ItemQuery = ItemQuery()) -> list[Item]:
+    """Items of a run, or of all, the oldest first; an answer that nobody took in yet counts."""
+    return await _with_replies(journal, await journal.items(query))
 
 
 async def _with_replies(journal: Journal, items: Sequence[Item]) -> list[Item]:
@@ -37,7 +37,7 @@ async def _with_replies(journal: Journal, items: Sequence[Item]) -> list[Item]:
 
 
 async def find_item(journal: Journal, id: str) -> Item:
-    for item in await _with_replies(journal, await journal.items(InboxQuery(id=id)) if id else ()):
+    for item in await _with_replies(journal, await journal.items(ItemQuery(id=id)) if id else ()):
         return item
     raise NotFound(
         f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does", code="item_not_found"

@@ -13,11 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, RunStarted
+from folkmoot.domain.events import RunStarted
 from folkmoot.domain.fork_events import ADOPTIONS, RunAdopted
+from folkmoot.domain.run_row import OPEN_STATUSES
 from folkmoot.engine.history import append_last
 from folkmoot.errors import ForeignRun
-from folkmoot.ports import Clock, Journal, Query
+from folkmoot.ports import Clock, Journal, Query, RunQuery
 from folkmoot.tools.consent import state_folder
 
 
@@ -67,12 +68,10 @@ class Installation:
 async def unfinished_runs(journal: Journal) -> dict[str, RunStarted]:
     """Every run that has not ended, by its id."""
     begun: dict[str, RunStarted] = {}
-    types = (RunStarted.type, "run.pruned", *(end.type for end in RUN_ENDS))
-    async for entry in journal.read(Query(types=types)):
-        if isinstance(entry.event, RunStarted):
-            begun[entry.stream] = entry.event
-        else:
-            begun.pop(entry.stream, None)
+    for run in await journal.runs(RunQuery(statuses=OPEN_STATUSES, sort="started")):
+        async for entry in journal.read(Query(stream=run.run, limit=1)):
+            if isinstance(entry.event, RunStarted):
+                begun[run.run] = entry.event
     return begun
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from folkmoot.domain.reference import LAST, RUN
-from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary
+from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunRow, RunSummary
 from folkmoot.engine.owner import is_gone
 from folkmoot.ports import Journal, Query, RunQuery
 
@@ -25,6 +25,17 @@ async def runs_in(journal: Journal, status: str, query: RunQuery) -> list[RunRow
     some = replace(query, statuses=OPEN_STATUSES, limit=0, offset=0)
     rows = [row for row in await run_list(journal, some) if row.status == status]
     return rows[query.offset :][: query.limit or None]
+
+
+async def waiting_first(journal: Journal, query: RunQuery) -> list[RunSummary]:
+    """A page of runs on which those that wait for someone come first, however old they are."""
+    waiting = await journal.runs(replace(query, statuses=("waiting",), limit=0, offset=0))
+    shown = waiting[query.offset : query.offset + query.limit]
+    if left := query.limit - len(shown):
+        offset = max(0, query.offset - len(waiting))
+        others = replace(query, statuses=("", *ENDED, "pruned"), limit=left, offset=offset)
+        shown += await journal.runs(others)
+    return shown
 
 
 async def run_row(journal: Journal, run: str) -> RunRow | None:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.errors import Conflict, Held, JournalDamaged, NotFound
+from folkmoot.errors import Conflict, Held, NotFound
 from folkmoot.journal.codec import ORIGIN, seal
 from folkmoot.journal.contents import Body, StoredBody
 from folkmoot.journal.expectation import check, is_live
@@ -116,7 +116,8 @@ class Ledger:
         if entries and self._is_applied:
             try:
                 changes = self._tables.fold(entries)
-            except (JournalDamaged, KeyError):  # an older entry of the stream; who reads is told
+            # Whatever is wrong with the rows, the entries count; who reads is told.
+            except Exception:
                 self._is_applied = False
             else:
                 self._tables.store(changes, entries[-1].seq)

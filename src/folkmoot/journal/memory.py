@@ -26,7 +26,7 @@ from folkmoot.journal.tables import Progress, Tables, memory_connection
 from folkmoot.ports import (
     Claim,
     Epoch,
-    InboxQuery,
+    ItemQuery,
     NewRun,
     Post,
     Query,
@@ -157,7 +157,7 @@ class MemoryJournal:
     async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
         return self._tables().group_runs(query, by)
 
-    async def items(self, query: InboxQuery) -> list[Item]:
+    async def items(self, query: ItemQuery) -> list[Item]:
         return self._tables().items(query)
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:

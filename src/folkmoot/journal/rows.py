@@ -11,7 +11,7 @@ from folkmoot.domain.item import WORDS, Item, Kind
 from folkmoot.domain.read_model import Changes
 from folkmoot.domain.run_row import RunSummary, agents_of
 from folkmoot.domain.spend import Spend, SpendSum
-from folkmoot.ports import InboxQuery, RunQuery, SpendQuery
+from folkmoot.ports import ItemQuery, RunQuery, SpendQuery
 
 VERSION = 1
 """Of the tables; rows of another version are made anew."""
@@ -53,6 +53,7 @@ _SORTS = {
     "tokens": f"{_TOKENS} {{0}}",
     "cost": f"{_COST} {{0}}",
 }
+_WITH_TEXTS = "runs JOIN run_texts USING (run)"
 _LISTED = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in _RUN)
 
 Statement = tuple[str, list[Sequence[Any]]]
@@ -79,18 +80,20 @@ def writing(changes: Changes) -> Iterator[Statement]:
 def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]:
     """The rows of `runs` that are wanted, or how many they are."""
     condition, values = _run_condition(query)
-    joined = "runs JOIN run_texts USING (run)"
+    source = _WITH_TEXTS if query.words else "runs"
     if count:
-        source = joined if query.words else "runs"
         return f"SELECT count(*) FROM {source} WHERE {condition}", values
     way = "DESC" if query.sort.startswith("-") else "ASC"
     order = _SORTS[query.sort.removeprefix("-")].format(way)
     if not query.sort.endswith("started"):
         order += ", started DESC, began DESC"
-    if query.waiting_first:
-        order = f"CASE status WHEN 'waiting' THEN 0 ELSE 1 END, {order}"
     page = f" LIMIT {query.limit} OFFSET {query.offset}" if query.limit else ""
-    return f"SELECT {_LISTED}, request FROM {joined} WHERE {condition} ORDER BY {order}{page}", values
+    # Texts may be long: only those of the rows that are left are read.
+    chosen = f"SELECT runs.* FROM {source} WHERE {condition} ORDER BY {order}{page}"
+    return (
+        f"SELECT {_LISTED}, request FROM ({chosen}) AS runs JOIN run_texts USING (run) ORDER BY {order}",
+        values,
+    )
 
 
 def group_select(query: RunQuery, by: Sequence[str]) -> tuple[str, list[Any]]:
@@ -98,7 +101,7 @@ def group_select(query: RunQuery, by: Sequence[str]) -> tuple[str, list[Any]]:
     condition, values = _run_condition(query)
     columns = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in by)
     places = ", ".join(str(place + 1) for place in range(len(by)))
-    source = "runs JOIN run_texts USING (run)" if query.words else "runs"
+    source = _WITH_TEXTS if query.words else "runs"
     return f"SELECT {columns}, count(*) FROM {source} WHERE {condition} GROUP BY {places}", values
 
 
@@ -134,7 +137,7 @@ def _single_conditions(query: RunQuery) -> Iterator[tuple[str, Sequence[Any]]]:
         yield _HAS_WORD, [f"%{_escape(word)}%"] * 4
 
 
-def item_select(query: InboxQuery) -> tuple[str, list[Any]]:
+def item_select(query: ItemQuery) -> tuple[str, list[Any]]:
     conditions, values = ["TRUE"], list[Any]()
     for column in ("id", "run", "status"):
         if wanted := getattr(query, column):

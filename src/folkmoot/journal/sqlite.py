@@ -34,7 +34,7 @@ from folkmoot.journal.writer import Job, Settled, Writer
 from folkmoot.ports import (
     Claim,
     Epoch,
-    InboxQuery,
+    ItemQuery,
     NewRun,
     Post,
     Query,
@@ -185,7 +185,7 @@ class SqliteJournal:
     async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
         return (await self._reader.tables()).group_runs(query, by)
 
-    async def items(self, query: InboxQuery) -> list[Item]:
+    async def items(self, query: ItemQuery) -> list[Item]:
         return (await self._reader.tables()).items(query)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.item import Item
-from folkmoot.domain.read_model import APPLIED, Applier, Changes, unread
+from folkmoot.domain.read_model import APPLIED, Applier, Changes, Past, unread
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
 from folkmoot.journal.artifacts import fetch_file, fetch_row
@@ -36,7 +36,7 @@ from folkmoot.journal.rows import (
     sum_of,
     writing,
 )
-from folkmoot.ports import InboxQuery, Journal, Query, RunQuery, SpendQuery, Stored
+from folkmoot.ports import ItemQuery, Journal, Query, RunQuery, SpendQuery, Stored
 
 CHUNK = 500
 """Entries applied in one transaction."""
@@ -45,8 +45,6 @@ _PAUSE = 0.005
 _SCHEMA = (Path(__file__).parent / "tables.sql").read_text("utf-8")
 _ENTRIES = "SELECT seq, name, run_seq, type, id, text, data FROM entry JOIN stream ON number = stream WHERE "
 
-Past = Callable[[str, int], Iterable[Entry]]
-"""The entries of a stream before a position."""
 Progress = Callable[[int, int], None]
 """Told how many entries of how many are applied."""
 
@@ -80,9 +78,7 @@ class Tables:
 
     def fold(self, entries: Sequence[Entry]) -> Changes:
         """The rows that change with entries that follow on the position."""
-        for stream, end in self._applier.missing(entries):
-            self._applier.learn(stream, self._past(stream, end))
-        return self._applier.apply(entries)
+        return self._applier.apply(entries, self._past)
 
     def store(self, changes: Changes, position: int) -> None:
         for statement, rows in writing(changes):
@@ -102,7 +98,7 @@ class Tables:
     def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
         return self._connection.execute(*group_select(query, by)).fetchall()
 
-    def items(self, query: InboxQuery) -> list[Item]:
+    def items(self, query: ItemQuery) -> list[Item]:
         return [*map(item_of, self._connection.execute(*item_select(query)))]
 
     def spend(self, query: SpendQuery) -> list[SpendSum]:
@@ -199,7 +195,7 @@ async def compare_tables(journal: Journal) -> list[str]:
         expected.store(expected.fold(entries), entries[-1].seq)
     rows = (
         *((run.run, run) for run in [*await journal.runs(RunQuery()), *expected.runs(RunQuery())]),
-        *((item.run, item) for item in [*await journal.items(InboxQuery()), *expected.items(InboxQuery())]),
+        *((item.run, item) for item in [*await journal.items(ItemQuery()), *expected.items(ItemQuery())]),
         *((each.name, each) for each in [*await journal.spend(_BY_RUN), *expected.spend(_BY_RUN)]),
     )
     found = Counter((run, msgspec.json.encode(row)) for run, row in rows)

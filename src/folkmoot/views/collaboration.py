@@ -21,15 +21,15 @@ _PURPOSES = {
 }
 _LINES: Mapping[type[Move], Callable[[Any], str]] = {
     moves.Become: lambda move: f"{move.state}: {move.reason}".rstrip(": "),
-    moves.CommitPlan: lambda _: "the plan is committed",
+    moves.CommitPlanMove: lambda _: "the plan is committed",
     moves.Propose: lambda move: f"step {move.step} is blocked: {move.reason}",
-    moves.ReassignStep: lambda move: f"step {move.step} passes on to {move.to}: {move.reason}",
-    moves.ResumeStep: lambda move: f"step {move.step} goes on: {move.reason}",
-    moves.CompleteStep: lambda move: (
+    moves.ReassignStepMove: lambda move: f"step {move.step} passes on to {move.to}: {move.reason}",
+    moves.ResumeStepMove: lambda move: f"step {move.step} goes on: {move.reason}",
+    moves.CompleteStepMove: lambda move: (
         f"step {move.step} is {'skipped' if move.skipped else 'done'}: {move.note}"
     ),
     moves.Abstain: lambda move: f"{move.voter} abstains: {move.reason}",
-    moves.ReviewStep: lambda move: (
+    moves.ReviewStepMove: lambda move: (
         f"step {move.step} is {'accepted' if move.verdict == 'accept' else 'reopened: ' + move.text}"
     ),
 }
@@ -37,7 +37,7 @@ _LINES: Mapping[type[Move], Callable[[Any], str]] = {
 
 def line(move: Move) -> str:
     """Empty for what nobody needs to see."""
-    if isinstance(move, moves.Ask):
+    if isinstance(move, moves.AskMove):
         kind, _, of = move.purpose.partition("/")
         return _PURPOSES[kind].format(agent=move.agent, of=of.partition("/")[0])
     said = _LINES.get(type(move))

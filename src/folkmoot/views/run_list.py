@@ -24,10 +24,9 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
-from folkmoot.domain.run_row import DECISIONS, RunRow, RunSummary
+from folkmoot.domain.run_row import DECISIONS, RunRow, RunSort, RunSummary
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.text import one_line
-from folkmoot.ports import RunSort
 from folkmoot.views.activity import Activity
 from folkmoot.views.shape import Mark, Shape
 from folkmoot.views.work_sessions import title
@@ -121,6 +120,7 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ListedRun:
     row: RunRow
     title: str
+    label: str
     chain: tuple[str, ...]
     part: str
     why: str
@@ -134,13 +134,13 @@ class ListedRun:
 def listed(row: RunRow, run: RunSummary, label: str, known: RunShape, now: float) -> ListedRun:
     """`now` is the time, for what goes on."""
     if row.status == "pruned":
-        return ListedRun(row, "pruned", (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
+        return ListedRun(row, "pruned", label, (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
     duration = known.now if row.status not in ("running", "waiting") else max(known.now, now - known.began)
     why = row.error or (" · ".join(known.asks.values()) if row.status == "waiting" else "")
     chain = run.chain or (row.agent.removesuffix(".ai"),)
     marks = known.shape.marks(duration, known.activity.active(duration))
     named = title(label, [row.request])
-    return ListedRun(row, named, chain, run.part, why, duration, run.tokens, run.cost, marks)
+    return ListedRun(row, named, label, chain, run.part, why, duration, run.tokens, run.cost, marks)
 
 
 @dataclass(frozen=True)

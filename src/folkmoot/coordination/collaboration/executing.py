@@ -9,20 +9,20 @@ from msgspec.structs import replace
 from folkmoot.coordination.collaboration import prompts
 from folkmoot.coordination.collaboration.moves import (
     Abstain,
-    AcceptStep,
-    Ask,
+    AcceptStepMove,
+    AskMove,
     Become,
-    BlockStep,
-    CompleteStep,
+    BlockStepMove,
+    CompleteStepMove,
     EndTask,
     Move,
     OpenTask,
     Propose,
-    ReassignStep,
-    ResumeStep,
+    ReassignStepMove,
+    ResumeStepMove,
     SettleDecision,
-    Snapshot,
-    StartStep,
+    SnapshotMove,
+    StartStepMove,
     Wait,
 )
 from folkmoot.coordination.collaboration.scene import Scene, name_of, reopened
@@ -51,11 +51,11 @@ def executing(scene: Scene) -> Sequence[Move]:
     return [Become("Reviewing", "every step is over")]
 
 
-def _snapshot(scene: Scene, step: PlanStep) -> Snapshot | None:
+def _snapshot(scene: Scene, step: PlanStep) -> SnapshotMove | None:
     """One for each time that a step was completed."""
     taken = sum(each.step == step.id for each in scene.work.snapshots)
     times = reopened(step) + 1
-    return Snapshot("step_completed", step.id, times) if taken < times else None
+    return SnapshotMove("step_completed", step.id, times) if taken < times else None
 
 
 def _step(scene: Scene, plan: Plan, step: PlanStep) -> Sequence[Move]:
@@ -77,7 +77,7 @@ def _begun(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Sequence[M
     if task is None:
         return [OpenTask(step.id, attempt)]
     if not step.begun_by:
-        return [StartStep(step.id)]
+        return [StartStepMove(step.id)]
     return _carried_out(scene, plan, step, task)
 
 
@@ -94,7 +94,7 @@ def _carried_out(scene: Scene, plan: Plan, step: PlanStep, task: Task) -> Sequen
         return _blocked(scene, step, f"the run of {asking.agent} failed: {asking.text[:500]}")
     if not task.has_ended:
         return [EndTask(task.id, summary=asking.text)]
-    return [CompleteStep(step.id, asking.text)]
+    return [CompleteStepMove(step.id, asking.text)]
 
 
 def _left_over(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> list[Move]:
@@ -104,7 +104,7 @@ def _left_over(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> list[M
     return [EndTask(task.id, reason=reason) for task in earlier if task and not task.has_ended]
 
 
-def _work(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Ask:
+def _work(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> AskMove:
     task = name_of("task_", plan, step, attempt)
     blocks = (
         prompts.task(prompts.STEP.format(step=step, task=task)),
@@ -115,7 +115,7 @@ def _work(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Ask:
         *prompts.reason(step, scene.about(step)),
     )
     errand = replace(errand_for(plan, step.id), task=task)
-    return Ask(f"step/{step.id}/{attempt}", step.owner, blocks, _allowed(scene, step.owner, errand))
+    return AskMove(f"step/{step.id}/{attempt}", step.owner, blocks, _allowed(scene, step.owner, errand))
 
 
 def _allowed(scene: Scene, owner: str, errand: Errand) -> Errand:
@@ -134,9 +134,9 @@ def _accepted(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> Sequenc
         told = prompts.task(prompts.ACCEPT.format(step=step))
         about = scene.about(step)
         blocks = (told, prompts.plan_block(plan), *prompts.decided(about), *prompts.reason(step, about))
-        return [Ask(purpose, step.owner, blocks)]
+        return [AskMove(purpose, step.owner, blocks)]
     if asking.succeeded and not asking.text.lstrip().lower().startswith("decline"):
-        return [AcceptStep(step.id, purpose)]
+        return [AcceptStepMove(step.id, purpose)]
     said = asking.text[:300]
     return [Wait(f"{step.owner} does not take over step {step.id} ({said}); give it to another:"
                  f" folkmoot plans reassign {plan.id} {step.id} AGENT --reason \"…\"")]  # fmt: skip
@@ -148,7 +148,7 @@ def _blocked(scene: Scene, step: PlanStep, reason: str, suggestion: str = "") ->
     decision = name_of("decision_", scene.plan, step, attempt)
     if all(each.id != decision for each in scene.decisions):
         return [Propose(step.id, attempt, reason, suggestion)]
-    return [BlockStep(step.id, reason, decision)]
+    return [BlockStepMove(step.id, reason, decision)]
 
 
 def _unblocked(scene: Scene, step: PlanStep) -> Sequence[Move]:
@@ -159,11 +159,11 @@ def _unblocked(scene: Scene, step: PlanStep) -> Sequence[Move]:
         return _deciding(scene, decision)
     chosen, why = decision.committed_option, prompts.because(decision)
     if chosen == SKIP:
-        return [CompleteStep(step.id, f"skipped: {why}", skipped=True)]
+        return [CompleteStepMove(step.id, f"skipped: {why}", skipped=True)]
     to = chosen.removeprefix(REASSIGN)
     if to != chosen and step.owner != to:
-        return [ReassignStep(step.id, to, why)]
-    return [ResumeStep(step.id, why)]
+        return [ReassignStepMove(step.id, to, why)]
+    return [ResumeStepMove(step.id, why)]
 
 
 def _deciding(scene: Scene, decision: Decision) -> Sequence[Move]:
@@ -177,7 +177,9 @@ def _deciding(scene: Scene, decision: Decision) -> Sequence[Move]:
                          f" folkmoot decisions commit {decision.id} --option OPTION --rationale \"…\"")]  # fmt: skip
         why = decision.escalated_because
         told = prompts.TIE_BREAK.format(decision=decision, why=why, options=shown)
-        return [Ask(purpose, scene.lead, (prompts.task(told), *_topic(decision), *prompts.votes(decision)))]
+        return [
+            AskMove(purpose, scene.lead, (prompts.task(told), *_topic(decision), *prompts.votes(decision)))
+        ]
     waiting = [each.name for each in decision.participants if each.name not in decision.standing_votes]
     if not waiting or decision.is_over(scene.now):
         return [SettleDecision(decision.id)]
@@ -189,7 +191,7 @@ def _vote(scene: Scene, decision: Decision, voter: str, told: str) -> Move:
     purpose = f"vote/{decision.id}/{voter}"
     if asking := scene.answered(purpose):
         return Abstain(decision.id, voter, f"its run ended without a vote: {asking.text[:200]}")
-    return Ask(purpose, voter, (prompts.task(told), *_topic(decision)))
+    return AskMove(purpose, voter, (prompts.task(told), *_topic(decision)))
 
 
 def _topic(decision: Decision) -> tuple[Block, ...]:

@@ -15,7 +15,7 @@ class Become(Value):
     reason: str = ""
 
 
-class Ask(Value):
+class AskMove(Value):
     """A member does its part, in a run of its own."""
 
     purpose: str
@@ -26,7 +26,7 @@ class Ask(Value):
     """What the run may do, where that is less than usual."""
 
 
-class ReviewPlan(Value):
+class ReviewPlanMove(Value):
     """What a member said about the plan is recorded."""
 
     purpose: str
@@ -34,7 +34,7 @@ class ReviewPlan(Value):
     text: str
 
 
-class CommitPlan(Value):
+class CommitPlanMove(Value):
     """The plan that the lead approved is carried out from here on."""
 
 
@@ -53,14 +53,14 @@ class EndTask(Value):
     reason: str = ""
 
 
-class AcceptStep(Value):
+class AcceptStepMove(Value):
     """Its new owner has said that it takes it over."""
 
     step: str
     purpose: str
 
 
-class StartStep(Value):
+class StartStepMove(Value):
     step: str
 
 
@@ -73,24 +73,24 @@ class Propose(Value):
     suggestion: str = ""
 
 
-class BlockStep(Value):
+class BlockStepMove(Value):
     step: str
     reason: str
     decision: str
 
 
-class ResumeStep(Value):
+class ResumeStepMove(Value):
     step: str
     reason: str
 
 
-class ReassignStep(Value):
+class ReassignStepMove(Value):
     step: str
     to: str
     reason: str
 
 
-class CompleteStep(Value):
+class CompleteStepMove(Value):
     step: str
     note: str
     skipped: bool = False
@@ -110,7 +110,7 @@ class SettleDecision(Value):
     decision: str
 
 
-class ReviewStep(Value):
+class ReviewStepMove(Value):
     """What the reviewer found is recorded; `change` reopens the step."""
 
     step: str
@@ -119,7 +119,7 @@ class ReviewStep(Value):
     text: str
 
 
-class Snapshot(Value):
+class SnapshotMove(Value):
     reason: SnapshotReason
     step: str = ""
     attempt: int = 1
@@ -139,22 +139,22 @@ class Wait(Value):
 
 Move = (
     Become
-    | Ask
-    | ReviewPlan
-    | CommitPlan
+    | AskMove
+    | ReviewPlanMove
+    | CommitPlanMove
     | OpenTask
     | EndTask
-    | AcceptStep
-    | StartStep
+    | AcceptStepMove
+    | StartStepMove
     | Propose
-    | BlockStep
-    | ResumeStep
-    | ReassignStep
-    | CompleteStep
+    | BlockStepMove
+    | ResumeStepMove
+    | ReassignStepMove
+    | CompleteStepMove
     | Abstain
     | SettleDecision
-    | ReviewStep
-    | Snapshot
+    | ReviewStepMove
+    | SnapshotMove
     | Complete
     | Wait
 )

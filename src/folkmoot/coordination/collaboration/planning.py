@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from folkmoot.coordination.collaboration import prompts
 from folkmoot.coordination.collaboration.moves import (
-    Ask,
+    AskMove,
     Become,
-    CommitPlan,
+    CommitPlanMove,
     Move,
-    ReviewPlan,
-    Snapshot,
+    ReviewPlanMove,
+    SnapshotMove,
 )
 from folkmoot.coordination.collaboration.scene import Asking, Scene
 from folkmoot.domain.plan import Plan, Verdict
@@ -22,10 +22,10 @@ ROUNDS = 3
 def planning(scene: Scene) -> Sequence[Move]:
     plan = scene.plan
     if plan and plan.status == "approved":
-        return [CommitPlan()]
+        return [CommitPlanMove()]
     if plan and plan.status in ("committed", "done"):
         taken = any(each.reason == "plan_committed" for each in scene.work.snapshots)
-        return [Become("Executing", f"{plan.id} is committed")] if taken else [Snapshot("plan_committed")]
+        return [Become("Executing", f"{plan.id} is committed")] if taken else [SnapshotMove("plan_committed")]
     against = ""
     for number in range(1, ROUNDS + 1):
         drafted = scene.answered(f"plan/{number}")
@@ -37,14 +37,14 @@ def planning(scene: Scene) -> Sequence[Move]:
     return [Become("Error", f"no plan was agreed on in {ROUNDS} rounds: {against}")]
 
 
-def _draft(scene: Scene, number: int, against: str) -> Ask:
+def _draft(scene: Scene, number: int, against: str) -> AskMove:
     blocks = [prompts.task(prompts.PLAN.format(members=prompts.members(scene)))]
     if scene.plan:
         blocks = [prompts.task(prompts.REVISE.format(plan=scene.plan.id, reason=against))]
         blocks += [prompts.plan_block(scene.plan), *prompts.reviews(scene.plan)]
     elif against:
         blocks.append(prompts.task(against))
-    return Ask(f"plan/{number}", scene.planner, tuple(blocks))
+    return AskMove(f"plan/{number}", scene.planner, tuple(blocks))
 
 
 def _objection(scene: Scene, number: int, drafted: Asking) -> str:
@@ -74,7 +74,7 @@ def _reviewed(scene: Scene, number: int) -> Sequence[Move]:
     others = [each for each in scene.who_may("review") if each not in (scene.planner, scene.lead)]
     purposes = {f"review/{number}/{each}": each for each in others}
     asks = [
-        Ask(purpose, each, (prompts.task(prompts.REVIEW_PLAN), shown))
+        AskMove(purpose, each, (prompts.task(prompts.REVIEW_PLAN), shown))
         for purpose, each in purposes.items()
         if not scene.answered(purpose)
     ]
@@ -85,16 +85,16 @@ def _reviewed(scene: Scene, number: int) -> Sequence[Move]:
     if records := [each for each in missing if each]:
         return records
     decide = prompts.task(prompts.DECIDE_PLAN.format(plan=scene.plan.id))
-    return [Ask(f"decide/{number}", scene.lead, (decide, shown, *prompts.reviews(scene.plan)))]
+    return [AskMove(f"decide/{number}", scene.lead, (decide, shown, *prompts.reviews(scene.plan)))]
 
 
-def _review(scene: Scene, purpose: str) -> ReviewPlan | None:
+def _review(scene: Scene, purpose: str) -> ReviewPlanMove | None:
     """A run that failed says nothing about the plan."""
     asking = scene.askings[purpose]
     if not asking.succeeded:
         return None
     verdict: Verdict = "change" if asking.text.lstrip().lower().startswith("change") else "accept"
-    return ReviewPlan(purpose, verdict, asking.text)
+    return ReviewPlanMove(purpose, verdict, asking.text)
 
 
 def incomplete(plan: Plan, owners: Sequence[str]) -> str:

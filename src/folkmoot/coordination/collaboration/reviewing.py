@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from folkmoot.coordination.collaboration import prompts
-from folkmoot.coordination.collaboration.moves import Ask, Become, Complete, Move, ReviewStep, Wait
+from folkmoot.coordination.collaboration.moves import AskMove, Become, Complete, Move, ReviewStepMove, Wait
 from folkmoot.coordination.collaboration.scene import Scene, reopened
 from folkmoot.domain.plan import Plan, PlanStep
 
@@ -31,7 +31,7 @@ def reviewing(scene: Scene) -> Sequence[Move]:
     summary = scene.answered("summary")
     if summary is None:
         blocks = (prompts.task(prompts.SUMMARY), prompts.plan_block(plan), *prompts.results(plan))
-        return [Ask("summary", scene.lead, (*blocks, *prompts.decided(scene.decisions)))]
+        return [AskMove("summary", scene.lead, (*blocks, *prompts.decided(scene.decisions)))]
     if not summary.succeeded:
         return [
             Complete(f"Every step of {plan.title} is done and accepted; no summary: {summary.text[:300]}")
@@ -53,7 +53,7 @@ def _review(scene: Scene, plan: Plan, to_do: Sequence[PlanStep]) -> Sequence[Mov
         if asking is None:
             steps = ", ".join(step.id for step in to_do)
             told = prompts.task(prompts.REVIEW_STEPS.format(steps=steps))
-            return [Ask(turn, scene.reviewer, (told, prompts.plan_block(plan), *prompts.results(plan)))]
+            return [AskMove(turn, scene.reviewer, (told, prompts.plan_block(plan), *prompts.results(plan)))]
         if found := _found(turn, asking.text, to_do):
             return [found[0]]  # one at a time: the first that is reopened changes what follows
     return _by_a_person(plan, to_do, f"{scene.reviewer} did not review every step")
@@ -66,11 +66,11 @@ def _by_a_person(plan: Plan, to_do: Sequence[PlanStep], why: str) -> Sequence[Mo
     ]
 
 
-def _found(purpose: str, text: str, to_do: Sequence[PlanStep]) -> list[ReviewStep]:
+def _found(purpose: str, text: str, to_do: Sequence[PlanStep]) -> list[ReviewStepMove]:
     """What a reviewer's report says about these steps, line by line; what it does not say clearly does not count."""
     said = {line["step"].lower(): line for line in _LINE.finditer(text)}
     return [
-        ReviewStep(
+        ReviewStepMove(
             step.id,
             purpose,
             "accept" if line["verdict"].lower() == "accept" else "change",

@@ -61,7 +61,7 @@ async def status(asked: Asked) -> Status:
         agents=await _agents(asked),
         runs=await _run_counts(moot.moot.journal),
         work_sessions=Counter(row.status for row in work),
-        waiting=sum(item.is_open for item in await moot.inbox()),
+        waiting=len(await moot.inbox(status="open")),
         refused=dict(asked.house.refusals.counts),
     )
 

@@ -47,9 +47,9 @@ class _Records:
     asks: list[Ask]
 
     @classmethod
-    async def read(cls, house: House) -> _Records:
+    async def read(cls, house: House, status: str = "") -> _Records:
         moot = house.moot.moot
-        items = {item.id: item for item in await house.moot.inbox()}
+        items = {item.id: item for item in await house.moot.inbox(status=status)}
         plans, tasks = await moot.plans.all(), await moot.tasks.all()
         decisions = {each.id: each for each in await moot.decisions.all()}
         listed = asks(items.values(), plans.values(), tasks.values(), decisions.values())
@@ -74,7 +74,7 @@ async def inbox(request: Request) -> Response:
 
 async def waiting(house: House) -> int:
     """How much waits for a person."""
-    return sum(not ask.past for ask in (await _Records.read(house)).asks)
+    return sum(not ask.past for ask in (await _Records.read(house, "open")).asks)
 
 
 async def answer(request: Request) -> Response:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from typing import TypeVar
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
+from folkmoot.domain.duration import later
+from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
 from folkmoot.errors import NotFound
 from folkmoot.http.house import house_of
-from folkmoot.views.run_list import RunShape
+from folkmoot.ports import RunQuery
+from folkmoot.views.run_list import MOMENTS, ListedRun, Pulse, RunShape, listed, pulse
 from folkmoot.views.run_tree import RunTree
 
+T = TypeVar("T")
 _MOST = 16
 """Runs whose steps are kept; who looks at another one next folds it anew."""
 
@@ -26,6 +31,11 @@ class Kept:
         self._moot = moot
         self._steps: OrderedDict[str, RunTree] = OrderedDict()
         self._shapes: OrderedDict[str, RunShape] = OrderedDict()
+        self._listed: OrderedDict[str, ListedRun] = OrderedDict()
+        self.agents: set[str] = set()
+        """All that ever took part in a run."""
+        self._counted = (-1, "")
+        self._day = pulse((), 0, "2000-01-01T00:00:00.000Z")
         self.waited = (-1, 0)
         """Where the journal was when it was counted how much waits for a person, and how much did."""
         self._reading = asyncio.Lock()
@@ -44,16 +54,44 @@ class Kept:
                 self._steps.popitem(last=False)
             return steps
 
-    async def shape(self, run: str) -> RunShape:
-        """Of a run that is listed."""
+    async def listed(self, row: RunRow, run: RunSummary, label: str, now: float) -> ListedRun:
+        """A row of the list of runs; that of a run which has ended stays as it is."""
+        known = self._listed.get(run.run)
+        if known and (known.row, known.label) == (row, label):
+            return known
         async with self._reading:
-            shape = self._shapes.pop(run, None) or RunShape()
-            async for entry in self._moot.events(run, after=shape.position):
+            shape = self._shapes.pop(run.run, None) or RunShape()
+            async for entry in self._moot.events(run.run, after=shape.position):
                 shape.take(entry)
-            self._shapes[run] = shape
-            while len(self._shapes) > _MOST_SHAPES:
-                self._shapes.popitem(last=False)
-            return shape
+        shown = listed(row, run, label, shape, now)
+        if run.is_open:
+            remember(self._shapes, run.run, shape)
+        else:
+            remember(self._listed, run.run, shown)
+        return shown
+
+    async def day(self, now: str) -> Pulse:
+        """The figures of the last day, and who takes part in runs, as far as `agents` does not know it yet."""
+        position = await self._moot.position()
+        if (position, now[:16]) != self._counted:
+            journal = self._moot.moot.journal
+            open = await journal.count_runs(RunQuery(statuses=OPEN_STATUSES))
+            runs = await journal.group_runs(RunQuery(since=later(now, -86_400)), (*MOMENTS, "chain"))
+            chains = {run[-2] for run in runs}
+            if not self.agents:
+                chains = {chain for chain, _ in await journal.group_runs(RunQuery(), ("chain",))}
+            self.agents |= {agent for chain in chains for agent in agents_of(chain)}
+            self._day = pulse(((*run[:-2], run[-1]) for run in runs), open, now)
+            self._counted = position, now[:16]
+        return self._day
+
+
+def remember(known: OrderedDict[str, T], run: str, value: T) -> None:
+    """The oldest are forgotten."""
+    known.pop(run, None)
+    known[run] = value
+    while len(known) > _MOST_SHAPES:
+        known.popitem(last=False)
 
 
 def kept_of(connection: HTTPConnection) -> Kept:

@@ -15,15 +15,15 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later, seconds
-from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary, agents_of
+from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary
 from folkmoot.domain.work_session_events import WorkSessionLabelled
-from folkmoot.engine.listing import with_holders
+from folkmoot.engine.listing import waiting_first, with_holders
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import Refused
 from folkmoot.ports import Journal, Query, RunQuery
-from folkmoot.views.run_list import MOMENTS, OPEN, PAGE, STATES, ListedRun, Wanted, listed, pulse
+from folkmoot.views.run_list import OPEN, PAGE, STATES, ListedRun, Wanted
 from folkmoot.views.sparks import bars, line
 
 SINCE = ("1h", "24h", "7d", "30d")
@@ -35,9 +35,8 @@ async def runs(request: Request) -> Response:
     query = _query(wanted, now)
     shown, found = await _page(journal, query, wanted.state)
     rows = await _listed(request, shown, now)
-    chains = await journal.group_runs(RunQuery(), ("chain",))
-    open = await journal.count_runs(RunQuery(statuses=OPEN_STATUSES))
-    day = pulse(await journal.group_runs(RunQuery(since=later(now, -86_400)), MOMENTS), open, now)
+    kept = kept_of(request)
+    day = await kept.day(now)
     return page(
         request,
         "runs.html",
@@ -53,8 +52,8 @@ async def runs(request: Request) -> Response:
         wanted=wanted,
         groups=list(_grouped(rows, wanted, now)),
         found=found,
-        total=sum(count for _, count in chains),
-        agents=sorted({agent for chain, _ in chains for agent in agents_of(chain)}),
+        total=await journal.count_runs(RunQuery()),
+        agents=sorted(kept.agents),
         states=STATES,
         spans=SINCE,
         address=_address(wanted),
@@ -67,13 +66,11 @@ async def runs(request: Request) -> Response:
 
 
 def _query(wanted: Wanted, now: str) -> RunQuery:
-    """Runs that wait for someone come first, however old they are."""
     return RunQuery(
         through=wanted.agent,
         since=_since(wanted.since, now),
         words=tuple(wanted.q.lower().split()),
         sort=wanted.sort,
-        waiting_first=wanted.sort == "-started",
         limit=PAGE,
         offset=(wanted.page - 1) * PAGE,
     )
@@ -88,7 +85,9 @@ async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[Run
         fitting = [run for run in found if run.run in held]
         return fitting[query.offset : query.offset + query.limit], len(fitting)
     query = replace(query, statuses=(state,)) if state else query
-    return await journal.runs(query), await journal.count_runs(query)
+    by_date = query.sort == "-started" and not state
+    shown = await (waiting_first(journal, query) if by_date else journal.runs(query))
+    return shown, await journal.count_runs(query)
 
 
 async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
@@ -101,7 +100,7 @@ async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> lis
         if run.work_session and not run.label
     }
     return [
-        listed(row, run, run.label or labels.get(run.work_session, ""), await kept.shape(run.run), moment)
+        await kept.listed(row, run, run.label or labels.get(run.work_session, ""), moment)
         for row, run in zip(rows, runs, strict=True)
     ]
 

@@ -26,14 +26,14 @@ from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.listener import Listener
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Server
-from folkmoot.journal.postgres.tables import Tables
+from folkmoot.journal.postgres.tables import PostgresTables
 from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
 from folkmoot.journal.rows import group_select, item_of, item_select, run_of, run_select, spend_select, sum_of
 from folkmoot.ports import (
     Claim,
     Epoch,
-    InboxQuery,
+    ItemQuery,
     NewRun,
     Post,
     Query,
@@ -65,7 +65,7 @@ class PostgresJournal:
         self.watch = Watch(monotonic)
         self._news = News()
         self._reader = Reader(server)
-        self._tables = Tables(server, self._reader)
+        self._tables = PostgresTables(server, self._reader)
         self._writer = Writer(server, self.watch, self._settle)
         self._listener = Listener(server, self._news.tell, [server.schema])
         self._contents = Contents()
@@ -143,7 +143,7 @@ class PostgresJournal:
     async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await self._tables.select(*group_select(query, by))]
 
-    async def items(self, query: InboxQuery) -> list[Item]:
+    async def items(self, query: ItemQuery) -> list[Item]:
         return [*map(item_of, await self._tables.select(*item_select(query)))]
 
     @property

@@ -25,7 +25,7 @@ _SCHEMA = (Path(__file__).parent / "tables.sql").read_text("utf-8")
 _KNOWN = "SELECT (SELECT position FROM read_model WHERE version = %s), (SELECT seq FROM head)"
 
 
-class Tables:
+class PostgresTables:
     def __init__(self, server: Server, reader: Reader) -> None:
         self._line = Line(server)
         self._using = asyncio.Lock()
