@@ -1,0 +1,94 @@
+"""What all wires share: the names of agents, the lines of progress, pages of lists, clients that leave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from starlette.types import Receive
+
+from folkmoot.app import Folkmoot
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.canonical import visible
+from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.naming import wire_name
+from folkmoot.errors import WrongUse
+from folkmoot.views.timeline import line_of
+
+T = TypeVar("T")
+RESTS = (*RUN_ENDS, RunParked)
+"""After one of these nothing happens in a run by itself."""
+MEDIA_TYPES = {"json": "application/json", "markdown": "text/markdown", "text": "text/plain"}
+"""By the format of a report."""
+_LINE = 300
+"""Characters of one line of progress."""
+
+
+def name_agents(agents: Collection[Agent], reserved: Collection[str] = ()) -> dict[str, Agent]:
+    """Each agent by its id as a tool name, or by its path where several files share the id.
+
+    Raises `WrongUse` for two that would get the same name, or one that is `reserved`.
+    """
+    shared = Counter(wire_name(agent.id) for agent in agents)
+    names: dict[str, Agent] = {}
+    for agent in agents:
+        name = wire_name(agent.id)
+        name = name if shared[name] == 1 else wire_name(agent.file.removesuffix(".ai"))
+        other = name if name in reserved else names.setdefault(name, agent).file
+        if other != agent.file:
+            raise WrongUse(
+                f"{agent.file} would be called {name!r}, as {other} is; rename it, or offer others with --agent"
+            )
+    return names
+
+
+def describe_agent(agent: Agent) -> str:
+    return "\n\n".join(filter(None, (agent.description, agent.usage)))
+
+
+def progress_line(draft: Draft) -> str:
+    """One line about an event; empty for an event that has none."""
+    return visible(" ".join(line_of(draft).split()))[:_LINE]
+
+
+async def follow_run(moot: Folkmoot, run: str, after: int) -> AsyncIterator[Entry]:
+    """What happens behind an entry of the journal, until the run ends or waits."""
+    async for entry in moot.events(run, follow=True, after=after):
+        yield entry
+        if isinstance(entry.event, RESTS):
+            return
+
+
+def page_after(
+    entries: Sequence[T], cursor: str | None, size: int, key: Callable[[T], str]
+) -> tuple[list[T], str | None]:
+    """The entries after the one that the cursor names, and the next cursor. Raises `KeyError` for an unknown cursor.
+
+    The cursor is an entry, not a position: new entries come first in a list, and would shift positions.
+    """
+    start = 0
+    if cursor is not None:
+        places = {key(entry): place for place, entry in reversed([*enumerate(entries, start=1)])}
+        start = places[cursor]
+    page = list(entries[start : start + size])
+    return page, key(page[-1]) if start + size < len(entries) else None
+
+
+async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, T]) -> T | None:
+    """The answer; none if the client disconnects first."""
+    answer, gone = asyncio.create_task(answering), asyncio.create_task(client_gone(receive))
+    try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return answer.result() if answer.done() else None
+    finally:
+        answer.cancel()
+        gone.cancel()
+
+
+async def client_gone(receive: Receive) -> None:
+    """Return when the client has disconnected."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
