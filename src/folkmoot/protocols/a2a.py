@@ -11,29 +11,12 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
+from a2a import types
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
 from a2a.server.request_handlers import RequestHandler
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
-from a2a.types import (
-    AgentCapabilities,
-    AgentCard,
-    AgentInterface,
-    AgentSkill,
-    CancelTaskRequest,
-    GetTaskRequest,
-    HTTPAuthSecurityScheme,
-    ListTasksRequest,
-    ListTasksResponse,
-    Message,
-    SecurityRequirement,
-    SecurityScheme,
-    SendMessageRequest,
-    StringList,
-    SubscribeToTaskRequest,
-    Task,
-)
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH as CARD
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import (
@@ -58,6 +41,7 @@ from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.http.house import House
+from folkmoot.http.stream.event_source import unless_gone
 from folkmoot.protocols.a2a_tasks import (
     TaskRun,
     TaskRuns,
@@ -69,7 +53,7 @@ from folkmoot.protocols.a2a_tasks import (
     text_of,
     work_session_of,
 )
-from folkmoot.protocols.runs import MEDIA_TYPES, describe_agent, name_agents, page_after, unless_gone
+from folkmoot.protocols.runs import MEDIA_TYPES, describe_agent, name_agents, page_after
 
 PATH = "/a2a"
 BY = "a2a"
@@ -129,28 +113,30 @@ def _base(request: Request) -> str:
     return f"{str(request.base_url).rstrip('/')}{PATH}"
 
 
-def card_of(name: str, agent: Agent, url: str, *, secured: bool) -> AgentCard:
+def card_of(name: str, agent: Agent, url: str, *, secured: bool) -> types.AgentCard:
     """`secured`: clients need a token."""
     about = describe_agent(agent) or f"The agent {agent.id}."
-    card = AgentCard(
+    card = types.AgentCard(
         name=agent.id,
         description=about,
         version=__version__,
         supported_interfaces=[
-            AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version=version)
+            types.AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version=version)
             for version in ("1.0", "0.3")
         ],
-        capabilities=AgentCapabilities(streaming=True),
+        capabilities=types.AgentCapabilities(streaming=True),
         default_input_modes=[MEDIA_TYPES[agent.input.format]],
         default_output_modes=[MEDIA_TYPES[agent.output.format]],
         skills=[
-            AgentSkill(id=name, name=agent.id, description=about, tags=agent.capabilities or [agent.role])
+            types.AgentSkill(
+                id=name, name=agent.id, description=about, tags=agent.capabilities or [agent.role]
+            )
         ],
     )
     if secured:
-        scheme = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))
+        scheme = types.SecurityScheme(http_auth_security_scheme=types.HTTPAuthSecurityScheme(scheme="Bearer"))
         card.security_schemes[_BEARER].CopyFrom(scheme)
-        card.security_requirements.append(SecurityRequirement(schemes={_BEARER: StringList()}))
+        card.security_requirements.append(types.SecurityRequirement(schemes={_BEARER: types.StringList()}))
     return card
 
 
@@ -178,7 +164,9 @@ class TaskHandler(RequestHandler):
     async def on_get_extended_agent_card(self, params: object, context: ServerCallContext) -> NoReturn:
         raise ExtendedAgentCardNotConfiguredError
 
-    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
+    async def on_message_send(
+        self, params: types.SendMessageRequest, context: ServerCallContext
+    ) -> types.Task:
         with self._refusals(params):
             validate_history_length(params.configuration)
             run = await self._take(params.message, context)
@@ -189,7 +177,7 @@ class TaskHandler(RequestHandler):
             return apply_history_length(run.task, params.configuration)
 
     async def on_message_send_stream(
-        self, params: SendMessageRequest, context: ServerCallContext
+        self, params: types.SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         with self._refusals(params):
             run = await self._take(params.message, context)
@@ -199,7 +187,7 @@ class TaskHandler(RequestHandler):
                     yield event
 
     async def on_subscribe_to_task(
-        self, params: SubscribeToTaskRequest, context: ServerCallContext
+        self, params: types.SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Also of a task that waits for someone."""
         with self._refusals(params):
@@ -210,12 +198,12 @@ class TaskHandler(RequestHandler):
             async for event in self._tasks.updates(run):
                 yield event
 
-    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+    async def on_get_task(self, params: types.GetTaskRequest, context: ServerCallContext) -> types.Task:
         with self._refusals(params):
             validate_history_length(params)
             return apply_history_length((await self._tasks.get(params.id)).task, params)
 
-    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+    async def on_cancel_task(self, params: types.CancelTaskRequest, context: ServerCallContext) -> types.Task:
         with self._refusals(params):
             if (await self._tasks.get(params.id)).is_over:
                 raise TaskNotCancelableError(f"task {params.id} is over already")
@@ -223,7 +211,9 @@ class TaskHandler(RequestHandler):
             await self._moot.followed(params.id, wait=True)
             return (await self._tasks.get(params.id)).task
 
-    async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+    async def on_list_tasks(
+        self, params: types.ListTasksRequest, context: ServerCallContext
+    ) -> types.ListTasksResponse:
         """A page token is the last task of the page before."""
         with self._refusals(params):
             validate_history_length(params)
@@ -236,20 +226,20 @@ class TaskHandler(RequestHandler):
                 page, token = page_after(runs, params.page_token or None, size, str)
             except KeyError:
                 raise InvalidParamsError(f"{params.page_token!r} is no page token of this list") from None
-            return ListTasksResponse(
+            return types.ListTasksResponse(
                 tasks=[await self._show(run, params) for run in page],
                 next_page_token=token or "",
                 page_size=size,
                 total_size=len(runs),
             )
 
-    async def _show(self, run: str, params: ListTasksRequest) -> Task:
+    async def _show(self, run: str, params: types.ListTasksRequest) -> types.Task:
         task = apply_history_length((await self._tasks.get(run)).task, params)
         if not params.include_artifacts:
             task.ClearField("artifacts")
         return task
 
-    async def _take(self, message: Message, context: ServerCallContext) -> TaskRun:
+    async def _take(self, message: types.Message, context: ServerCallContext) -> TaskRun:
         """The run that a message starts or answers."""
         if message.task_id:
             return await self._answer(await self._tasks.get(message.task_id), message)
@@ -270,7 +260,7 @@ class TaskHandler(RequestHandler):
             await self._house.room.begin(self._agent.file, text_of(message), errand)
         return (await self._tasks.get(id)).at_start
 
-    def _hops(self, message: Message) -> int:
+    def _hops(self, message: types.Message) -> int:
         hops, most = hops_of(message), self._moot.graph.settings.limits.a2a_hops
         if hops > most:
             raise UnsupportedOperationError(
@@ -278,7 +268,7 @@ class TaskHandler(RequestHandler):
             )
         return hops
 
-    async def _answer(self, run: TaskRun, message: Message) -> TaskRun:
+    async def _answer(self, run: TaskRun, message: types.Message) -> TaskRun:
         if run.is_over:
             raise UnsupportedOperationError(f"task {run.id} is over; leave `taskId` out to ask for more")
         if message.context_id not in ("", run.task.context_id):

@@ -9,19 +9,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 import msgspec
+from a2a import types
 from a2a.helpers import get_data_parts
-from a2a.types import (
-    Artifact,
-    ListTasksRequest,
-    Message,
-    Part,
-    Role,
-    Task,
-    TaskArtifactUpdateEvent,
-    TaskState,
-    TaskStatus,
-    TaskStatusUpdateEvent,
-)
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError, TaskNotFoundError
 
 from folkmoot.app import Folkmoot
@@ -44,22 +33,22 @@ _OWN, _FOREIGN = "ws_", "ws_a2a-"
 _MOST_HOPS = 1_000
 _MOST_RUNS = 10_000
 """Of one context."""
-_WORKING = TaskState.TASK_STATE_WORKING
+_WORKING = types.TaskState.TASK_STATE_WORKING
 _ENDS = {
-    "completed": TaskState.TASK_STATE_COMPLETED,
-    "failed": TaskState.TASK_STATE_FAILED,
-    "cancelled": TaskState.TASK_STATE_CANCELED,
+    "completed": types.TaskState.TASK_STATE_COMPLETED,
+    "failed": types.TaskState.TASK_STATE_FAILED,
+    "cancelled": types.TaskState.TASK_STATE_CANCELED,
 }
 
 
-def text_of(message: Message) -> str:
+def text_of(message: types.Message) -> str:
     """Raises `A2AError` for a message without text."""
     if text := "\n\n".join(filter(None, map(_part_text, message.parts))).strip():
         return text
     raise InvalidParamsError("the message holds no text")
 
 
-def files_of(message: Message) -> list[File]:
+def files_of(message: types.Message) -> list[File]:
     return [
         File(storable(part.filename) or "file", part.raw, part.media_type)
         for part in message.parts
@@ -67,7 +56,7 @@ def files_of(message: Message) -> list[File]:
     ]
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: types.Part) -> str:
     match part.WhichOneof("content"):
         case "text":
             return storable(part.text)
@@ -86,28 +75,28 @@ def work_session_of(context: str) -> str:
     return context if not context or context.startswith(_OWN) else f"{_FOREIGN}{context}"
 
 
-def hops_of(message: Message) -> int:
+def hops_of(message: types.Message) -> int:
     """How often the request was passed on before, if the client says so."""
     hops = dict(message.metadata).get(HOPS)
     return int(hops) if isinstance(hops, float) and 0 < hops < _MOST_HOPS else 0
 
 
-def run_id_of(agent: Agent, message: Message) -> str:
+def run_id_of(agent: Agent, message: types.Message) -> str:
     """The same for a message that comes again: its id alone might be another client's too."""
     content = (agent.file, message.context_id, message.message_id, text_of(message), files_of(message))
     return f"a2a-{sha256(msgspec.json.encode(content)).hexdigest()[:20]}"
 
 
-def selects(asked: ListTasksRequest) -> bool:
+def selects(asked: types.ListTasksRequest) -> bool:
     """Whether the list is filtered by what each task says."""
-    return asked.status != TaskState.TASK_STATE_UNSPECIFIED or asked.HasField("status_timestamp_after")
+    return asked.status != types.TaskState.TASK_STATE_UNSPECIFIED or asked.HasField("status_timestamp_after")
 
 
-def is_selected(task: Task, asked: ListTasksRequest) -> bool:
+def is_selected(task: types.Task, asked: types.ListTasksRequest) -> bool:
     at, since = task.status.timestamp, asked.status_timestamp_after
     if asked.HasField("status_timestamp_after") and (at.seconds, at.nanos) < (since.seconds, since.nanos):
         return False
-    return asked.status in (TaskState.TASK_STATE_UNSPECIFIED, task.status.state)
+    return asked.status in (types.TaskState.TASK_STATE_UNSPECIFIED, task.status.state)
 
 
 class TaskRun(NamedTuple):
@@ -119,7 +108,7 @@ class TaskRun(NamedTuple):
     """Updates begin behind this entry of the journal."""
 
     @property
-    def task(self) -> Task:
+    def task(self) -> types.Task:
         return task_of(self.id, [entry.draft for entry in self.past])
 
     @property
@@ -172,31 +161,35 @@ class TaskRuns:
         pasts = [(run.id, [entry.draft for entry in run.past]) for run in runs if run]
         return said_before(filter(None, (exchange(id, past, "running") for id, past in pasts)))
 
-    async def updates(self, run: TaskRun) -> AsyncIterator[TaskStatusUpdateEvent | TaskArtifactUpdateEvent]:
+    async def updates(
+        self, run: TaskRun
+    ) -> AsyncIterator[types.TaskStatusUpdateEvent | types.TaskArtifactUpdateEvent]:
         """A line for each step until the run ends or waits for someone, then the report and the last status."""
         id, context = run.id, run.task.context_id
         async for entry in follow_run(self._moot, run.id, run.after):
             if not isinstance(entry.event, RESTS) and (line := progress_line(entry.draft)):
                 message = _message(run.id, [entry.draft], entry.id, line)
-                status = TaskStatus(state=_WORKING, message=message, timestamp=_at(entry.draft))
-                yield TaskStatusUpdateEvent(task_id=id, context_id=context, status=status)
+                status = types.TaskStatus(state=_WORKING, message=message, timestamp=_at(entry.draft))
+                yield types.TaskStatusUpdateEvent(task_id=id, context_id=context, status=status)
         rested = task_of(run.id, [entry.draft async for entry in self._moot.events(run.id)])
         for artifact in rested.artifacts:
-            yield TaskArtifactUpdateEvent(task_id=id, context_id=context, artifact=artifact, last_chunk=True)
-        yield TaskStatusUpdateEvent(task_id=id, context_id=context, status=rested.status)
+            yield types.TaskArtifactUpdateEvent(
+                task_id=id, context_id=context, artifact=artifact, last_chunk=True
+            )
+        yield types.TaskStatusUpdateEvent(task_id=id, context_id=context, status=rested.status)
 
     async def _within(self, context: str) -> list[str]:
         wanted = Filter(work_session=work_session_of(context), types=("run.started",), limit=_MOST_RUNS)
         return [entry.stream for entry in await self._moot.find(wanted)]
 
 
-def task_of(run: str, past: Sequence[Draft]) -> Task:
+def task_of(run: str, past: Sequence[Draft]) -> types.Task:
     result = Result(run, past)
     state, text = _state(result, past)
-    status = TaskStatus(state=state, timestamp=_at(past[-1]))
+    status = types.TaskStatus(state=state, timestamp=_at(past[-1]))
     if text:
         status.message.CopyFrom(_message(run, past, f"{run}/{len(past)}", text))
-    return Task(
+    return types.Task(
         id=run,
         context_id=_context(past),
         status=status,
@@ -210,53 +203,55 @@ def _context(past: Sequence[Draft]) -> str:
     return past[0].work_session_id.removeprefix(_FOREIGN)
 
 
-def _message(run: str, past: Sequence[Draft], id: str, text: str, role: Role = Role.ROLE_AGENT) -> Message:
-    parts = [Part(text=text)]
-    return Message(message_id=id, context_id=_context(past), task_id=run, role=role, parts=parts)
+def _message(
+    run: str, past: Sequence[Draft], id: str, text: str, role: types.Role = types.Role.ROLE_AGENT
+) -> types.Message:
+    parts = [types.Part(text=text)]
+    return types.Message(message_id=id, context_id=_context(past), task_id=run, role=role, parts=parts)
 
 
 def _at(draft: Draft) -> datetime:
     return datetime.fromisoformat(draft.ts)
 
 
-def _state(result: Result, past: Sequence[Draft]) -> tuple[TaskState, str]:
+def _state(result: Result, past: Sequence[Draft]) -> tuple[types.TaskState, str]:
     last = past[-1].event
     if isinstance(last, RunPruned):
-        return _ENDS.get(last.status, TaskState.TASK_STATE_FAILED), "what happened in it was removed"
+        return _ENDS.get(last.status, types.TaskState.TASK_STATE_FAILED), "what happened in it was removed"
     if end := _ENDS.get(result.status):
         return end, result.error or ""
     if result.status == "waiting":
         return _waiting_state(result)
     started = any(isinstance(draft.event, SessionStarted) for draft in past)
-    return (_WORKING if started else TaskState.TASK_STATE_SUBMITTED), ""
+    return (_WORKING if started else types.TaskState.TASK_STATE_SUBMITTED), ""
 
 
-def _waiting_state(result: Result) -> tuple[TaskState, str]:
+def _waiting_state(result: Result) -> tuple[types.TaskState, str]:
     """A client can answer a question. Approvals are given by the people of this project, not by the client."""
     if questions := [item.question for item in result.inbox if item.kind == "question"]:
-        return TaskState.TASK_STATE_INPUT_REQUIRED, questions[0]
+        return types.TaskState.TASK_STATE_INPUT_REQUIRED, questions[0]
     if not result.inbox:
         return _WORKING, "the work session of this task is paused"
     asks = (
         f"{item.agent} wants to make the call {whole_call(item)} ({' or '.join(how_to_answer(item))})"
         for item in result.inbox
     )
-    return TaskState.TASK_STATE_AUTH_REQUIRED, "it waits for a person's word here: " + "; ".join(asks)
+    return types.TaskState.TASK_STATE_AUTH_REQUIRED, "it waits for a person's word here: " + "; ".join(asks)
 
 
-def _artifacts(result: Result) -> Iterator[Artifact]:
+def _artifacts(result: Result) -> Iterator[types.Artifact]:
     if result.success and (report := result.final_report):
-        parts = [Part(text=report.content, media_type=MEDIA_TYPES[report.format])]
+        parts = [types.Part(text=report.content, media_type=MEDIA_TYPES[report.format])]
         metadata = {"agent": result.final_agent_id or ""}
-        yield Artifact(artifact_id="report", name="report", parts=parts, metadata=metadata)
+        yield types.Artifact(artifact_id="report", name="report", parts=parts, metadata=metadata)
 
 
-def _history(run: str, past: Sequence[Draft]) -> Iterator[Message]:
+def _history(run: str, past: Sequence[Draft]) -> Iterator[types.Message]:
     for draft in past:
         match draft.event:
             case RunStarted(request=request, errand=errand):
-                yield _message(run, past, errand.message or f"{run}/request", request, Role.ROLE_USER)
+                yield _message(run, past, errand.message or f"{run}/request", request, types.Role.ROLE_USER)
             case QuestionAsked(id=id, question=question):
                 yield _message(run, past, id, question)
             case QuestionAnswered(id=id, text=text):
-                yield _message(run, past, f"{id}/answer", text, Role.ROLE_USER)
+                yield _message(run, past, f"{id}/answer", text, types.Role.ROLE_USER)

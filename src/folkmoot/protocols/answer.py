@@ -22,13 +22,12 @@ from folkmoot.domain.message import ToolSpec
 from folkmoot.errors import FolkmootError
 from folkmoot.http.chat_errors import NO_RETRY, ChatError, as_chat_error
 from folkmoot.http.house import house_of
-from folkmoot.http.stream.event_source import HEARTBEAT, STALLED
-from folkmoot.protocols.chat_request import work_session_of
+from folkmoot.http.stream.event_source import EventStream, client_gone
+from folkmoot.protocols.chat_request import json_response, vision_of, work_session_of
 from folkmoot.protocols.chat_runs import ChatRuns
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest, read_conversation
-from folkmoot.protocols.models import json_response, vision_of
 from folkmoot.protocols.reply import AwaitedRun, ChatReply
-from folkmoot.protocols.runs import client_gone, progress_line
+from folkmoot.protocols.runs import progress_line
 
 _CATCH_UP = 5.0
 """Seconds that the progress may need to catch up with a run that is over."""
@@ -87,24 +86,19 @@ async def answer(
     return json_response(wire.whole(reply))
 
 
-class ChatStream(Response):
-    media_type = "text/event-stream"
-
+class ChatStream(EventStream):
     def __init__(self, runs: ChatRuns, awaited: AwaitedRun, wire: ChatWire) -> None:
-        self.status_code = 200
-        self.background = None
-        self.init_headers({"x-accel-buffering": "no"})
+        super().__init__(runs.house.clock)
         self._runs, self._awaited, self._wire = runs, awaited, wire
-        self._clock = runs.house.clock
+        self.alive = wire.alive
         self._text = StreamedText()
         self._writing = asyncio.Lock()
         """Messages that belong together are sent together."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._send = send
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await self.open(send)
         telling, gone = asyncio.create_task(self._tell()), asyncio.create_task(client_gone(receive))
-        beating = asyncio.create_task(self._beat())
+        beating = asyncio.create_task(self.beat())
         try:
             await asyncio.wait({telling, gone, beating}, return_when=asyncio.FIRST_COMPLETED)
             if not telling.done() or telling.exception():  # the client has gone, or takes nothing any more
@@ -169,17 +163,14 @@ class ChatStream(Response):
         if new := self._text.more(text):
             yield from self._wire.text(new)
 
-    async def _beat(self) -> None:
-        while True:
-            await self._clock.sleep(HEARTBEAT)
-            await self._write((self._wire.alive,))
+    async def write(self, body: bytes, *, more: bool = True) -> None:
+        async with self._writing:
+            await super().write(body, more=more)
 
     async def _write(self, messages: Iterable[bytes]) -> None:
-        """Raises TimeoutError if the client does not take it."""
         async with self._writing:
             for body in messages:
-                message = {"type": "http.response.body", "body": body, "more_body": True}
-                await self._clock.within(STALLED, self._send(message))
+                await super().write(body)
 
 
 def event(data: Any, name: str = "") -> bytes:

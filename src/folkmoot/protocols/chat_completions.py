@@ -15,21 +15,10 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolCall
 from folkmoot.http.chat_errors import ChatError, openai_error
 from folkmoot.http.house import house_of
+from folkmoot.protocols import chat_request
 from folkmoot.protocols.answer import answer, conversation_with, event
-from folkmoot.protocols.chat_request import (
-    OutputFormat,
-    openai_tools,
-    read_body,
-    refuse,
-    request_number,
-    role_of,
-    tool_call,
-    unix_seconds,
-    unsupported_openai,
-)
 from folkmoot.protocols.content import Content, inline_texts, read_content
 from folkmoot.protocols.conversation import ChatMessage
-from folkmoot.protocols.models import find_model
 from folkmoot.protocols.reply import AwaitedRun, ChatReply, ClientCall
 from folkmoot.views.accounting import Totals
 
@@ -57,7 +46,7 @@ class CompletionCall(msgspec.Struct):
         if self.custom:
             return ToolCall(self.id, self.custom.name, {"input": self.custom.input})
         function = self.function or CalledFunction("")
-        return tool_call(self.id, function.name, function.arguments)
+        return chat_request.tool_call(self.id, function.name, function.arguments)
 
 
 class CompletionMessage(msgspec.Struct):
@@ -86,11 +75,11 @@ class CompletionBody(msgspec.Struct, kw_only=True):
     logprobs: bool | None = None
     modalities: list[str] | None = None
     audio: Any = None
-    response_format: OutputFormat | None = None
+    response_format: chat_request.TypedOption | None = None
 
     def check(self, agent: Agent) -> None:
-        format, choice = unsupported_openai(agent, self.response_format, self.tool_choice)
-        refuse(
+        format, choice = chat_request.unsupported_openai(agent, self.response_format, self.tool_choice)
+        chat_request.refuse(
             {
                 "response_format": format,
                 "tool_choice": choice,
@@ -103,10 +92,10 @@ class CompletionBody(msgspec.Struct, kw_only=True):
         )
 
     def read_messages(self) -> Iterator[ChatMessage]:
-        request = request_number([message.role for message in self.messages])
+        request = chat_request.request_number([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
             place = f"messages[{number}]"
-            role = role_of(message.role, place)
+            role = chat_request.role_of(message.role, place)
             content = read_content(message.content, f"{place}.content", strict=number == request)
             content = inline_texts(content) if role == "tool" else content
             yield ChatMessage(
@@ -119,16 +108,18 @@ class CompletionBody(msgspec.Struct, kw_only=True):
 
 
 async def complete(request: Request) -> Response:
-    body, house = await read_body(request, CompletionBody), house_of(request)
-    agent = find_model(house.moot, body.model)
+    body, house = await chat_request.read_body(request, CompletionBody), house_of(request)
+    agent = chat_request.find_model(house.moot, body.model)
     body.check(agent)
     messages = [*body.read_messages()]
-    tools = openai_tools(body.tools or () if body.tool_choice != "none" else (), "tools", nested=True)
+    tools = chat_request.openai_tools(
+        body.tools or () if body.tool_choice != "none" else (), "tools", nested=True
+    )
     asked = conversation_with(request, agent, messages, tools, body.metadata)
     usage = bool(body.stream_options and body.stream_options.include_usage)
 
     def wire(run: AwaitedRun) -> Completion:
-        created = unix_seconds(house.clock.now())
+        created = chat_request.unix_seconds(house.clock.now())
         return Completion({"id": f"chatcmpl-{run.name}", "created": created, "model": body.model}, usage)
 
     return await answer(request, asked, wire, stream=body.stream)

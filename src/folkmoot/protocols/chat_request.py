@@ -1,4 +1,4 @@
-"""Reads what a chat client sends, as far as it matters here: unknown fields are ignored.
+"""Reads what a chat client sends, as far as it matters here: unknown fields are ignored. Its models are our agents.
 
 A tool that is only offered refuses no request: tools that run at the client's usual provider are left out, and a name
 that models cannot call, or that is in use here, is replaced. Calls go back under the client's own name and in its form.
@@ -7,6 +7,7 @@ that models cannot call, or that is in use here, is replaced. Calls go back unde
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -14,14 +15,20 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 from starlette.requests import Request
+from starlette.responses import Response
 
+from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import Origin, ToolCall, ToolSpec
 from folkmoot.domain.naming import wire_name
+from folkmoot.domain.providers import BUILT_IN
+from folkmoot.errors import WrongUse
 from folkmoot.http.chat_errors import ChatError
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import body_of
-from folkmoot.protocols.conversation import Role
+from folkmoot.models.sight import sight_of
+from folkmoot.orchestration.brought import facing
+from folkmoot.protocols.conversation import Role, Vision
 
 T = TypeVar("T", bound=msgspec.Struct)
 ToolName = Annotated[str, Meta(min_length=1)]
@@ -67,6 +74,54 @@ def convert(given: Any, type: type[T], place: str) -> T:
         raise ChatError(400, words, param=param) from error
 
 
+def json_response(document: Any) -> Response:
+    return Response(msgspec.json.encode(document), media_type="application/json")
+
+
+def list_models(moot: Folkmoot) -> dict[str, Agent]:
+    """By id, or by path where several agents have the same id."""
+    agents = moot.graph.agents.values()
+    shared = Counter(agent.id for agent in agents)
+    return {agent.id if shared[agent.id] == 1 else agent.file.removesuffix(".ai"): agent for agent in agents}
+
+
+def find_model(moot: Folkmoot, model: str) -> Agent:
+    """An agent by its name as a model, or by its file. Raises `ChatError`."""
+    known = list_models(moot)
+    if agent := known.get(model):
+        return agent
+    try:
+        return moot.agent(model)
+    except WrongUse as error:
+        words = f"there is no model {model!r}; the models here are the agents: {', '.join(known)}"
+        raise ChatError(404, words, param="model", code="model_not_found") from error
+
+
+def model_name(moot: Folkmoot, file: str) -> str:
+    """Of an agent; its file, if it is not in the project any more."""
+    return next((name for name, agent in list_models(moot).items() if agent.file == file), file)
+
+
+def vision_of(moot: Folkmoot, agent: Agent) -> Vision:
+    """Of all agents that may come to speak with the client: no images, if one of them surely takes none; files for half
+    of the smallest context window."""
+    agents = [*facing(moot.graph, agent)]
+    windows = [choice.context_window for one in agents for choice in one.models]
+    if not windows:
+        return Vision()
+    providers = {**BUILT_IN, **moot.graph.settings.providers}
+    images: bool | None = True
+    for one in agents:
+        takes = [
+            sight_of(providers[choice.provider]) if choice.provider in providers else None
+            for choice in one.models
+        ]
+        if takes and all(sees is False for sees in takes):
+            return Vision(False, min(windows) // 2)
+        images = images if all(takes) else None
+    return Vision(images, min(windows) // 2)
+
+
 def work_session_of(request: Request, metadata: Mapping[str, str] | None = None) -> str:
     """The one that the client names; empty if it names none."""
     named = request.headers.get(WORK_SESSION) or (metadata or {}).get("work_session", "")
@@ -98,11 +153,11 @@ def unix_seconds(time: str) -> int:
     return int(datetime.fromisoformat(time).timestamp())
 
 
-class OutputFormat(msgspec.Struct):
+class TypedOption(msgspec.Struct):
     type: str
 
 
-def unsupported_openai(agent: Agent, wanted: OutputFormat | None, choice: object) -> tuple[str, str]:
+def unsupported_openai(agent: Agent, wanted: TypedOption | None, choice: object) -> tuple[str, str]:
     """Why the format of the answer, and the choice of a tool, cannot be had."""
     given = {"text", "json_object"} if agent.output.format == "json" else {"text"}
     declared = f"the form of what {agent.id} reports is declared in its file ({agent.output.format}), not by who asks"
@@ -166,7 +221,8 @@ def openai_tools(
                 raise ChatError(400, f"a tool of the type `{kind}` says in `{kind}` what it is", param=at)
             at = f"{at}.{kind}"
         if kind == "function":
-            yield function_spec(convert(described, ClientFunction, at), namespace)
+            function = convert(described, ClientFunction, at)
+            yield function_spec(function.name, function.description, function.parameters, namespace)
         elif kind == "custom":
             yield _freeform_spec(convert(described, ClientFreeform, at), namespace)
         elif kind == "namespace" and not nested:
@@ -174,10 +230,12 @@ def openai_tools(
             yield from openai_tools(group.tools, f"{at}.tools", group.name)
 
 
-def function_spec(tool: ClientFunction, namespace: str = "") -> ToolSpec:
-    wire = name_for_models(tool.name, namespace)
-    origin = Origin(tool.name, namespace) if wire != tool.name else None
-    return ToolSpec(wire, tool.description or "", tool.parameters or _ANYTHING, origin=origin)
+def function_spec(
+    name: str, description: str | None, parameters: dict[str, Any] | None, namespace: str = ""
+) -> ToolSpec:
+    wire = name_for_models(name, namespace)
+    origin = Origin(name, namespace) if wire != name else None
+    return ToolSpec(wire, description or "", parameters or _ANYTHING, origin=origin)
 
 
 def _freeform_spec(tool: ClientFreeform, namespace: str) -> ToolSpec:

@@ -27,6 +27,7 @@ from folkmoot.http.chat_errors import NO_RETRY, ChatError
 from folkmoot.http.house import House, house_of
 from folkmoot.http.problems import input_refused
 from folkmoot.http.repeating import another_request, key_of
+from folkmoot.http.stream.event_source import unless_gone
 from folkmoot.http.tracing import trace_of
 from folkmoot.ports import Filter
 from folkmoot.protocols.answered_runs import (
@@ -40,7 +41,7 @@ from folkmoot.protocols.chat_request import WORK_SESSION, with_free_names
 from folkmoot.protocols.content import note
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest
 from folkmoot.protocols.reply import AwaitedRun, ChatReply, reply_of, waiting_mark
-from folkmoot.protocols.runs import RESTS, follow_run, unless_gone
+from folkmoot.protocols.runs import RESTS, follow_run
 from folkmoot.views.result import Result
 
 

@@ -12,23 +12,12 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
+import mcp_types as types
 import msgspec
 from anyio import CancelScope
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ElicitRequest,
-    ElicitResult,
-    InputRequiredResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-)
 from starlette.applications import Starlette
 
 from folkmoot import __version__
@@ -58,7 +47,7 @@ from folkmoot.views.result import Result
 PATH = "/mcp"
 RESUME = "folkmoot__resume"
 """Continues a run that waited; no agent may have this name."""
-RESUME_TOOL = Tool(
+RESUME_TOOL = types.Tool(
     name=RESUME,
     title="Resume a run",
     description="Goes on with a run that waited for a person, after what it waited for was answered, "
@@ -100,9 +89,11 @@ def mcp_server(moot: Folkmoot, only: Sequence[str] = ()) -> Server[Any]:
     tools = [*(tool_of(name, agent) for name, agent in agents.items()), RESUME_TOOL]
     resources = RunResources(moot, agents.values())
 
-    async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         listed, cursor = page(tools, params, lambda tool: tool.name)
-        return ListToolsResult(tools=listed, next_cursor=cursor)
+        return types.ListToolsResult(tools=listed, next_cursor=cursor)
 
     return Server(
         "folkmoot",
@@ -125,8 +116,8 @@ def agents_as_tools(moot: Folkmoot, only: Sequence[str] = ()) -> dict[str, Agent
     return name_agents(agents, (RESUME,))
 
 
-def tool_of(name: str, agent: Agent) -> Tool:
-    return Tool(
+def tool_of(name: str, agent: Agent) -> types.Tool:
+    return types.Tool(
         name=name,
         title=agent.id,
         description=describe_agent(agent) or f"Runs the agent {agent.id}.",
@@ -185,29 +176,31 @@ class ToolCalls:
         self._clock = SystemClock()
 
     async def call(
-        self, context: Context, params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """`tools/call`."""
         if params.name not in (*self._agents, RESUME):
             raise MCPError(
-                INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list shows those that are"
+                types.INVALID_PARAMS, f"there is no tool {params.name!r}; tools/list shows those that are"
             )
         try:
             run_id, begin = await self._prepare(context, params)
             result = await self._follow(context, run_id, begin)
         except FolkmootError as error:
             text = self._moot.secrets.text(str(error))
-            return CallToolResult(content=[TextContent(text=text)], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
         asks = result.status == "waiting" and elicits(context) and asked_with_the_answer(context)
         unasked = [item for item in result.inbox if item.id not in (params.input_responses or {})]
         return _questions(result, unasked) if asks and unasked else _answer(result)
 
-    async def _prepare(self, context: Context, params: CallToolRequestParams) -> tuple[str, Begin]:
+    async def _prepare(self, context: Context, params: types.CallToolRequestParams) -> tuple[str, Begin]:
         """The run, and what starts or continues it."""
         arguments = params.arguments or {}
         if params.request_state is not None:
             if not await self._may_resume(params.request_state, params.name):
-                raise MCPError(INVALID_PARAMS, "the requestState is none that this call was answered with")
+                raise MCPError(
+                    types.INVALID_PARAMS, "the requestState is none that this call was answered with"
+                )
             await self._reply(context, params.request_state, params)
             return params.request_state, partial(self._resume, context, params.request_state)
         if params.name == RESUME:
@@ -239,12 +232,12 @@ class ToolCalls:
         row = await self._moot.row(run_id)
         return row is not None and row.agent in files
 
-    async def _reply(self, context: Context, run_id: str, params: CallToolRequestParams) -> None:
+    async def _reply(self, context: Context, run_id: str, params: types.CallToolRequestParams) -> None:
         """Record what was filled in at the client; what somebody else decided meanwhile stays as it is."""
         filled = params.input_responses or {}
         for item in await self._moot.inbox(run_id) if filled and elicits(context) else ():
             form = filled.get(item.id)
-            if isinstance(form, ElicitResult) and (reply := reply_to(item, form, client_name(context))):
+            if isinstance(form, types.ElicitResult) and (reply := reply_to(item, form, client_name(context))):
                 with suppress(WrongUse):
                     await self._moot.reply(reply)
 
@@ -281,20 +274,24 @@ class ToolCalls:
                 await context.session.report_progress(count, message=line)
 
 
-def _answer(result: Result) -> CallToolResult:
+def _answer(result: Result) -> types.CallToolResult:
     """Everything but a report is an error to the client: the tool has not done its work."""
     report = result.final_report
     if not result.success or report is None:
-        return CallToolResult(content=[TextContent(text=_error(result))], is_error=True, _meta=_about(result))
+        return types.CallToolResult(
+            content=[types.TextContent(text=_error(result))], is_error=True, _meta=_about(result)
+        )
     structured = report.content_json if isinstance(report.content_json, dict) else None
-    text = TextContent(text=report.content)
-    return CallToolResult(content=[text], structured_content=structured, _meta=_about(result))
+    text = types.TextContent(text=report.content)
+    return types.CallToolResult(content=[text], structured_content=structured, _meta=_about(result))
 
 
-def _questions(result: Result, items: Sequence[Item]) -> InputRequiredResult:
+def _questions(result: Result, items: Sequence[Item]) -> types.InputRequiredResult:
     """What the run waits for, as forms; the client calls again with them filled in, and with the run's id."""
-    forms = {item.id: ElicitRequest(params=form_for(item)) for item in items}
-    return InputRequiredResult(input_requests=dict(forms), request_state=result.run_id, _meta=_about(result))
+    forms = {item.id: types.ElicitRequest(params=form_for(item)) for item in items}
+    return types.InputRequiredResult(
+        input_requests=dict(forms), request_state=result.run_id, _meta=_about(result)
+    )
 
 
 def _about(result: Result) -> dict[str, Any]:

@@ -16,20 +16,10 @@ from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.http.chat_errors import ChatError, anthropic_error
 from folkmoot.http.house import house_of
+from folkmoot.protocols import chat_request
 from folkmoot.protocols.answer import answer, conversation_with, event
-from folkmoot.protocols.chat_request import (
-    ROLES,
-    ClientFunction,
-    ToolName,
-    convert,
-    function_spec,
-    read_body,
-    refuse,
-    request_number,
-)
 from folkmoot.protocols.content import Content, Part, inline_texts, read_content
 from folkmoot.protocols.conversation import ChatMessage
-from folkmoot.protocols.models import find_model, json_response
 from folkmoot.protocols.reply import ChatReply, ClientCall
 from folkmoot.views.accounting import Totals
 
@@ -58,13 +48,9 @@ class AnthropicMessage(msgspec.Struct):
 
 
 class AnthropicTool(msgspec.Struct):
-    name: ToolName
+    name: chat_request.ToolName
     input_schema: dict[str, Any]
     description: str | None = None
-
-
-class TypedOption(msgspec.Struct):
-    type: str
 
 
 class OutputConfig(msgspec.Struct):
@@ -78,12 +64,12 @@ class CountBody(msgspec.Struct, kw_only=True):
     messages: Annotated[list[AnthropicMessage], Meta(min_length=1)]
     system: Content = None
     tools: list[dict[str, Any]] | None = None
-    tool_choice: TypedOption | None = None
+    tool_choice: chat_request.TypedOption | None = None
 
     def read_messages(self) -> Iterator[ChatMessage]:
         if told := read_content(self.system, "system", between=_BETWEEN).text:
             yield ChatMessage("system", told)
-        request = request_number([message.role for message in self.messages])
+        request = chat_request.request_number([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
             yield from _read_message(message, f"messages.{number}", asked=number == request)
 
@@ -93,15 +79,15 @@ class CountBody(msgspec.Struct, kw_only=True):
             return
         for number, given in enumerate(self.tools or ()):
             if given.get("input_schema") is not None:
-                tool = convert(given, AnthropicTool, f"tools.{number}")
-                yield function_spec(ClientFunction(tool.name, tool.description, tool.input_schema))
+                tool = chat_request.convert(given, AnthropicTool, f"tools.{number}")
+                yield chat_request.function_spec(tool.name, tool.description, tool.input_schema)
 
 
 class MessageBody(CountBody, kw_only=True):
     max_tokens: int
     """A part of the format. An agent's report is given whole: its file says how long it may be."""
     stream: bool | None = None
-    thinking: TypedOption | None = None
+    thinking: chat_request.TypedOption | None = None
     stop_sequences: list[str] | None = None
     output_config: OutputConfig | None = None
 
@@ -113,7 +99,7 @@ class MessageBody(CountBody, kw_only=True):
     def check(self) -> None:
         format = self.output_config and self.output_config.format
         forced = self.tool_choice and self.tool_choice.type in ("any", "tool")
-        refuse(
+        chat_request.refuse(
             {
                 "stop_sequences": self.stop_sequences
                 and "stop_sequences: an agent's report is given whole; leave it out",
@@ -128,7 +114,7 @@ class MessageBody(CountBody, kw_only=True):
 
 def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iterator[ChatMessage]:
     """What stands beside results is read with them, and not refused: they could not come again."""
-    role, content = ROLES.get(message.role, "tool"), message.content
+    role, content = chat_request.ROLES.get(message.role, "tool"), message.content
     if role == "tool":
         words = f"there is no role {message.role!r}; use user, assistant or system"
         raise ChatError(400, words, param=f"{place}.role")
@@ -136,13 +122,13 @@ def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iter
     results = [(number, part) for number, part in parts if part.get("type") == "tool_result"]
     for number, part in results:
         at = f"{place}.content.{number}"
-        result = convert(part, ToolUseResult, at)
+        result = chat_request.convert(part, ToolUseResult, at)
         given = inline_texts(read_content(result.content, f"{at}.content", between=_BETWEEN))
         yield ChatMessage(
             "tool", given.text, answers=result.tool_use_id, failed=bool(result.is_error), files=given.files
         )
     uses = (
-        convert(part, ToolUse, f"{place}.content.{number}")
+        chat_request.convert(part, ToolUse, f"{place}.content.{number}")
         for number, part in parts
         if part.get("type") == "tool_use"
     )
@@ -153,9 +139,9 @@ def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iter
 
 
 async def create(request: Request) -> Response:
-    body = await read_body(request, MessageBody)
+    body = await chat_request.read_body(request, MessageBody)
     body.check()
-    agent = find_model(house_of(request).moot, body.model)
+    agent = chat_request.find_model(house_of(request).moot, body.model)
     asked = conversation_with(request, agent, [*body.read_messages()], body.client_tools())
     return await answer(
         request,
@@ -167,14 +153,14 @@ async def create(request: Request) -> Response:
 
 async def count_tokens(request: Request) -> Response:
     """The tokens of the first request to the agent's model, by the estimate that budgets are reserved with."""
-    body, moot = await read_body(request, CountBody), house_of(request).moot
-    agent = find_model(moot, body.model)
+    body, moot = await chat_request.read_body(request, CountBody), house_of(request).moot
+    agent = chat_request.find_model(moot, body.model)
     messages = [*body.read_messages()]
     text = "\n".join(f"{each.text}{msgspec.json.encode(each.calls).decode()}" for each in messages)
     files = sum(recorded(file, "").tokens for each in messages for file in each.files)
     tools = msgspec.json.encode([*body.client_tools()]).decode()
     guess = estimated_tokens(agent.prompt + text + tools) + moot.kits.of(agent).schema_tokens
-    return json_response({"input_tokens": guess + files})
+    return chat_request.json_response({"input_tokens": guess + files})
 
 
 class MessageEvents:

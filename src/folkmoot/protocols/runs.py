@@ -1,13 +1,10 @@
-"""What all wires share: the names of agents, the lines of progress, pages of lists, clients that leave."""
+"""What all wires share: the names of agents, the lines of progress, pages of lists."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
-from typing import Any, TypeVar
-
-from starlette.types import Receive
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import TypeVar
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
@@ -75,20 +72,3 @@ def page_after(
         start = places[cursor]
     page = list(entries[start : start + size])
     return page, key(page[-1]) if start + size < len(entries) else None
-
-
-async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, T]) -> T | None:
-    """The answer; none if the client disconnects first."""
-    answer, gone = asyncio.create_task(answering), asyncio.create_task(client_gone(receive))
-    try:
-        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-        return answer.result() if answer.done() else None
-    finally:
-        answer.cancel()
-        gone.cancel()
-
-
-async def client_gone(receive: Receive) -> None:
-    """Return when the client has disconnected."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
