@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import anthropic
 import httpx
 import msgspec
@@ -97,19 +95,6 @@ def test_what_happens_is_thinking_to_a_client_that_wants_thinking(server: Server
     again = asked(client, "desk", *messages, said.to_param(), user("the second"), thinking=thinking)
     assert [block.type for block in again.content] == ["text"]
     assert "desk starts" not in server.prompt(again.folkmoot["runId"])
-
-
-def test_a_conversation_goes_on_in_the_same_work_session(server: Server, client):
-    messages, about = [], []
-    for text in ("hi", "the second", "the third"):
-        said = asked(client, "desk", *messages, user(text))
-        messages += [user(text), said.to_param()]
-        about.append(said.folkmoot)
-
-    assert [message["content"][0].text for message in messages[1::2]] == ["Hello.", "Two.", "Three."]
-    assert len({each["runId"] for each in about}) == 3
-    assert len({each["workSessionId"] for each in about}) == 1
-    assert "user: the second\n\nassistant: Two." in server.prompt(about[-1]["runId"])
 
 
 def result(block, content, **more):
@@ -215,47 +200,6 @@ def test_what_is_wrong_is_said_in_the_form_that_the_client_reads(client, body, e
 def test_a_run_that_fails_in_a_stream_is_an_error_of_the_stream(client):
     with pytest.raises(anthropic.APIStatusError, match="the model is out"):
         list(asked(client, "broken", user("hi"), stream=True))
-
-
-SLOW = {"model": "slow", "max_tokens": 10, "messages": [user("take your time")]}
-
-
-def why_it_ended(server: Server, run: str) -> str:
-    """When it has: its stream ends with it."""
-    httpx.get(f"{server.address}api/runs/{run}/stream", timeout=60)
-    return server.events(run)[-1]["data"]["reason"]
-
-
-def test_a_client_that_leaves_its_stream_cancels_its_run(server: Server, client):
-    """O-43."""
-    with client.messages.stream(**SLOW) as stream:
-        run = next(iter(stream)).message.id.removeprefix("msg_")
-
-    assert why_it_ended(server, run) == "its client has gone"
-
-
-async def test_a_client_that_goes_before_it_is_answered_cancels_its_run(server: Server):
-    """O-43."""
-    async with (
-        anthropic.AsyncAnthropic(base_url=server.address, api_key="none") as client,
-        httpx.AsyncClient(timeout=60) as watching,
-        watching.stream("GET", f"{server.address}api/stream?type=session.started") as happens,
-    ):
-        lines = happens.aiter_lines()
-        await anext(lines)  # from here on, everything is seen
-        asking = asyncio.create_task(client.messages.create(**SLOW))
-        seen = [line async for line in _until_data(lines)]
-        asking.cancel()
-
-    run = msgspec.json.decode(seen[-1].removeprefix("data: "))["runId"]
-    assert await asyncio.to_thread(why_it_ended, server, run) == "its client has gone"
-
-
-async def _until_data(lines):
-    async for line in lines:
-        yield line
-        if line.startswith("data: "):
-            return
 
 
 def test_nothing_is_run_for_a_get(server: Server):

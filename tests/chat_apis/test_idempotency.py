@@ -19,33 +19,11 @@ from folkmoot.http.house import Door
 from tests.chat_apis.conftest import AGENTS, SCRIPT
 from tests.chat_apis.serving import Server, called, served, write
 from tests.chat_apis.test_openai_chat import WEATHER
-from tests.chat_apis.test_openai_waiting import assistant, ends, user
+from tests.chat_apis.test_openai_waiting import assistant, user
+from tests.chat_apis.wires import WIRES, chat, post
 from tests.http.doors import serving
 
 Ask = Callable[..., Any]
-
-
-def chat(agent: str, text: str, **more: Any) -> dict[str, Any]:
-    return {"path": "chat/completions", "json": {"model": agent, "messages": [user(text)], **more}}
-
-
-def responses(agent: str, text: str, **more: Any) -> dict[str, Any]:
-    return {"path": "responses", "json": {"model": agent, "input": text, **more}}
-
-
-def messages(agent: str, text: str, **more: Any) -> dict[str, Any]:
-    return {
-        "path": "messages",
-        "json": {"model": agent, "max_tokens": 9, "messages": [user(text)], **more},
-    }
-
-
-DOORS = [chat, responses, messages]
-
-
-def post(server: Server, asked: dict[str, Any], key: str) -> httpx.Response:
-    headers = {"Idempotency-Key": key} if key else {}
-    return httpx.post(f"{server.base}/{asked['path']}", json=asked["json"], headers=headers, timeout=60)
 
 
 def runs_of(server: Server, request: str) -> list[str]:
@@ -53,7 +31,7 @@ def runs_of(server: Server, request: str) -> list[str]:
     return [row["runId"] for row in server.get("api/runs?limit=500") if row["request"] == request]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", WIRES)
 def test_a_request_that_comes_again_is_the_same_run_and_is_answered_the_same(server: Server, door: Ask):
     """Never a second run and a second bill, though the first answer was given long ago."""
     asked = door("desk", f"tell me once, {door.__name__}")
@@ -67,7 +45,7 @@ def test_a_request_that_comes_again_is_the_same_run_and_is_answered_the_same(ser
     assert runs_of(server, f"tell me once, {door.__name__}") == [first["folkmoot"]["runId"]]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", WIRES)
 def test_a_key_that_was_used_for_another_request_is_refused_in_the_form_of_the_client(
     server: Server, door: Ask
 ):
@@ -81,7 +59,7 @@ def test_a_key_that_was_used_for_another_request_is_refused_in_the_form_of_the_c
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", WIRES)
 async def test_a_client_that_has_gone_comes_back_to_the_run_that_went_on(
     server: Server, door: Ask, streaming: bool
 ):
@@ -293,12 +271,3 @@ async def test_what_a_client_sends_again_by_itself_is_safe_under_the_key_that_it
 
     assert "Met." in told.to_json()
     assert await asyncio.to_thread(runs_of, server, text) == [told.folkmoot["runId"]]
-
-
-def test_without_a_key_a_client_that_goes_cancels_as_ever(server: Server, client: openai.OpenAI):
-    """O-43."""
-    stream = client.chat.completions.create(model="slow", messages=[user("hi")], stream=True)
-    run = next(iter(stream)).id.removeprefix("chatcmpl-")
-    stream.close()
-
-    assert ends(server, run)["type"] == "run.cancelled"

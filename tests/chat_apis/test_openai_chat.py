@@ -56,20 +56,6 @@ def test_a_stream_tells_what_happens_and_its_content_is_the_report(server: Serve
     assert (chunks[-1].choices, chunks[-1].usage.total_tokens) == ([], 127)
 
 
-def test_a_conversation_goes_on_in_the_same_work_session(server: Server, client: openai.OpenAI):
-    messages, about = [], []
-    for text in ("hi", "the second", "the third"):
-        messages.append(user(text))
-        said = client.chat.completions.create(model="desk", messages=messages)
-        messages.append({"role": "assistant", "content": said.choices[0].message.content})
-        about.append(said.folkmoot)
-
-    assert [message["content"] for message in messages[1::2]] == ["Hello.", "Two.", "Three."]
-    assert len({each["runId"] for each in about}) == 3
-    assert len({each["workSessionId"] for each in about}) == 1
-    assert "user: the second\n\nassistant: Two." in server.prompt(about[-1]["runId"])
-
-
 def test_a_question_is_answered_by_the_next_message(server: Server, client: openai.OpenAI):
     messages = [user("Where is it?")]
     asked = client.chat.completions.create(model="clerk", messages=messages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 
@@ -68,44 +67,6 @@ def ends(server: Server, run: str) -> dict:
             lines.append(line)
             assert lines.count(": still here") < 4, "nothing happens in it, and it does not end"
     return json.loads([line for line in lines if line.startswith("data: ")][-1].removeprefix("data: "))
-
-
-def test_a_client_that_closes_a_stream_cancels_its_run(server: Server, client: openai.OpenAI):
-    """O-43: a client that disconnects cancels its run."""
-    stream = client.chat.completions.create(model="slow", messages=[user("hi")], stream=True)
-    for chunk in stream:
-        if "slow starts" in getattr(chunk.choices[0].delta, "reasoning_content", ""):
-            break
-    stream.close()
-
-    end = ends(server, chunk.id.removeprefix("chatcmpl-"))
-    assert (end["type"], end["data"]["reason"]) == ("run.cancelled", "its client has gone")
-
-
-@pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_a_client_that_gives_up_waiting_cancels_its_run(server: Server, api: str):
-    """O-43: also when the answer would have come in one piece."""
-    before = set(server.runs("running"))
-    async with openai.AsyncOpenAI(base_url=server.base, api_key="-", max_retries=0) as client:
-        if api == "chat":
-            asking = client.chat.completions.create(model="slow", messages=[user("hi")])
-        else:
-            asking = client.responses.create(model="slow", input="hi")
-        waiting = asyncio.create_task(asking)
-        (run,) = await begun(server, before)
-        waiting.cancel()
-        await asyncio.wait({waiting})
-
-    end = await asyncio.to_thread(ends, server, run)
-    assert (end["type"], end["data"]["reason"]) == ("run.cancelled", "its client has gone")
-
-
-async def begun(server: Server, before: set[str]) -> set[str]:
-    async with httpx.AsyncClient(timeout=60) as http, asyncio.timeout(60):
-        while True:
-            rows = (await http.get(f"{server.address}api/runs?status=running")).json()
-            if new := {row["runId"] for row in rows} - before:
-                return new
 
 
 def test_a_conversation_goes_on_after_the_server_was_started_again(tmp_path):

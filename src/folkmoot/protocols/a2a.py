@@ -17,16 +17,9 @@ from a2a.server.events import Event
 from a2a.server.request_handlers import RequestHandler
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+from a2a.utils import errors
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH as CARD
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
-from a2a.utils.errors import (
-    ExtendedAgentCardNotConfiguredError,
-    InternalError,
-    InvalidParamsError,
-    PushNotificationNotSupportedError,
-    TaskNotCancelableError,
-    UnsupportedOperationError,
-)
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from starlette.exceptions import HTTPException
@@ -42,17 +35,7 @@ from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.http.house import House
 from folkmoot.http.stream.event_source import unless_gone
-from folkmoot.protocols.a2a_tasks import (
-    TaskRun,
-    TaskRuns,
-    files_of,
-    hops_of,
-    is_selected,
-    run_id_of,
-    selects,
-    text_of,
-    work_session_of,
-)
+from folkmoot.protocols import a2a_tasks
 from folkmoot.protocols.runs import MEDIA_TYPES, describe_agent, name_agents, page_after
 
 PATH = "/a2a"
@@ -141,7 +124,7 @@ def card_of(name: str, agent: Agent, url: str, *, secured: bool) -> types.AgentC
 
 
 async def _refuse_notifications(self: object, params: object, context: ServerCallContext) -> NoReturn:
-    raise PushNotificationNotSupportedError
+    raise errors.PushNotificationNotSupportedError
 
 
 class TaskHandler(RequestHandler):
@@ -154,15 +137,15 @@ class TaskHandler(RequestHandler):
     def __init__(self, house: House, agent: Agent) -> None:
         self._house, self._moot = house, house.moot
         self._agent = agent
-        self._tasks = TaskRuns(house.moot, agent)
+        self._tasks = a2a_tasks.TaskRuns(house.moot, agent)
 
     async def on_create_task_push_notification_config(
         self, params: object, context: ServerCallContext
     ) -> NoReturn:
-        raise PushNotificationNotSupportedError("follow the task with SubscribeToTask instead")
+        raise errors.PushNotificationNotSupportedError("follow the task with SubscribeToTask instead")
 
     async def on_get_extended_agent_card(self, params: object, context: ServerCallContext) -> NoReturn:
-        raise ExtendedAgentCardNotConfiguredError
+        raise errors.ExtendedAgentCardNotConfiguredError
 
     async def on_message_send(
         self, params: types.SendMessageRequest, context: ServerCallContext
@@ -193,7 +176,7 @@ class TaskHandler(RequestHandler):
         with self._refusals(params):
             run = await self._tasks.get(params.id)
             if run.is_over:
-                raise UnsupportedOperationError(f"task {params.id} is over; GetTask shows it")
+                raise errors.UnsupportedOperationError(f"task {params.id} is over; GetTask shows it")
             yield run.task
             async for event in self._tasks.updates(run):
                 yield event
@@ -206,7 +189,7 @@ class TaskHandler(RequestHandler):
     async def on_cancel_task(self, params: types.CancelTaskRequest, context: ServerCallContext) -> types.Task:
         with self._refusals(params):
             if (await self._tasks.get(params.id)).is_over:
-                raise TaskNotCancelableError(f"task {params.id} is over already")
+                raise errors.TaskNotCancelableError(f"task {params.id} is over already")
             await self._moot.cancel(params.id, "cancelled by its A2A client")
             await self._moot.followed(params.id, wait=True)
             return (await self._tasks.get(params.id)).task
@@ -220,12 +203,14 @@ class TaskHandler(RequestHandler):
             runs = await self._tasks.list_runs(params.context_id)
             size = params.page_size if params.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
             validate_page_size(size)
-            if selects(params):
-                runs = [run for run in runs if is_selected(await self._show(run, params), params)]
+            if a2a_tasks.selects(params):
+                runs = [run for run in runs if a2a_tasks.is_selected(await self._show(run, params), params)]
             try:
                 page, token = page_after(runs, params.page_token or None, size, str)
             except KeyError:
-                raise InvalidParamsError(f"{params.page_token!r} is no page token of this list") from None
+                raise errors.InvalidParamsError(
+                    f"{params.page_token!r} is no page token of this list"
+                ) from None
             return types.ListTasksResponse(
                 tasks=[await self._show(run, params) for run in page],
                 next_page_token=token or "",
@@ -239,15 +224,15 @@ class TaskHandler(RequestHandler):
             task.ClearField("artifacts")
         return task
 
-    async def _take(self, message: types.Message, context: ServerCallContext) -> TaskRun:
+    async def _take(self, message: types.Message, context: ServerCallContext) -> a2a_tasks.TaskRun:
         """The run that a message starts or answers."""
         if message.task_id:
             return await self._answer(await self._tasks.get(message.task_id), message)
-        id = run_id_of(self._agent, message)
+        id = a2a_tasks.run_id_of(self._agent, message)
         if known := await self._tasks.find(id):
             return known
         errand = Errand(
-            work_session=work_session_of(message.context_id),
+            work_session=a2a_tasks.work_session_of(message.context_id),
             blocks=await self._tasks.earlier_blocks(message.context_id),
             run=id,
             message=message.message_id,
@@ -255,29 +240,33 @@ class TaskHandler(RequestHandler):
             sources=(_CLIENT,) if self._moot.graph.settings.gate.untrusted_clients else (),
             **told(context.state.get("headers", {})),
         )
-        errand = self._moot.enclose(errand, files_of(message))
+        errand = self._moot.enclose(errand, a2a_tasks.files_of(message))
         with suppress(Held):  # the same message came at the same time
-            await self._house.room.begin(self._agent.file, text_of(message), errand)
+            await self._house.room.begin(self._agent.file, a2a_tasks.text_of(message), errand)
         return (await self._tasks.get(id)).at_start
 
     def _hops(self, message: types.Message) -> int:
-        hops, most = hops_of(message), self._moot.graph.settings.limits.a2a_hops
+        hops, most = a2a_tasks.hops_of(message), self._moot.graph.settings.limits.a2a_hops
         if hops > most:
-            raise UnsupportedOperationError(
+            raise errors.UnsupportedOperationError(
                 f"the matter was passed on {hops} times; `limits.a2aHops` here is {most}"
             )
         return hops
 
-    async def _answer(self, run: TaskRun, message: types.Message) -> TaskRun:
+    async def _answer(self, run: a2a_tasks.TaskRun, message: types.Message) -> a2a_tasks.TaskRun:
         if run.is_over:
-            raise UnsupportedOperationError(f"task {run.id} is over; leave `taskId` out to ask for more")
+            raise errors.UnsupportedOperationError(
+                f"task {run.id} is over; leave `taskId` out to ask for more"
+            )
         if message.context_id not in ("", run.task.context_id):
-            raise InvalidParamsError(f"task {run.id} is of another context: {run.task.context_id}")
+            raise errors.InvalidParamsError(f"task {run.id} is of another context: {run.task.context_id}")
         items = await self._moot.inbox(run.id)
         questions = [item for item in items if item.kind == "question" and item.is_open]
         if not questions:
-            raise UnsupportedOperationError(f"task {run.id} has no open question that this could answer")
-        await self._moot.reply(questions[0].answer(text_of(message), BY))
+            raise errors.UnsupportedOperationError(
+                f"task {run.id} has no open question that this could answer"
+            )
+        await self._moot.reply(questions[0].answer(a2a_tasks.text_of(message), BY))
         self._house.go_on(run.id)
         return run.unparked
 
@@ -288,5 +277,5 @@ class TaskHandler(RequestHandler):
         try:
             yield
         except FolkmootError as error:
-            form = InvalidParamsError if isinstance(error, WrongUse) else InternalError
+            form = errors.InvalidParamsError if isinstance(error, WrongUse) else errors.InternalError
             raise form(self._moot.secrets.text(str(error))) from None

@@ -97,18 +97,18 @@ class ChatStream(EventStream):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.open(send)
-        telling, gone = asyncio.create_task(self._tell()), asyncio.create_task(client_gone(receive))
-        beating = asyncio.create_task(self.beat())
+        sending, gone = asyncio.create_task(self._send_all()), asyncio.create_task(client_gone(receive))
+        heartbeat = asyncio.create_task(self.beat())
         try:
-            await asyncio.wait({telling, gone, beating}, return_when=asyncio.FIRST_COMPLETED)
-            if not telling.done() or telling.exception():  # the client has gone, or takes nothing any more
+            await asyncio.wait({sending, gone, heartbeat}, return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done() or sending.exception():  # the client has gone, or takes nothing any more
                 await self._runs.cancel(self._awaited)
         finally:
-            for task in (telling, gone, beating):
+            for task in (sending, gone, heartbeat):
                 task.cancel()
-            await asyncio.gather(telling, gone, beating, return_exceptions=True)
+            await asyncio.gather(sending, gone, heartbeat, return_exceptions=True)
 
-    async def _tell(self) -> None:
+    async def _send_all(self) -> None:
         try:
             await self._write(self._wire.start())
             reply = await self._reply()

@@ -28,11 +28,11 @@ class AnsweringRun(Value):
     run: str
     work_session: str
     answer: str = ""
-    """What the client was told last; empty if it does not say."""
+    """The last answer that the client has; empty if it does not say."""
 
 
 class PastAnswer(Value):
-    """A run up to the place where a client was told something of it."""
+    """A run up to the end of an answer to a client."""
 
     run: str
     entries: int
@@ -45,7 +45,7 @@ class PastAnswer(Value):
 
     @property
     def is_over(self) -> bool:
-        """Whether there was something to tell."""
+        """Whether the run had ended or waited there."""
         return len(self.drafts) > self.entries and isinstance(self.drafts[-1].event, RESTS)
 
     def reply(self, page: str) -> ChatReply:

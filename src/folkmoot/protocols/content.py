@@ -144,8 +144,8 @@ def _from_source(kind: str, source: Mapping[str, Any], name: str) -> File:
         case {"type": "text", "data": str(data)}:
             return File(name or "document.txt", data.encode(), "text/plain")
         case _:
-            told = f"a part of type {kind!r} with a source of type {source.get('type')!r}"
-            raise WrongUse(f"{told} cannot be read here; {_INLINE}")
+            part = f"a part of type {kind!r} with a source of type {source.get('type')!r}"
+            raise WrongUse(f"{part} cannot be read here; {_INLINE}")
 
 
 def _file(data: str, media: str, name: str) -> File:

@@ -215,9 +215,9 @@ def _threads(agent: str, messages: Sequence[ChatMessage]) -> Iterator[EarlierTur
 
 
 def _blocks(agent_id: str, messages: Sequence[ChatMessage]) -> Iterator[Block]:
-    told = [message.text for message in messages if message.role == "system" and message.text.strip()]
-    if told:
-        yield Block("client_instructions", "\n\n".join(told))
+    system = [message.text for message in messages if message.role == "system" and message.text.strip()]
+    if system:
+        yield Block("client_instructions", "\n\n".join(system))
     if lines := [*_lines(messages)]:
         by_agent = any(message.role in ("assistant", "tool") for message in messages)
         yield Block(_CONVERSATION, "\n\n".join(lines), agent=agent_id if by_agent else "")

@@ -30,15 +30,8 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import drawn
 from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.errors import FolkmootError, Held, WrongUse
-from folkmoot.protocols.mcp_elicitation import (
-    Context,
-    answerer,
-    asked_with_the_answer,
-    client_name,
-    elicits,
-    form_for,
-    reply_to,
-)
+from folkmoot.protocols import mcp_elicitation as elicitation
+from folkmoot.protocols.mcp_elicitation import Context
 from folkmoot.protocols.mcp_resources import RunResources, page
 from folkmoot.protocols.runs import describe_agent, follow_run, name_agents, progress_line
 from folkmoot.views.inbox import what_it_needs
@@ -189,7 +182,11 @@ class ToolCalls:
         except FolkmootError as error:
             text = self._moot.secrets.text(str(error))
             return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
-        asks = result.status == "waiting" and elicits(context) and asked_with_the_answer(context)
+        asks = (
+            result.status == "waiting"
+            and elicitation.elicits(context)
+            and elicitation.asked_with_the_answer(context)
+        )
         unasked = [item for item in result.inbox if item.id not in (params.input_responses or {})]
         return _questions(result, unasked) if asks and unasked else _answer(result)
 
@@ -213,13 +210,15 @@ class ToolCalls:
         # `_meta` names the trace, also without HTTP, or else the headers of the request do.
         trace = told(context.meta or {}) or told(context.request.headers if context.request else {})
         errand = Errand(run=drawn(self._clock).run, **trace)  # known from the start: progress looks for it
-        begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
+        begin = partial(
+            self._moot.run, agent.file, request, answer=elicitation.answerer(context), errand=errand
+        )
         return errand.run, begin
 
     async def _resume(self, context: Context, run_id: str) -> Result:
         while True:
             try:
-                return await self._moot.resume(run_id, answer=answerer(context))
+                return await self._moot.resume(run_id, answer=elicitation.answerer(context))
             except Held:  # a worker that the answer woke was quicker, or the server that took it
                 result = await self._moot.followed(run_id)
             if result.status != "waiting":
@@ -235,9 +234,9 @@ class ToolCalls:
     async def _reply(self, context: Context, run_id: str, params: types.CallToolRequestParams) -> None:
         """Record what was filled in at the client; what somebody else decided meanwhile stays as it is."""
         filled = params.input_responses or {}
-        for item in await self._moot.inbox(run_id) if filled and elicits(context) else ():
+        for item in await self._moot.inbox(run_id) if filled and elicitation.elicits(context) else ():
             form = filled.get(item.id)
-            if isinstance(form, types.ElicitResult) and (reply := reply_to(item, form, client_name(context))):
+            if isinstance(form, types.ElicitResult) and (reply := elicitation.reply_to(item, form, context)):
                 with suppress(WrongUse):
                     await self._moot.reply(reply)
 
@@ -288,7 +287,7 @@ def _answer(result: Result) -> types.CallToolResult:
 
 def _questions(result: Result, items: Sequence[Item]) -> types.InputRequiredResult:
     """What the run waits for, as forms; the client calls again with them filled in, and with the run's id."""
-    forms = {item.id: types.ElicitRequest(params=form_for(item)) for item in items}
+    forms = {item.id: types.ElicitRequest(params=elicitation.form_for(item)) for item in items}
     return types.InputRequiredResult(
         input_requests=dict(forms), request_state=result.run_id, _meta=_about(result)
     )

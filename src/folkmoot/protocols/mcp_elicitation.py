@@ -40,8 +40,10 @@ def form_for(item: Item) -> ElicitRequestFormParams:
     return ElicitRequestFormParams(message="\n".join(described(item)).strip(), requested_schema=schema)
 
 
-def reply_to(item: Item, form: ElicitResult, by: str) -> Reply | None:
+def reply_to(item: Item, form: ElicitResult, context: Context) -> Reply | None:
     """None if the item stays open. Only an approval can be declined: that is a no, and needs no form."""
+    client = context.session.client_params  # all that is known of the person
+    by = f"mcp:{client.client_info.name}" if client else "mcp"
     if form.action != "accept":
         declined = form.action == "decline" and item.kind == "approval"
         return item.deny("declined at the client", by) if declined else None
@@ -57,12 +59,6 @@ def reply_to(item: Item, form: ElicitResult, by: str) -> Reply | None:
             return item.settle(_SETTLEMENTS[decision], filled.get("text", ""), by)
         case _:
             return None
-
-
-def client_name(context: Context) -> str:
-    """Who is recorded to have decided: of the person only the client is known."""
-    client = context.session.client_params
-    return f"mcp:{client.client_info.name}" if client else "mcp"
 
 
 def elicits(context: Context) -> bool:
@@ -92,7 +88,7 @@ def answerer(context: Context) -> Answerer | None:
             )
         except MCPError:  # a client that cannot after all; the run parks, and can be answered elsewhere
             return None
-        return reply_to(item, form, client_name(context))
+        return reply_to(item, form, context)
 
     return elicit
 

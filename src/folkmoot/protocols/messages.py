@@ -67,8 +67,8 @@ class CountBody(msgspec.Struct, kw_only=True):
     tool_choice: chat_request.TypedOption | None = None
 
     def read_messages(self) -> Iterator[ChatMessage]:
-        if told := read_content(self.system, "system", between=_BETWEEN).text:
-            yield ChatMessage("system", told)
+        if text := read_content(self.system, "system", between=_BETWEEN).text:
+            yield ChatMessage("system", text)
         request = chat_request.request_number([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
             yield from _read_message(message, f"messages.{number}", asked=number == request)

@@ -1,4 +1,4 @@
-"""What a chat client is told of its run, in no wire format yet. Pure."""
+"""The reply to a chat client about its run, in no wire format yet. Pure."""
 
 from __future__ import annotations
 
