@@ -33,7 +33,13 @@ SLOW = {
     "packaging": ("test_packaging.py", "test_dev.py", "bench/"),
     "postgres": ("journal/postgres/", "cli/test_postgres.py", "cli/test_worker.py"),
     "processes": (
-        *("a2a_server/", "doors/", "golden/test_table.py", "mcp_server/test_stdio.py", "mcp/test_faults.py"),
+        *(
+            "a2a_server/",
+            "chat_apis/",
+            "golden/test_table.py",
+            "mcp_server/test_stdio.py",
+            "mcp/test_faults.py",
+        ),
         *("test_every_way_in.py", "test_compositions.py", "engine/test_prune.py", "http/test_attacks.py"),
         *("cli/test_resuming.py", "cli/test_serve.py", "cli/test_servers.py", "cli/test_sinks.py"),
         *("cli/test_watch.py", "cli/test_consent.py", "cli/test_otel.py", "cli/test_live_suite.py"),

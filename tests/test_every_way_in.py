@@ -26,11 +26,11 @@ from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.templates import TEMPLATES
 from folkmoot.http.pages.markdown import markdown
-from folkmoot.mcp_server.server import ABOUT, RESUME
+from folkmoot.protocols.mcp import ABOUT, RESUME
 from folkmoot.views.inbox import whole_call
 from tests.a2a_server.conftest import client_of, message, report, sent, state
 from tests.browser.visitor import chromium, visiting
-from tests.doors.serving import PROGRAM, Server, called, environment, served, write
+from tests.chat_apis.serving import PROGRAM, Server, called, environment, served, write
 from tests.examples import copied
 
 WAITS = 6

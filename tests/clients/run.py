@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.doors.serving import Server, served, write
+from tests.chat_apis.serving import Server, served, write
 
 HERE = Path(__file__).parent
 LONG = 120

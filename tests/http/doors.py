@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket
 from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.protocols.chat import chat_routes
 from tests.desk import Desk
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -176,7 +177,7 @@ async def serving(
 
     async with desk.open() as moot:
         house = House(moot=moot, door=door)
-        app = application(house)
+        app = application(house, [chat_routes(house)])
         app.router.routes.extend(routes)
         async with listening(house, app) as address:
             yield Served(house, address)

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from starlette.routing import Mount, Route, WebSocketRoute
 
-from folkmoot.a2a_server.application import a2a_routes
-from folkmoot.a2a_server.handling import Engine
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.application import application
 from folkmoot.http.headers import HEADERS
 from folkmoot.http.house import Door, House
-from folkmoot.mcp_server.application import mcp_app
+from folkmoot.protocols.a2a import a2a_routes
+from folkmoot.protocols.chat import chat_routes
+from folkmoot.protocols.mcp import mcp_app
 from tests.http.doors import TOKEN, UPGRADE, Served, request, serving
 
 EVERYWHERE = ("/api/status", "/", "/static/folkmoot.css", "/events-for-ever", "/nothing")
@@ -138,10 +138,9 @@ def every_route(app):
 async def test_without_the_token_every_route_of_the_table_is_closed_but_three(moot):
     """DESIGN 8: sign-in, health and static files alone."""
     async with serving(moot, GUARDED, routes=()) as served:
-        engine = Engine(served.house.room.begin, served.house.go_on)
-        doors = a2a_routes(served.house.moot, engine, secured=True)
-        doors += mcp_app(served.house.moot, guarded=True).routes
-        table = [*every_route(application(served.house, doors))]
+        routes = [chat_routes(served.house), *a2a_routes(served.house)]
+        routes += mcp_app(served.house.moot, guarded=True).routes
+        table = [*every_route(application(served.house, routes))]
         assert {"/mcp", "/a2a", "/a2a/x", "/docs", "/v1/messages", "/ws"} <= {path for _, path in table}
         opened = set()
         for method, path in table:

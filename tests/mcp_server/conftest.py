@@ -19,8 +19,7 @@ from mcp_types import CallToolResult, ElicitResult
 
 from folkmoot import Folkmoot
 from folkmoot.cli.main import main
-from folkmoot.mcp_server.application import mcp_app
-from folkmoot.mcp_server.server import ABOUT
+from folkmoot.protocols.mcp import ABOUT, mcp_app
 
 PROGRAM = ("-c", "import sys; from folkmoot.cli.main import main; sys.exit(main())")
 SETTINGS = """

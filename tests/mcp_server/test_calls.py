@@ -7,8 +7,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from folkmoot import Folkmoot
-from folkmoot.mcp_server.application import mcp_app
-from folkmoot.mcp_server.server import RESUME
+from folkmoot.protocols.mcp import RESUME, mcp_app
 from tests.mcp_server.conftest import AGENTS, Person, about, over_http, said, served, text
 
 

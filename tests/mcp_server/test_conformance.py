@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot import Folkmoot
-from folkmoot.mcp_server.application import mcp_app
+from folkmoot.protocols.mcp import mcp_app
 from tests.mcp_server.conftest import served, write
 from tests.npm import installed
 

@@ -5,7 +5,7 @@ from mcp import Client
 from starlette.applications import Starlette
 
 from folkmoot import Folkmoot
-from folkmoot.mcp_server.application import mcp_app
+from folkmoot.protocols.mcp import mcp_app
 from tests.mcp_server.conftest import served, text
 
 HEADERS = {"accept": "application/json, text/event-stream"}

@@ -4,13 +4,13 @@ import pytest
 
 from folkmoot.domain.agent import Agent, Input, Output, Team
 from folkmoot.errors import WrongUse
-from folkmoot.mcp_server.server import offered, request_of, tool_of
+from folkmoot.protocols.mcp import agents_as_tools, request_of, tool_of
 
 TWICE = {"type": "object", "properties": {"twice": {"type": "integer"}}}
 
 
 def names(moot, *only: str) -> dict[str, str]:
-    return {name: agent.file for name, agent in offered(moot, only).items()}
+    return {name: agent.file for name, agent in agents_as_tools(moot, only).items()}
 
 
 async def test_agents_are_called_by_their_ids_and_by_their_paths_if_those_are_shared(desk):
@@ -30,7 +30,7 @@ async def test_agents_are_called_by_their_ids_and_by_their_paths_if_those_are_sh
 async def test_two_agents_that_cannot_be_told_apart_are_refused(desk, files, both):
     async with desk({name: "description: x" for name in files}, {}).open() as moot:
         with pytest.raises(WrongUse, match="rename it, or offer others") as error:
-            offered(moot)
+            agents_as_tools(moot)
 
     assert all(one in str(error.value) for one in both)
 

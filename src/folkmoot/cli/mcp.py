@@ -53,12 +53,12 @@ async def _serve(call: Call, agents: list[str]) -> None:
     from folkmoot.cli.output import say
 
     try:
-        from folkmoot.mcp_server.server import mcp_server
-        from folkmoot.mcp_server.stdio import serve
+        from folkmoot.protocols.mcp import mcp_server
+        from folkmoot.protocols.mcp_stdio import serve_stdio
     except ImportError as error:
         raise WrongUse(f"{error}; install what it needs with: pip install 'folkmoot[mcp]'") from None
     with redirect_stdout(sys.stderr):  # what modules of the project print when they are loaded is no protocol
         async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
             server = mcp_server(moot, agents)
             say(f"the agents of {call.folder} are tools now; Ctrl-C ends it")
-            await serve(server)
+            await serve_stdio(server)

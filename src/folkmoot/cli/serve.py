@@ -104,6 +104,7 @@ async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: b
     from folkmoot.http.application import application
     from folkmoot.http.house import House
     from folkmoot.http.server import listening
+    from folkmoot.protocols.chat import chat_routes
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     async with AsyncExitStack() as stack:
@@ -112,9 +113,9 @@ async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: b
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
-        clients = _mcp_door(moot)
-        app = application(house, [*(clients.routes if clients else ()), *_a2a_door(house)])
-        address = await stack.enter_async_context(listening(house, app))
+        clients = _mcp_app(moot)
+        routes = [chat_routes(house), *(clients.routes if clients else ()), *_a2a_routes(house)]
+        address = await stack.enter_async_context(listening(house, application(house, routes)))
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
         say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
@@ -124,23 +125,22 @@ async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: b
         say("stopping; runs are left for whoever goes on with them")
 
 
-def _mcp_door(moot: Folkmoot) -> Starlette | None:
+def _mcp_app(moot: Folkmoot) -> Starlette | None:
     """Where the extra for it is installed."""
     try:
-        from folkmoot.mcp_server.application import mcp_app
+        from folkmoot.protocols.mcp import mcp_app
     except ImportError:
         return None
     return mcp_app(moot, guarded=True)
 
 
-def _a2a_door(house: House) -> list[BaseRoute]:
+def _a2a_routes(house: House) -> list[BaseRoute]:
     """Where the extra for it is installed."""
     try:
-        from folkmoot.a2a_server.application import a2a_routes
-        from folkmoot.a2a_server.handling import Engine
+        from folkmoot.protocols.a2a import a2a_routes
     except ImportError:
         return []
-    return a2a_routes(house.moot, Engine(house.room.begin, house.go_on), secured=house.keys.needed)
+    return a2a_routes(house)
 
 
 def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:

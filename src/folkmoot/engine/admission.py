@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH, wire_name
+from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits, facing
@@ -97,21 +96,3 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
             variables = " or ".join(dict.fromkeys(missing))
             message = f"none of its models can be asked: set the environment variable {variables}"
             yield Problem(file=agent.file, message=message, code="model_key_missing")
-
-
-def offered(agents: Collection[Agent], reserved: Collection[str] = ()) -> dict[str, Agent]:
-    """Each by its id; an id that several files share is not enough to tell them apart: those go by their paths.
-
-    Raises `WrongUse` for two that would be called the same, or as what is `reserved`.
-    """
-    shared = Counter(wire_name(agent.id) for agent in agents)
-    offers: dict[str, Agent] = {}
-    for agent in agents:
-        name = wire_name(agent.id)
-        name = name if shared[name] == 1 else wire_name(agent.file.removesuffix(".ai"))
-        other = name if name in reserved else offers.setdefault(name, agent).file
-        if other != agent.file:
-            raise WrongUse(
-                f"{agent.file} would be called {name!r}, as {other} is; rename it, or offer others with --agent"
-            )
-    return offers

@@ -17,7 +17,7 @@ from folkmoot.coordination.collaboration.next import next_moves
 from folkmoot.coordination.collaboration.scene import Scene, askings_of, chance_of
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.actor import Actor
+from folkmoot.coordination.plans.actor import PlanActor
 from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.coordination.work_sessions import decide
@@ -224,7 +224,7 @@ async def scene_of(moot: Moot, id: str) -> Scene:
     )
 
 
-_DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, Actor], Events]]] = {
+_DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, PlanActor], Events]]] = {
     moves.CommitPlanMove: lambda _: life.commit,
     moves.ReviewPlanMove: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
     moves.StartStepMove: lambda move: partial(steps.start, id=move.step),

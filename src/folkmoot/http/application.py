@@ -14,7 +14,6 @@ from starlette.staticfiles import StaticFiles
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.api.every import OPERATIONS
-from folkmoot.http.doors.application import chat_doors
 from folkmoot.http.endpoint import route
 from folkmoot.http.guard import Guard
 from folkmoot.http.house import House
@@ -25,8 +24,8 @@ from folkmoot.http.sign_in import ROUTES as SIGN_IN
 from folkmoot.http.stream.socket import SOCKET
 
 
-def application(house: House, doors: Sequence[BaseRoute] = ()) -> Starlette:
-    """`doors` are further ways in, such as that of MCP clients; the guard stands before them too."""
+def application(house: House, protocols: Sequence[BaseRoute] = ()) -> Starlette:
+    """`protocols` are the routes of clients of other protocols; the guard checks their requests too."""
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
         routes=[
@@ -35,8 +34,7 @@ def application(house: House, doors: Sequence[BaseRoute] = ()) -> Starlette:
             SOCKET,
             Mount("/static", static, name="static"),
             *SIGN_IN,
-            chat_doors(house),
-            *doors,
+            *protocols,
             *PAGES,
         ],
         exception_handlers={

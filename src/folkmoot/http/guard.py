@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.http import problems
-from folkmoot.http.doors import wrong
+from folkmoot.http.chat_errors import CHAT, ChatError, error_response
 from folkmoot.http.headers import with_headers
 from folkmoot.http.house import House
 from folkmoot.http.objections import most_bytes, objection, too_large
@@ -101,8 +101,8 @@ def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
     headers = {"connection": "close"} if refusal.status in (413, 431) else {}
     if refusal.status == 401:
         headers["www-authenticate"] = "Bearer"
-    if scope["path"].startswith(wrong.CHAT):
-        return wrong.response(scope, wrong.Wrong(refusal.status, refusal.words, headers=headers))
+    if scope["path"].startswith(CHAT):
+        return error_response(scope, ChatError(refusal.status, refusal.words, headers=headers))
     return problems.response(refusal.status, refusal.words, headers)
 
 

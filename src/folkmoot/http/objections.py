@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from folkmoot.http.doors.wrong import CHAT
+from folkmoot.http.chat_errors import CHAT
 from folkmoot.http.house import Door
 from folkmoot.http.refusals import Refusal
 

@@ -7,7 +7,7 @@ from typing import Annotated, Concatenate, ParamSpec
 
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import steps
-from folkmoot.coordination.plans.actor import Actor as Role
+from folkmoot.coordination.plans.actor import PlanActor as Role
 from folkmoot.coordination.plans.life import Events
 from folkmoot.domain.plan import Plan, Verdict
 from folkmoot.operations.actor import Actor

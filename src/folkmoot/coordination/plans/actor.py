@@ -9,7 +9,7 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound, WrongUse
 
 
-class Actor(Value):
+class PlanActor(Value):
     name: str
     role: str = ""
     """Of an agent, as its file says; empty for people and the runtime, who may do everything."""
@@ -38,7 +38,7 @@ class Actor(Value):
             )
 
 
-def acting(author: Author, graph: Graph) -> Actor:
+def acting(author: Author, graph: Graph) -> PlanActor:
     roles = {agent.id: agent.role for agent in graph.agents.values()}
     role = roles.get(author.name, "worker") if author.is_agent else ""
-    return Actor(author.name, role, frozenset(roles))
+    return PlanActor(author.name, role, frozenset(roles))

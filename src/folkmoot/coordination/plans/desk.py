@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Keeper
 from folkmoot.coordination.plans import life
-from folkmoot.coordination.plans.actor import Actor, acting
+from folkmoot.coordination.plans.actor import PlanActor, acting
 from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.plans.record import PLAN
 from folkmoot.coordination.plans.wish import PlanWish, planned
@@ -59,7 +59,7 @@ class Plans:
         self,
         id: str,
         author: Author,
-        decide: Callable[Concatenate[Plan, Actor, P], Events],
+        decide: Callable[Concatenate[Plan, PlanActor, P], Events],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Plan:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.plans.actor import Actor
+from folkmoot.coordination.plans.actor import PlanActor
 from folkmoot.domain.event import Event
 from folkmoot.domain.plan import Plan, PlanStatus, Verdict
 from folkmoot.domain.plan_events import (
@@ -31,7 +31,7 @@ _REMEDIES: dict[PlanStatus, str] = {
 }
 
 
-def revise(plan: Plan, by: Actor, wanted: Plan, *, submitted: bool = False) -> Events:
+def revise(plan: Plan, by: PlanActor, wanted: Plan, *, submitted: bool = False) -> Events:
     """Change a plan as long as nobody agreed to it; `submitted`: and have it decided at once."""
     must_be(plan, "revised", "draft", "submitted", "rejected")
     _must_be_author(plan, by)
@@ -39,7 +39,7 @@ def revise(plan: Plan, by: Actor, wanted: Plan, *, submitted: bool = False) -> E
     return [PlanRevised(revised), *([PlanSubmitted(plan.id)] if submitted else [])]
 
 
-def review(plan: Plan, by: Actor, verdict: Verdict, text: str = "") -> Events:
+def review(plan: Plan, by: PlanActor, verdict: Verdict, text: str = "") -> Events:
     must_be(plan, "reviewed", "draft", "submitted")
     if by.name == plan.author:
         raise WrongUse(f"{by.name} made {plan.id}; somebody else must review it")
@@ -48,13 +48,13 @@ def review(plan: Plan, by: Actor, verdict: Verdict, text: str = "") -> Events:
     return [PlanReviewed(plan.id, verdict, text)]
 
 
-def submit(plan: Plan, by: Actor) -> Events:
+def submit(plan: Plan, by: PlanActor) -> Events:
     must_be(plan, "submitted", "draft", "rejected")
     _must_be_author(plan, by)
     return [PlanSubmitted(plan.id)]
 
 
-def approve(plan: Plan, by: Actor, text: str = "", *, committed: bool = False) -> Events:
+def approve(plan: Plan, by: PlanActor, text: str = "", *, committed: bool = False) -> Events:
     """`committed`: and let it be carried out at once."""
     by.must_lead("approve a plan")
     must_be(plan, "approved", "submitted")
@@ -62,7 +62,7 @@ def approve(plan: Plan, by: Actor, text: str = "", *, committed: bool = False) -
     return [PlanApproved(plan.id, text), *commitment]
 
 
-def reject(plan: Plan, by: Actor, reason: str) -> Events:
+def reject(plan: Plan, by: PlanActor, reason: str) -> Events:
     by.must_lead("reject a plan")
     must_be(plan, "rejected", "submitted")
     if not reason.strip():
@@ -70,7 +70,7 @@ def reject(plan: Plan, by: Actor, reason: str) -> Events:
     return [PlanRejected((reason,), plan.id)]
 
 
-def commit(plan: Plan, by: Actor) -> Events:
+def commit(plan: Plan, by: PlanActor) -> Events:
     """From here on it is carried out, so each step must have an owner, and say when it counts as done."""
     by.must_lead("commit a plan")
     must_be(plan, "committed", "approved")
@@ -93,6 +93,6 @@ def must_be(plan: Plan, deed: str, *states: PlanStatus) -> None:
         raise WrongUse(f"{plan.id} is {plan.status}: {remedy}; only a plan that is {wanted} can be {deed}")
 
 
-def _must_be_author(plan: Plan, by: Actor) -> None:
+def _must_be_author(plan: Plan, by: PlanActor) -> None:
     if by.role and by.name != plan.author:
         raise WrongUse(f"{plan.id} is {plan.author}'s; {by.name} may review it, or make another")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from folkmoot.coordination.plans.actor import Actor
+from folkmoot.coordination.plans.actor import PlanActor
 from folkmoot.coordination.plans.life import Events, must_be
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import HandoffAccepted, HandoffCompleted, HandoffRequested
@@ -34,7 +34,7 @@ def step_of(plan: Plan, id: str) -> PlanStep:
     raise NotFound(f"{plan.id} has no step {id!r}; it has {known}", code="step_not_found")
 
 
-def start(plan: Plan, by: Actor, id: str) -> Events:
+def start(plan: Plan, by: PlanActor, id: str) -> Events:
     step = _open(plan, id, "started")
     by.must_own(plan, step, "start")
     _must_be_accepted(plan, step)
@@ -43,7 +43,7 @@ def start(plan: Plan, by: Actor, id: str) -> Events:
     return [StepStarted(plan.id, id, step.owner)]
 
 
-def block(plan: Plan, by: Actor, id: str, reason: str, decision: str = "") -> Events:
+def block(plan: Plan, by: PlanActor, id: str, reason: str, decision: str = "") -> Events:
     """`decision` is what must be decided before it goes on."""
     step = _open(plan, id, "blocked")
     by.must_own(plan, step, "block")
@@ -54,7 +54,7 @@ def block(plan: Plan, by: Actor, id: str, reason: str, decision: str = "") -> Ev
     return [StepBlocked(plan.id, id, step.owner, reason, decision)]
 
 
-def resume(plan: Plan, by: Actor, id: str, reason: str = "") -> Events:
+def resume(plan: Plan, by: PlanActor, id: str, reason: str = "") -> Events:
     step = _open(plan, id, "resumed")
     if not by.leads:
         by.must_own(plan, step, "resume")
@@ -63,7 +63,7 @@ def resume(plan: Plan, by: Actor, id: str, reason: str = "") -> Events:
     return [StepResumed(plan.id, id, step.owner, reason)]
 
 
-def reassign(plan: Plan, by: Actor, id: str, to: str, reason: str) -> Events:
+def reassign(plan: Plan, by: PlanActor, id: str, to: str, reason: str) -> Events:
     """The step passes on with all that was done of it; nobody works at it until its new owner accepts it."""
     step = _open(plan, id, "given to another")
     if not by.leads:
@@ -79,7 +79,7 @@ def reassign(plan: Plan, by: Actor, id: str, to: str, reason: str) -> Events:
     ]
 
 
-def accept(plan: Plan, by: Actor, id: str) -> Events:
+def accept(plan: Plan, by: PlanActor, id: str) -> Events:
     step = _open(plan, id, "accepted")
     by.must_own(plan, step, "accept")
     if not step.handed_by:
@@ -87,7 +87,7 @@ def accept(plan: Plan, by: Actor, id: str) -> Events:
     return [StepAccepted(plan.id, id, step.owner), HandoffAccepted("ownership", step.owner, subject=id)]
 
 
-def complete(plan: Plan, by: Actor, id: str, note: str = "", *, skipped: bool = False) -> Events:
+def complete(plan: Plan, by: PlanActor, id: str, note: str = "", *, skipped: bool = False) -> Events:
     """Say that a step is done, or will not be; with the last one the plan is done."""
     step = _open(plan, id, "completed")
     by.must_own(plan, step, "complete")
@@ -104,14 +104,14 @@ def complete(plan: Plan, by: Actor, id: str, note: str = "", *, skipped: bool = 
     ]
 
 
-def review(plan: Plan, by: Actor, id: str, verdict: Verdict, text: str = "") -> Events:
+def review(plan: Plan, by: PlanActor, id: str, verdict: Verdict, text: str = "") -> Events:
     """Hold what came of a step against its acceptance; with `change` it is reopened."""
     step = _over(plan, by, id, "reviewed")
     reviewed = StepReviewed(plan.id, id, step.owner, verdict, text)
     return [reviewed, *(reopen(plan, by, id, text) if verdict == "change" else ())]
 
 
-def reopen(plan: Plan, by: Actor, id: str, reason: str) -> Events:
+def reopen(plan: Plan, by: PlanActor, id: str, reason: str) -> Events:
     step = _over(plan, by, id, "reopened")
     if not reason.strip():
         raise WrongUse("say why the step is reopened: its owner reads it", code=BAD_VALUE)
@@ -128,7 +128,7 @@ def _open(plan: Plan, id: str, deed: str) -> PlanStep:
     return step
 
 
-def _over(plan: Plan, by: Actor, id: str, deed: str) -> PlanStep:
+def _over(plan: Plan, by: PlanActor, id: str, deed: str) -> PlanStep:
     step = step_of(plan, id)
     must_be(plan, f"carried out, and step {id} {deed}", "committed", "done")
     if not step.is_over:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from folkmoot.domain.value import Value
 from folkmoot.http.stream.hub import Hub, hub_of
+from folkmoot.ports import Clock
 
+T = TypeVar("T")
 RETRY = 1_000
 """Milliseconds after which a browser that was cut off comes back."""
 HEARTBEAT = 15.0
@@ -46,28 +49,44 @@ def frame(message: Message) -> bytes:
     return b"%bevent: %b\n%b\n" % (id, message.event.encode(), lines)
 
 
-class _EventSource(Response):
-    media_type = "text/event-stream"
+class EventStream(Response):
+    """An answer that stays open, to one client."""
 
-    def __init__(self, hub: Hub, sources: tuple[AsyncIterator[Message], ...]) -> None:
+    media_type = "text/event-stream"
+    alive = b": still here\n\n"
+    """A heartbeat."""
+
+    def __init__(self, clock: Clock) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({"x-accel-buffering": "no"})
-        self._hub = hub
+        self._clock = clock
+
+    async def open(self, send: Send) -> None:
+        self._send = send
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+
+    async def write(self, body: bytes, *, more: bool = True) -> None:
+        """Raises TimeoutError if the client does not take it."""
+        message = {"type": "http.response.body", "body": body, "more_body": more}
+        await self._clock.within(STALLED, self._send(message))
+
+    async def beat(self) -> None:
+        while True:
+            await self._clock.sleep(HEARTBEAT)
+            await self.write(self.alive)
+
+
+class _EventSource(EventStream):
+    def __init__(self, hub: Hub, sources: tuple[AsyncIterator[Message], ...]) -> None:
+        super().__init__(hub.clock)
         self._sources = sources
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        line = _Line(self._hub, send)
-        await line.write(b"retry: %d\n\n" % RETRY)
-        work = [
-            asyncio.create_task(each)
-            for each in (
-                *(line.pass_on(source) for source in self._sources),
-                line.beat(),
-                _gone(receive),
-            )
-        ]
+        await self.open(send)
+        await self.write(b"retry: %d\n\n" % RETRY)
+        sources = (self._pass_on(source) for source in self._sources)
+        work = [asyncio.create_task(each) for each in (*sources, self.beat(), client_gone(receive))]
         try:
             await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -75,25 +94,12 @@ class _EventSource(Response):
                 task.cancel()
             ends = await asyncio.gather(*work, return_exceptions=True)
         if not any(isinstance(end, TimeoutError) for end in ends):
-            await line.write(b"", more=False)
+            await self.write(b"", more=False)
         for end in ends:
             if isinstance(end, Exception) and not isinstance(end, TimeoutError):
                 _log.error("a stream broke off: %s", scope["path"], exc_info=end)
 
-
-class _Line:
-    """To one client."""
-
-    def __init__(self, hub: Hub, send: Send) -> None:
-        self._clock = hub.clock
-        self._send = send
-
-    async def write(self, body: bytes, *, more: bool = True) -> None:
-        """Raises TimeoutError if the client does not take it."""
-        message = {"type": "http.response.body", "body": body, "more_body": more}
-        await self._clock.within(STALLED, self._send(message))
-
-    async def pass_on(self, messages: AsyncIterator[Message]) -> None:
+    async def _pass_on(self, messages: AsyncIterator[Message]) -> None:
         try:
             async for message in messages:
                 await self.write(frame(message))
@@ -101,12 +107,19 @@ class _Line:
             if isinstance(messages, AsyncGenerator):
                 await messages.aclose()
 
-    async def beat(self) -> None:
-        while True:
-            await self._clock.sleep(HEARTBEAT)
-            await self.write(b": still here\n\n")
+
+async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, T]) -> T | None:
+    """The answer; none if the client disconnects first."""
+    answer, gone = asyncio.create_task(answering), asyncio.create_task(client_gone(receive))
+    try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return answer.result() if answer.done() else None
+    finally:
+        answer.cancel()
+        gone.cancel()
 
 
-async def _gone(receive: Receive) -> None:
+async def client_gone(receive: Receive) -> None:
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,0 +1,161 @@
+"""The content of a chat client's message, in the forms of OpenAI's and Anthropic's APIs: texts and files.
+
+The current request must be readable. Earlier messages and results of tools are never refused, because clients repeat
+their whole conversation and it would be lost: a note stands for a part that cannot be read. Files must be in the
+request itself: this server fetches nothing for a client.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from folkmoot.domain.part import TEXT, File, media_of, objection
+from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
+from folkmoot.http.chat_errors import ChatError
+
+Part = dict[str, Any]
+Content = str | list[Part] | None
+_TEXTS = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "summary_text": "text",
+    "refusal": "refusal",
+}
+"""The field that holds the text of a part, by the part's type."""
+_SILENT = ("thinking", "redacted_thinking", "reasoning_text", "tool_use", "tool_result", "encrypted_content")
+"""What clients give back as they got it and nobody said, or what is read elsewhere."""
+
+_DATA_URL = re.compile(r"data:([\w.+/-]*)(?:;[\w-]+=[^;,]*)*;base64,", re.IGNORECASE)
+_EXTENSIONS = {"image/jpeg": "jpg", "text/plain": "txt"}
+_INLINE = "send the content itself, as base64: nothing is fetched for a client"
+_TAKEN = "read are text, and images and documents that stand in the request itself"
+
+
+class MessageContent(Value):
+    text: str
+    files: tuple[File, ...] = ()
+
+
+def read_content(content: Content, place: str, *, strict: bool = False, between: str = "") -> MessageContent:
+    """`strict`: this is the current request. Raises `ChatError` for a part of it that cannot be read."""
+    if not isinstance(content, list):
+        return MessageContent(content or "")
+    texts: list[str] = []
+    files: list[File] = []
+    for number, part in enumerate(content):
+        try:
+            for each in _read_part(part, between):
+                if isinstance(each, str):
+                    texts.append(each)
+                elif (why := objection(each)) and not strict:
+                    texts.append(note(why, between))
+                else:
+                    files.append(each)
+        except WrongUse as error:
+            if strict:
+                raise ChatError(400, f"{error}; {_TAKEN}", param=f"{place}[{number}]") from error
+            texts.append(note(str(error), between))
+    return MessageContent(between.join(texts), tuple(files))
+
+
+def inline_texts(contents: MessageContent) -> MessageContent:
+    """With the content of files that hold text as text: of what tools give, models are shown images alone."""
+    plain = [file for file in contents.files if media_of(file.content) == TEXT]
+    texts = (f"{file.name}:\n{file.content.decode()}" for file in plain)
+    rest = tuple(file for file in contents.files if file not in plain)
+    return MessageContent("\n\n".join((contents.text, *texts)).strip(), rest) if plain else contents
+
+
+def note(words: str, between: str = "\n\n") -> str:
+    """In the place of something that the model does not get."""
+    return f"[{words}]" if between else f"\n[{words}]\n"
+
+
+def _read_part(part: Mapping[str, Any], between: str) -> Iterator[str | File]:
+    """Raises `WrongUse`."""
+    kind, source = part.get("type"), part.get("source")
+    if kind in _TEXTS:
+        text = part.get(_TEXTS[kind])
+        if not isinstance(text, str):
+            raise WrongUse(f"a part of the type {kind!r} holds no text")
+        yield text
+    elif kind == "search_result":
+        head = " ".join(str(part[key]) for key in ("title", "source") if part.get(key))
+        yield f"{head}\n{_texts_in(part.get('content'))}"
+    elif kind == "document" and isinstance(source, dict) and source.get("type") == "content":
+        yield _texts_in(source.get("content"))
+    elif kind == "tool_reference":
+        yield note(f"the tool {part.get('tool_name')} is there from the user's next message on", between)
+    elif file := file_of(part):
+        yield file
+    elif kind not in _SILENT:
+        raise WrongUse(f"a part of the type {kind!r} cannot be read here")
+
+
+def _texts_in(given: Any) -> str:
+    """Of the parts inside a part."""
+    if not isinstance(given, list):
+        return given if isinstance(given, str) else ""
+    texts = (part.get("text") for part in given if isinstance(part, dict))
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
+def file_of(part: Mapping[str, Any]) -> File | None:
+    """The file in a content part; none if it is of another kind, such as text. Raises `WrongUse`."""
+    match part:
+        case {"type": "image_url", "image_url": {"url": str(url)}} | {
+            "type": "image_url" | "input_image",
+            "image_url": str(url),
+        }:
+            return _from_url(url, "")
+        case {"type": "file", "file": {"file_data": str(data), **more}} | {
+            "type": "input_file",
+            "file_data": str(data),
+            **more,
+        }:
+            return _from_url(data, _name(more.get("filename")))
+        case {"type": "image" | "document" as kind, "source": dict(source)}:
+            return _from_source(kind, source, _name(part.get("title")))
+        case {"type": "image_url" | "input_image" | "file" | "input_file" | "image" | "document" as kind}:
+            raise WrongUse(f"a part of type {kind!r} holds no content that can be read here; {_INLINE}")
+        case _:
+            return None
+
+
+def _from_url(url: str, name: str) -> File:
+    """Some clients send base64 without the head of a data URL."""
+    head = _DATA_URL.match(url)
+    if not head and re.match(r"[a-z][a-z0-9+.-]*:", url, re.IGNORECASE):
+        raise WrongUse(f"{url[:80]!r} is an address; {_INLINE}")
+    media = head[1].lower() if head else ""
+    return _file(url[head.end() :] if head else url, media, name)
+
+
+def _from_source(kind: str, source: Mapping[str, Any], name: str) -> File:
+    match source:
+        case {"type": "base64", "data": str(data)}:
+            return _file(data, str(source.get("media_type") or ""), name)
+        case {"type": "text", "data": str(data)}:
+            return File(name or "document.txt", data.encode(), "text/plain")
+        case _:
+            part = f"a part of type {kind!r} with a source of type {source.get('type')!r}"
+            raise WrongUse(f"{part} cannot be read here; {_INLINE}")
+
+
+def _file(data: str, media: str, name: str) -> File:
+    name = name or f"{media.partition('/')[0] or 'file'}.{_EXTENSIONS.get(media, media.rpartition('/')[2])}"
+    try:
+        return File(name.rstrip("."), b64decode("".join(data.split()), validate=True), media)
+    except (binascii.Error, ValueError) as error:
+        raise WrongUse(f"{name} is no base64: {error}") from None
+
+
+def _name(given: Any) -> str:
+    """Without the path that some clients send along."""
+    return re.split(r"[/\\]", given)[-1] if isinstance(given, str) else ""
