@@ -29,7 +29,7 @@ ALLOWED = {
     "src/folkmoot/journal/database.py:_code": "this error of the module sqlite3 has no code",
     "src/folkmoot/journal/index.py:_row": "the stored JSON of an entry",
     "src/folkmoot/journal/memory.py:sweep": "the stored JSON of an entry",
-    "src/folkmoot/loader/plain.py:plain": "what an author wrote",
+    "src/folkmoot/loader/walk.py:plain": "what an author wrote",
     "src/folkmoot/models/libraries.py:installing": "pydantic-ai names an extra only in words",
     "src/folkmoot/models/script.py:_shaped": "msgspec says only in words what is wrong where",
     "src/folkmoot/orchestration/delivery.py:_reading": "what an agent wrote",

@@ -27,6 +27,8 @@ BUILT_IN: dict[str, Provider] = {
     "bedrock": Provider("pydantic-ai", provider="bedrock"),
 }
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""The names of this machine itself."""
 REMOTE = "remote:"
 """With an agent's file behind it: the provider that is the way to a remote agent. No other may be called so."""
 

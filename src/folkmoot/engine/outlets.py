@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from folkmoot.domain.providers import LOOPBACK
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.sinking import Outlet
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.journal.database import FOLDER, make_folder
 from folkmoot.ports import Sink
-from folkmoot.tools.wanted import LOOPBACK
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot

@@ -12,10 +12,8 @@ from typing import Any
 
 import yaml
 
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import short
-from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar
-from folkmoot.loader.scalars import Plain, meaning
+from folkmoot.loader.findings import Findings, Place, short
+from folkmoot.loader.nodes import ListNode, MapNode, Node, Plain, Scalar, meaning
 
 DEEPEST, MOST = 50, 10_000
 """Levels and values of one document."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from folkmoot.domain.agent import Frontmatter, Pattern
 from folkmoot.loader.compose import compose
 from folkmoot.loader.files import Misplaced, Missing, inside, read_text
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
+from folkmoot.loader.findings import Findings, Place, near, short
 from folkmoot.loader.nodes import Node, Scalar, place_of
 from folkmoot.loader.walk import declared
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import short
+from folkmoot.loader.findings import Findings, Place, short
 
 SETTINGS = "folkmoot.yaml"
 LARGEST = 1_000_000

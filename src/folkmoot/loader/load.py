@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice, Tuning
+from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice
 from folkmoot.domain.budget import FREE
 from folkmoot.domain.naming import canonical_tool, writes
 from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.settings import Provider, Settings, Storage
+from folkmoot.domain.sketch import Sketch, Sketched
 from folkmoot.domain.value import Value
-from folkmoot.errors import NotFound, Problem, WrongUse
+from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.loader import options
 from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import CALLED, Draft, read_draft
+from folkmoot.loader.draft import CALLED, SUFFIX, Draft, read_draft
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
-from folkmoot.loader.links import check_links
+from folkmoot.loader.findings import Findings, Place, near, short
+from folkmoot.loader.links import canonical_settings, check_links, check_tools
 from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.nodes import Node, Scalar, keys, place_of
+from folkmoot.loader.nodes import Node, Scalar, keys
 from folkmoot.loader.options import Project, Setting
-from folkmoot.loader.rules import check_rules
 from folkmoot.loader.schemas import settled
-from folkmoot.loader.sinks import check_sinks
-from folkmoot.loader.sources import check_sources, fault_of_key, fault_of_url
-from folkmoot.loader.tools import canonical_settings, check_tools
+from folkmoot.loader.settings import check_rules, check_sinks, check_sources, fault_of_key, fault_of_url
 from folkmoot.loader.walk import declared
 
 
@@ -66,22 +63,24 @@ def load(
     )
     check_links(drafts, findings, calling=calling)
     models = shelf(project, known, findings)
-    check_orchestration(project, drafts if entry is None else None, models, findings)
+    _check_orchestration(project, drafts if entry is None else None, models, findings)
     names = {name for draft in drafts.values() for name in (draft.id, draft.file)}
     check_rules(project, names if entry is None else None, findings)
     check_sinks(project, {draft.id for draft in drafts.values()} if entry is None else None, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)
-        check_remote(draft, drafts, findings)
-        warn_of_unfinished(draft.declared, draft.root, findings)
+        _check_remote(draft, drafts, findings)
+        _warn_of_unfinished(draft, findings)
         agents[file] = _agent(root, draft, project, models, findings)
     warnings = findings.settle()
     settings = list(options.report_settings(project))
     for draft in drafts.values():
         settings += options.report(project, draft)
     # Where the journal lies is no part of what a run is, and its address may hold a password.
-    pinned = replace(project.settings, storage=Storage(), providers=ways(project.settings.providers, agents))
+    pinned = replace(
+        project.settings, storage=Storage(), providers=_with_remotes(project.settings.providers, agents)
+    )
     pinned = canonical_settings(pinned, own)
     graph = Graph(agents, pinned, fast=models.aliases.get("fast"))
     return Loaded(graph, warnings, tuple(settings))
@@ -166,7 +165,8 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         tool_name=said.tool_name or draft.id,
         input=settled(said.input, "input", root, draft, findings),
         output=settled(said.output, "output", root, draft, findings),
-        tuning=in_one_turn(tuning) if said.remote else tuning,
+        # A remote agent is sent one message, and what comes back is its report.
+        tuning=replace(tuning, max_turns=1) if said.remote else tuning,
         models=_models(draft, project, models, findings),
         tools=said.tools,
         work_dir=said.work_dir,
@@ -188,36 +188,33 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
 
 def _models(draft: Draft, project: Project, models: Shelf, findings: Findings) -> tuple[ModelChoice, ...]:
     if draft.declared.remote:
-        return (way_to(draft.file),)
+        # What it costs, whoever runs it pays.
+        return (ModelChoice(f"{REMOTE}{draft.file}", "a2a", _REMOTE_CONTEXT, FREE),)
     named = options.ask("models", project, draft)
     return choices(named, draft, models, findings) if project.readable else ()
 
 
-def check_orchestration(
+def _check_orchestration(
     project: Project, files: Collection[str] | None, models: Shelf, findings: Findings
 ) -> None:
     """`files` are all agent files of the project; none if not all were read."""
     settings = project.settings.orchestration
+    wrong = project.reporter(findings, "orchestration")
     profile = settings.sub_agent_profile
     if profile is not None and files is not None and profile not in files:
         hint = near(profile, files) or "; name an agent file, relative to folkmoot.yaml, with `.ai`"
-        place = place_of(project.node, ("orchestration", "sub_agent_profile"))
-        findings.error(place, f"there is no agent file {short(profile)}{hint}")
+        wrong(f"there is no agent file {short(profile)}{hint}", "sub_agent_profile")
     folder = settings.sub_agent_work_dir
     if folder is not None and climbs_out("", folder):
-        place = place_of(project.node, ("orchestration", "sub_agent_work_dir"))
         hint = "name a folder inside it, or an absolute path"
-        findings.error(place, f"{short(folder)} leads out of the project; {hint}")
+        wrong(f"{short(folder)} leads out of the project; {hint}", "sub_agent_work_dir")
     if settings.summarize_results and "fast" not in models.aliases:
-        place = place_of(project.node, ("orchestration", "summarize_results"))
-        findings.error(
-            place,
-            "summaries are written by the model alias `fast`, and there is none; declare it: "
-            "`models: {fast: provider/model}`",
-        )
+        remedy = "declare it: `models: {fast: provider/model}`"
+        message = "summaries are written by the model alias `fast`, and there is none"
+        wrong(f"{message}; {remedy}", "summarize_results")
 
 
-CONTEXT = 1_000_000
+_REMOTE_CONTEXT = 1_000_000
 """Tokens; how much the other program takes is its own business."""
 _FITTING = frozenset(
     "remote description usage toolName input output role capabilities advisors handoff budget"
@@ -226,7 +223,7 @@ _FITTING = frozenset(
 _SEATED = ("member", "lead")
 
 
-def check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) -> None:
+def _check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) -> None:
     for link in draft.links:
         if link.pattern in _SEATED and link.to in drafts and drafts[link.to].declared.remote:
             message = f"{link.to!r} is a remote agent, which hears no broadcasts; it cannot be a {CALLED[link.pattern]}"
@@ -234,7 +231,7 @@ def check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) 
     remote = draft.declared.remote
     if remote is None:
         return
-    if fault := fault_of_url(remote.url, ("http", "https")):
+    if fault := fault_of_url(remote.url):
         findings.error(draft.at("remote", "url"), f"`url` {fault}")
     if fault := fault_of_key(remote.api_key_env):
         findings.error(draft.at("remote", "apiKeyEnv"), f"`apiKeyEnv` {fault}")
@@ -249,12 +246,7 @@ def check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) 
         findings.error(draft.at("output", "claims"), message)
 
 
-def way_to(file: str) -> ModelChoice:
-    """Its one model. What it costs, whoever runs it pays."""
-    return ModelChoice(provider=f"{REMOTE}{file}", model="a2a", context_window=CONTEXT, price=FREE)
-
-
-def ways(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:
+def _with_remotes(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:
     """The providers of a project, with one for each remote agent: so trust, keys and secrets hold for it too."""
     remote = {
         f"{REMOTE}{file}": Provider("a2a", base_url=agent.remote.url, api_key_env=agent.remote.api_key_env)
@@ -264,19 +256,42 @@ def ways(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict
     return {**providers, **remote}
 
 
-def in_one_turn(tuning: Tuning) -> Tuning:
-    """It is sent one message, and what comes back is its report: there is no exit that it could miss."""
-    return replace(tuning, max_turns=1)
-
-
 _STANDARD = Frontmatter()
-KEYS = ("cache", "plugins", "tool_output")
+_UNFINISHED = {"cache": "cache", "plugins": "plugins", "tool_output": "toolOutput"}
+"""Fields that are read and have no effect yet, each with its key."""
 
 
-def warn_of_unfinished(declared: Frontmatter, node: Node, findings: Findings) -> None:
-    """One warning for each that is set to something."""
-    written = {field.name: field.encode_name for field in fields(Frontmatter)}
-    for name in KEYS:
-        if getattr(declared, name) != getattr(_STANDARD, name):
-            message = f"`{written[name]}` is checked, but this release does not do it yet"
-            findings.warning(place_of(node, (written[name],)), message)
+def _warn_of_unfinished(draft: Draft, findings: Findings) -> None:
+    for field, key in _UNFINISHED.items():
+        if getattr(draft.declared, field) != getattr(_STANDARD, field):
+            findings.warning(draft.at(key), f"`{key}` is checked, but this release does not do it yet")
+
+
+def sketch(folder: Path, load: Callable[[], Loaded]) -> Sketch:
+    """`load` gives the project or says what is wrong with it. A file of which nothing is understood is there too."""
+    try:
+        drafts = read_drafts(folder.resolve(), None, Findings())
+    except DeclarationError:
+        drafts = {}  # there are so many problems that reading was given up: they are all there is to show
+    try:
+        loaded = load()
+        problems, graph = loaded.warnings, loaded.graph
+    except DeclarationError as error:
+        problems, graph = error.problems, None
+    named = {to for draft in drafts.values() for _, to, _ in draft.links}
+    named |= {problem.file for problem in problems if problem.file.endswith(SUFFIX)}
+    agents = {file: Sketched(file) for file in named} | {
+        file: _sketched(draft) for file, draft in drafts.items()
+    }
+    return Sketch(tuple(agents[file] for file in sorted(agents)), problems, graph)
+
+
+def _sketched(draft: Draft) -> Sketched:
+    said = draft.declared
+    return Sketched(
+        file=draft.file,
+        description=said.description,
+        role=said.role,
+        capabilities=said.capabilities,
+        links=tuple((link.pattern, link.to) for link in draft.links),
+    )

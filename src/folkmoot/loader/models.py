@@ -10,8 +10,7 @@ from folkmoot.domain.budget import FREE, Price
 from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
 from folkmoot.domain.settings import Free, ModelAlias, Provider, Settings
 from folkmoot.loader.draft import Draft
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
+from folkmoot.loader.findings import Findings, Place, near, short
 from folkmoot.loader.nodes import keys, place_of
 from folkmoot.loader.options import Found, Project
 
@@ -34,7 +33,7 @@ def shelf(project: Project, known: Mapping[str, KnownModel], findings: Findings)
     plain = Shelf(BUILT_IN | wrong | project.settings.providers, known, {})
     aliases: dict[str, ModelChoice | None] = dict.fromkeys(keys(project.node, ("models",)))
     for name, alias in project.settings.models.items():
-        aliases[name] = _choice(alias, place_of(project.node, ("models", name)), plain, findings)
+        aliases[name] = _choice(alias, project.at("models", name), plain, findings)
     return plain._replace(aliases=aliases)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,15 +16,14 @@ from folkmoot.domain.settings import Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.loader.draft import Draft
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
-from folkmoot.loader.nodes import Node, Scalar, find
-from folkmoot.loader.plain import WRONG
-from folkmoot.loader.scalars import meaning
-from folkmoot.loader.walk import definition, walk
+from folkmoot.loader.findings import Findings, Place, near, short
+from folkmoot.loader.nodes import Node, Scalar, find, meaning, place_of
+from folkmoot.loader.walk import WRONG, definition, walk
 
 FLAG, ENVIRONMENT, DEFAULT = "--set", "environment", "default"
 _VARIABLE = "FOLKMOOT_"
+Report = Callable[..., None]
+"""Takes a message and the keys of what is wrong."""
 
 
 class Setting(Value):
@@ -54,6 +53,18 @@ class Project(NamedTuple):
     above: Mapping[str, Found]
     readable: bool = True
     """False: what `folkmoot.yaml` says is unknown, so that nothing can be missed in it."""
+
+    def at(self, *keys: str | int) -> Place:
+        """Where a key of `folkmoot.yaml` stands, or the nearest thing around it."""
+        return place_of(self.node, keys)
+
+    def reporter(self, findings: Findings, *above: str | int, code: str = "") -> Report:
+        """What reports an error at a key below `above`."""
+
+        def report(message: str, *keys: str | int) -> None:
+            findings.error(self.at(*above, *keys), message, code)
+
+        return report
 
 
 def variables() -> dict[str, str]:

@@ -14,8 +14,7 @@ from folkmoot.loader import nodes
 from folkmoot.loader.compose import compose
 from folkmoot.loader.draft import Draft
 from folkmoot.loader.files import Misplaced, inside, read_text
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import short
+from folkmoot.loader.findings import Findings, Place, short
 from folkmoot.loader.nodes import MapNode, Node, place_of
 
 IO = TypeVar("IO", Input, Output)

@@ -25,7 +25,7 @@ def _declared(root: Path, env: Mapping[str, str]) -> Storage:
     from folkmoot.loader.load import settings_node
     from folkmoot.loader.nodes import MapNode
     from folkmoot.loader.options import Project, above_files, settings_with
-    from folkmoot.loader.sources import check_storage
+    from folkmoot.loader.settings import check_storage
     from folkmoot.loader.walk import declared
 
     findings = Findings()

@@ -17,6 +17,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
+from folkmoot.domain.providers import LOOPBACK
 from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models import failure
 
@@ -30,7 +31,6 @@ _LARGEST_ERROR = 64 * 1024
 _LINGER = 0.25
 """Seconds to wait for the proper end of a stream after its last event, so that its connection can be kept."""
 _SENT_AT_ONCE = 1024 * 1024
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Take = Callable[[bytes], bool]
 """Takes the data of one event; true when the answer is complete with it."""
@@ -201,7 +201,7 @@ def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
     names = [f"{address.scheme}_proxy", "all_proxy"]
     proxy = next((env[key] for name in names for key in (name, name.upper()) if env.get(key)), None)
     direct = (env.get("no_proxy") or env.get("NO_PROXY") or "").replace(" ", "").lower().split(",")
-    if host in _LOOPBACK or "*" in direct:
+    if host in LOOPBACK or "*" in direct:
         return None
     ends = (name.lstrip("*.") for name in direct if name)
     return None if any(host == end or host.endswith(f".{end}") for end in ends) else proxy

@@ -14,8 +14,7 @@ from folkmoot.loader.compose import compose
 from folkmoot.loader.files import read_text
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
-from folkmoot.loader.plain import WRONG
-from folkmoot.loader.walk import definition, walk
+from folkmoot.loader.walk import WRONG, definition, walk
 from folkmoot.models.script import Path as Steps
 from folkmoot.models.script import Script, read_script
 from folkmoot.models.script_file import read_script_file

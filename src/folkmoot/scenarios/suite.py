@@ -19,8 +19,7 @@ from folkmoot.engine.admission import find_agent, reachable
 from folkmoot.engine.workshop import Surroundings, Unguarded
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.loader.findings import Findings
-from folkmoot.loader.hints import near
+from folkmoot.loader.findings import Findings, near
 from folkmoot.loader.nodes import Path as Keys
 from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools

@@ -7,8 +7,7 @@ import yaml
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.loader.compose import compose
 from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.nodes import ListNode, data, find
-from folkmoot.loader.scalars import meaning
+from folkmoot.loader.nodes import ListNode, data, find, meaning
 from folkmoot.scenarios.case import Case
 from folkmoot.scenarios.recording import Said
 
