@@ -28,10 +28,8 @@ BUILT_IN: dict[str, Provider] = {
 }
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""The names of this machine itself."""
 REMOTE = "remote:"
 """With an agent's file behind it: the provider that is the way to a remote agent. No other may be called so."""
-
 OWN_CREDENTIALS = frozenset({"bedrock", "google-cloud"})
 """With `kind: pydantic-ai`: whose library finds the credentials of the machine by itself where no key is named."""
 
