@@ -103,7 +103,7 @@ def test_every_body_is_an_answer_or_a_failure(reply, body):
 @given(pieces=st.lists(bodies(), max_size=4))
 def test_every_stream_is_an_answer_or_a_failure(reply, pieces):
     spoken = []
-    heard = reply.Heard(ENDPOINT, spoken.append)
+    heard = reply.Pieces(ENDPOINT, spoken.append)
     with suppress(ModelFailed):
         for piece in pieces:
             heard.take(piece)

@@ -15,7 +15,7 @@ from folkmoot.engine.outlets import rows_of
 from folkmoot.engine.sinking import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
-from folkmoot.sinks.dashboard import DashboardSink, Row, board
+from folkmoot.sinks.discord import DashboardSink, Row, board
 from tests.docs.pages import blocks
 from tests.sinks.receiver import Answer, Receiver, feeding, noted
 from tests.watching import Post

@@ -11,7 +11,7 @@ from folkmoot.cli.call import AsJson, call_of, finished
 from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
-    from folkmoot.contract.fault import Fault
+    from folkmoot.contract.folds import Fault
     from folkmoot.contract.verdict import Verdict
 
 
@@ -52,7 +52,7 @@ def verify(
 def write_verdict(verdict: Verdict) -> None:
     from folkmoot.cli.amounts import counted
     from folkmoot.cli.output import write
-    from folkmoot.contract.fault import TITLES
+    from folkmoot.contract.folds import TITLES
 
     for guarantee, words in verdict.checked():
         faults = verdict.by_guarantee[guarantee]

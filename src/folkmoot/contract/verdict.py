@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.contract.fault import TITLES, Fault, Guarantee
+from folkmoot.contract.folds import TITLES, Fault, Guarantee
 from folkmoot.journal.chain import Head
 
 KEPT = 1_000

@@ -12,12 +12,8 @@ from typing import Protocol
 import msgspec
 
 from folkmoot.contract.budgets import Budgets
-from folkmoot.contract.effects import Effects
-from folkmoot.contract.ends import Ends
-from folkmoot.contract.fault import Fault, Fold, Guarantee
-from folkmoot.contract.gate import Gate
+from folkmoot.contract.folds import Effects, Ends, Fault, Fold, Gate, Guarantee, Stop
 from folkmoot.contract.replay import NoTools, Replay
-from folkmoot.contract.stop import Stop
 from folkmoot.contract.verdict import Verdict
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.artifacts import named_by

@@ -18,7 +18,7 @@ from folkmoot.ports import Sink
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
-    from folkmoot.sinks.dashboard import Rows
+    from folkmoot.sinks.discord import Rows
 
 
 def outlets(folder: Path, env: Mapping[str, str], moot: Moot) -> list[Outlet]:
@@ -45,7 +45,7 @@ class _Maker:
 
                 return DiscordSink(self._address(name, said), self._clock)
             case "dashboard":
-                from folkmoot.sinks.dashboard import DashboardSink
+                from folkmoot.sinks.discord import DashboardSink
 
                 return DashboardSink(self._address(name, said), self._clock, rows_of(self._moot))
             case "webhook":
@@ -100,7 +100,7 @@ class _Maker:
 
 def rows_of(moot: Moot) -> Rows:
     """The team as its journal tells it."""
-    from folkmoot.sinks.dashboard import Row
+    from folkmoot.sinks.discord import Row
 
     async def rows() -> Sequence[Row]:
         tasks = await moot.tasks.all()

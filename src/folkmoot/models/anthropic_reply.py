@@ -10,50 +10,34 @@ from folkmoot.domain.message import Answer, Message, Thought, Usage
 from folkmoot.domain.text import storable
 from folkmoot.models.http import Endpoint
 from folkmoot.models.incoming import (
-    Unreadable,
     count,
     counted,
     joined,
-    read,
-    read_piece,
     text_of,
     tool_call,
-    whole_characters,
 )
+from folkmoot.models.wire import AnswerStream
 from folkmoot.ports import Hear
 
 
 def whole(endpoint: Endpoint, body: bytes) -> Answer:
     """An answer in one piece."""
-    try:
-        message = read(body, _MESSAGE)
-    except Unreadable as why:
-        raise endpoint.unreadable(body, str(why)) from None
-    if message.error:
-        raise endpoint.error(message.error)
+    message = endpoint.read(body, _MESSAGE)
     if message.content is None:
         raise endpoint.unreadable(body, "it has no content")
     return _answer(message.content, message.stop_reason, message.usage)
 
 
-class Heard:
-    """An answer that comes in pieces, block by block."""
+class Pieces(AnswerStream):
+    """An answer that comes block by block."""
 
     def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
-        self._endpoint = endpoint
-        self._hear = whole_characters(hear)
+        super().__init__(endpoint, hear)
         self._blocks: dict[str, tuple[_Block, list[str]]] = {}
         self._usage = _Usage()
-        self._stop: Any = None
-        self._done = False
 
     def take(self, data: bytes) -> bool:
-        try:
-            event = read_piece(data, _EVENT)
-        except Unreadable as why:
-            raise self._endpoint.unreadable(data, str(why)) from None
-        if event.error:
-            raise self._endpoint.error(event.error)
+        event = self._endpoint.read(data, _EVENT, piece=True)
         if event.message:
             self._usage = event.message.usage or self._usage
         elif event.content_block:
@@ -91,9 +75,7 @@ class Heard:
             if aloud:
                 self._hear(piece)
 
-    def answer(self) -> Answer:
-        if not (self._done or self._stop):
-            raise self._endpoint.broken_off()
+    def _whole(self) -> Answer:
         blocks = [_filled(block, pieces) for block, pieces in self._blocks.values()]
         return _answer(blocks, self._stop, self._usage)
 

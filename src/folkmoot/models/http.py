@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar
 
 import aiohttp
+import msgspec
 from yarl import URL
 
 from folkmoot.domain.providers import LOOPBACK
 from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models import failure
+from folkmoot.models.incoming import Unreadable, read, read_piece
+
+T = TypeVar("T")
 
 LARGEST_BODY = 32 * 1024 * 1024
 LARGEST_STREAM = 4 * LARGEST_BODY
@@ -102,8 +106,15 @@ class Endpoint:
         """Hand each event to `take`; gives back the body of a provider that answers in one piece instead."""
         return await self._post(body, _timeout(self._pool.connect, self._pool.silence), take)
 
-    def error(self, error: Any) -> ModelFailed:
-        return failure.of_error(self.provider, error, self._secret)
+    def read(self, body: bytes, decoder: msgspec.json.Decoder[T], *, piece: bool = False) -> T:
+        """An answer, or a piece of one; what a provider says inside of it to have gone wrong is raised."""
+        try:
+            said = read_piece(body, decoder) if piece else read(body, decoder)
+        except Unreadable as why:
+            raise self.unreadable(body, str(why)) from None
+        if error := getattr(said, "error", None):
+            raise failure.of_error(self.provider, error, self._secret)
+        return said
 
     def unreadable(self, body: bytes, why: str) -> ModelFailed:
         return failure.of_unreadable(self.provider, body, why, self._secret)

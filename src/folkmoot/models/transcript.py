@@ -139,6 +139,16 @@ def data_url(part: Part, content: bytes) -> str:
     return f"data:{part.media};base64,{b64encode(content).decode()}"
 
 
+def not_blank(text: str) -> str:
+    """Providers refuse a text that is blank."""
+    return text if text.strip() else "(empty)"
+
+
+def stray_result(text: str) -> str:
+    """A result to no call is still worth reading, but no provider takes it as a result."""
+    return f"Result of a tool call: {text}"
+
+
 def wire_tool(call: ToolCall) -> str:
     """A model may have called by a name that its provider would not take back."""
     return call.tool if _TOOL_NAME.fullmatch(call.tool) else wire_name(call.tool) or "unknown"

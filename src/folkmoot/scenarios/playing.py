@@ -38,9 +38,7 @@ from folkmoot.journal.source import open_source
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.matching import fits, in_files, is_tool
-from folkmoot.scenarios.scenario import Scenario, Stub, Word
+from folkmoot.scenarios.scenario import Case, Scenario, Stub, Word, fits, in_files, is_tool
 from folkmoot.tools.recorded import RecordedTools
 from folkmoot.views.decisions import document as decision_document
 from folkmoot.views.result import Result

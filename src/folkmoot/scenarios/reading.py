@@ -1,26 +1,28 @@
-"""From a file of scenarios to cases; whatever is wrong in it is reported at once, each at its place."""
+"""Which files hold scenarios, and the cases in them; whatever is wrong is reported at once, each at its place.
+
+A file of scenarios has a name that ends in `.test.yaml`, so that no other YAML file of a project is taken for one.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from folkmoot.errors import DeclarationError
+from folkmoot.errors import DeclarationError, NotFound, WrongUse
 from folkmoot.loader.compose import compose
-from folkmoot.loader.files import read_text
+from folkmoot.loader.files import MOST_FOLDERS, SETTINGS, read_text
 from folkmoot.loader.findings import Findings, Place
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
 from folkmoot.models.script import Path as Steps
 from folkmoot.models.script import Script, read_script
 from folkmoot.models.script_file import read_script_file
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.files import project_of
-from folkmoot.scenarios.scenario import Scenario, ScenarioFile
+from folkmoot.scenarios.scenario import Case, Scenario, ScenarioFile
 
 
 def read_cases(file: Path, findings: Findings) -> list[Case]:
@@ -146,3 +148,37 @@ def _check_names(cases: list[Case], findings: Findings) -> None:
             message = f"a scenario is called so already, in line {before.line}; give it another name"
             findings.error(case.place_of(("name",)), message)
         seen[case.scenario.name] = case.place
+
+
+SUFFIX = ".test.yaml"
+_NOT_SEARCHED = frozenset(("node_modules", "__pycache__", "venv"))
+
+
+def scenario_files(paths: Iterable[Path]) -> list[Path]:
+    """The named files, and all below the named folders. Raises `WrongUse` for what does not exist."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            found |= dict.fromkeys(sorted(_below(path)))
+        elif path.is_file():
+            found[path] = None
+        else:
+            raise NotFound(
+                f"there is no file or folder {str(path)!r}; name scenario files (*{SUFFIX}) or a folder",
+                code="file_not_found",
+            )
+    return list(found)
+
+
+def project_of(file: Path) -> Path:
+    """The nearest folder upwards with settings, otherwise the file's own."""
+    folder = file.resolve().parent
+    return next((each for each in (folder, *folder.parents) if (each / SETTINGS).is_file()), folder)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for count, (here, folders, files) in enumerate(os.walk(folder)):
+        folders[:] = [name for name in folders if name[0] != "." and name not in _NOT_SEARCHED]
+        yield from (Path(here, name) for name in files if name.endswith(SUFFIX) and name[0] != ".")
+        if count > MOST_FOLDERS:
+            raise WrongUse(f"{folder} has more than {MOST_FOLDERS:,} folders; name a smaller one")

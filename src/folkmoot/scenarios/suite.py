@@ -23,11 +23,10 @@ from folkmoot.loader.findings import Findings, near
 from folkmoot.loader.nodes import Path as Keys
 from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.matching import is_tool
 from folkmoot.scenarios.playing import Wishes, play
 from folkmoot.scenarios.reading import read_cases
 from folkmoot.scenarios.recording import Listener, Said
+from folkmoot.scenarios.scenario import Case, is_tool
 from folkmoot.scenarios.verdict import Verdict, judged, skipped
 from folkmoot.tools.registry import Registry
 

@@ -17,10 +17,8 @@ from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
 from folkmoot.loader.nodes import Path as Keys
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.matching import fits, in_files, is_tool
 from folkmoot.scenarios.playing import Played
-from folkmoot.scenarios.scenario import Called, Expect, Text
+from folkmoot.scenarios.scenario import Called, Case, Expect, Text, fits, in_files, is_tool
 from folkmoot.views.result import Result
 from folkmoot.views.timeline import timeline
 

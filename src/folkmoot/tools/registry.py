@@ -1,9 +1,10 @@
-"""All tools of a project by the names that agent files use."""
+"""What every tool is, and all tools of a project by the names that agent files use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -13,7 +14,21 @@ from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.ports import Site
 from folkmoot.tools.modules import without_own_name
-from folkmoot.tools.tool import Tool
+
+
+class Tool(Protocol):
+    @property
+    def name(self) -> str:
+        """Its own name, without that of its source."""
+
+    def spec(self, name: str) -> ToolSpec:
+        """As it is offered under this name of agent files."""
+
+    def under(self, source: ToolSource) -> Tool:
+        """The same with what the settings say of the effect and access of its source's tools."""
+
+    async def call(self, call: ToolCall, site: Site, work_dir: Path) -> ToolResult:
+        """Do it. Whatever goes wrong is a result that says so to the model."""
 
 
 class Registry:

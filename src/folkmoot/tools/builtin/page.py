@@ -1,4 +1,4 @@
-"""Run as a script: the text of an HTML page that comes on stdin. See `aside`."""
+"""Run as a script: the text of an HTML page that comes on stdin. See `process`."""
 
 import re
 import resource

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.builtins import WebLimits
 from folkmoot.domain.message import ToolResult
-from folkmoot.tools.builtin.aside import aside
+from folkmoot.tools.builtin.process import run_script
 from folkmoot.tools.builtin.refused import Refused
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Web:
         if _TEXT.fullmatch(type):
             text = _decoded(reply)
         if type in _HTML:
-            made = await aside("page.py", text.encode("utf-8", "replace"), self._limits.time)
+            made = await run_script("page.py", text.encode("utf-8", "replace"), self._limits.time)
             text = made.decode("utf-8", "replace")
         more = "" if reply.whole else f", of which the first {len(reply.content):,} bytes were read"
         head = f"{reply.url}\n{reply.status} {reply.reason}, {type}{more}\n"
