@@ -6,16 +6,16 @@ import pytest
 
 from folkmoot.errors import DeclarationError
 from folkmoot.models.script import (
+    AgentScript,
     Barrier,
-    Call,
-    Claim,
     Counted,
-    Fault,
-    Part,
-    Reply,
+    ModelScript,
     Route,
-    Rule,
-    Script,
+    ScriptedCall,
+    ScriptedClaim,
+    ScriptedFault,
+    ScriptedReply,
+    ScriptedRule,
     read_script,
 )
 
@@ -67,20 +67,23 @@ def test_everything_that_may_stand_in_a_script():
         }
     )
 
-    assert script == Script(
-        default=(Reply(text="I have nothing to say."),),
+    assert script == ModelScript(
+        default=(ScriptedReply(text="I have nothing to say."),),
         agents={
-            "greeter": Part(turns=((Reply(text="Hello."),), (Reply(report="Done."),))),
-            "clerk": Part(
+            "greeter": AgentScript(turns=((ScriptedReply(text="Hello."),), (ScriptedReply(report="Done."),))),
+            "clerk": AgentScript(
                 rules=(
-                    Rule("refund", (Reply(route=Route("billing", "hurry")),)),
-                    Rule("/order \\d+/", (Reply(error=Fault("busy")), Reply(text="Here."))),
+                    ScriptedRule("refund", (ScriptedReply(route=Route("billing", "hurry")),)),
+                    ScriptedRule(
+                        "/order \\d+/",
+                        (ScriptedReply(error=ScriptedFault("busy")), ScriptedReply(text="Here.")),
+                    ),
                 ),
                 turns=(
                     (
-                        Reply(
+                        ScriptedReply(
                             text="I look.",
-                            calls=(Call("files.read", {"path": "a"}, "c1"),),
+                            calls=(ScriptedCall("files.read", {"path": "a"}, "c1"),),
                             usage=Counted(10, 2, 5, 1),
                             cost_usd=0.5,
                             delay=0.2,
@@ -88,12 +91,16 @@ def test_everything_that_may_stand_in_a_script():
                             stop="length",
                         ),
                     ),
-                    (Reply(error=Fault("m", False, 120.0, 429)),),
-                    (Reply(report={"a": 1}, claims=(Claim("t", ("e",)),), metadata={"b": 2}),),
-                    (Reply(route=Route("billing"), barrier=Barrier("n", 2), delay=1.5),),
+                    (ScriptedReply(error=ScriptedFault("m", False, 120.0, 429)),),
+                    (
+                        ScriptedReply(
+                            report={"a": 1}, claims=(ScriptedClaim("t", ("e",)),), metadata={"b": 2}
+                        ),
+                    ),
+                    (ScriptedReply(route=Route("billing"), barrier=Barrier("n", 2), delay=1.5),),
                 ),
                 repeat=True,
-                default=(Reply(),),
+                default=(ScriptedReply(),),
             ),
         },
     )
@@ -188,7 +195,7 @@ def test_text_that_cannot_be_stored_is_made_storable():
     ],
 )
 def test_a_rule_looks_for_words_or_for_a_pattern(when, said, fits):
-    assert Rule(when, ()).fits(said) is fits
+    assert ScriptedRule(when, ()).fits(said) is fits
 
 
 @pytest.mark.parametrize(

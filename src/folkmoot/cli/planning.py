@@ -24,7 +24,7 @@ from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
 from folkmoot.errors import WrongUse
 from folkmoot.loader.compose import compose
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import data
 from folkmoot.ports import Clock
 
@@ -83,7 +83,7 @@ def read_plan(file: Path) -> PlanWish:
     """From YAML or JSON. Raises with the place of what is wrong."""
     text = read_text(file, "--file")
     findings = Findings()
-    node = compose(text, Place(str(file)), findings)
+    node = compose(text, Location(str(file)), findings)
     findings.settle()
     try:
         return msgspec.convert(data(node) if node else None, PlanWish)

@@ -52,7 +52,7 @@ class Fault(Value, omit_defaults=False):
     words: str
 
 
-class Fold(Protocol):
+class GuaranteeFold(Protocol):
     """Checks one guarantee over the events of one run, in order."""
 
     guarantee: Guarantee
@@ -262,7 +262,7 @@ class Ends:
         return ""
 
 
-class Gate:
+class GateFold:
     """C7: no tool call without a decision for exactly that call, and no call that no model asked for."""
 
     guarantee: Guarantee = "C7"

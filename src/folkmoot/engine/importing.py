@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from folkmoot.contract.verdict import Verdict
-from folkmoot.contract.verify import Source, verify
+from folkmoot.contract.verify import VerifiedSource, verify
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value
@@ -22,7 +22,7 @@ class Imported(Value, omit_defaults=False):
 
 
 async def import_runs(
-    journal: Journal, source: Source, told: Callable[[int], None] = lambda count: None
+    journal: Journal, source: VerifiedSource, told: Callable[[int], None] = lambda count: None
 ) -> Imported:
     """All runs of a source, each as it is or not at all: its entries keep their texts, times and hashes.
 
@@ -49,7 +49,7 @@ async def _is_here(journal: Journal, run: str, last: str) -> bool:
     return False
 
 
-async def _copy(journal: Journal, source: Source, missing: Mapping[str, str]) -> int:
+async def _copy(journal: Journal, source: VerifiedSource, missing: Mapping[str, str]) -> int:
     """In one pass: a run is written when its last entry was read, so that only unfinished ones are held."""
     held: dict[str, list[Stored]] = {run: [] for run in missing}
     count = 0

@@ -100,12 +100,12 @@ class _Maker:
 
 def rows_of(moot: Moot) -> Rows:
     """The team as its journal tells it."""
-    from folkmoot.sinks.discord import Row
+    from folkmoot.sinks.discord import TeamRow
 
-    async def rows() -> Sequence[Row]:
+    async def rows() -> Sequence[TeamRow]:
         tasks = await moot.tasks.all()
         return [
-            Row(
+            TeamRow(
                 each.agent_id,
                 each.status,
                 tasks[each.current_task_id].description if each.current_task_id in tasks else "",

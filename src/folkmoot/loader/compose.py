@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from folkmoot.loader.findings import Findings, Place, short
+from folkmoot.loader.findings import Findings, Location, short
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Plain, Scalar, meaning
 
 DEEPEST, MOST = 50, 10_000
@@ -30,12 +30,12 @@ _TAGGED: dict[str, tuple[type, ...]] = {
 }
 
 
-def compose(text: str, start: Place, findings: Findings, *, fixed: bool = False) -> Node | None:
+def compose(text: str, start: Location, findings: Findings, *, fixed: bool = False) -> Node | None:
     """The document in `text`, which begins at `start`; None after saying what is wrong with it.
 
     `fixed`: every position is `start`, for YAML inside of a YAML string.
     """
-    reading = _Reading(text, start, fixed, findings)
+    reading = _DocumentReader(text, start, fixed, findings)
     try:
         return reading.document()
     except _Refused as refusal:
@@ -53,10 +53,10 @@ class _Refused(Exception):
     """What no declaration needs; carries the place and the message."""
 
 
-class _Reading:
+class _DocumentReader:
     """One pass over the events of one document."""
 
-    def __init__(self, text: str, start: Place, fixed: bool, findings: Findings) -> None:
+    def __init__(self, text: str, start: Location, fixed: bool, findings: Findings) -> None:
         self._text, self._start, self._fixed, self._findings = text, start, fixed, findings
 
     def document(self) -> Node:
@@ -71,13 +71,13 @@ class _Reading:
             )
         return self._fold()
 
-    def place(self, mark: Any) -> Place:
+    def place(self, mark: Any) -> Location:
         return self._moved(mark.line, mark.column) if mark else self._start
 
-    def _moved(self, lines: int, columns: int) -> Place:
+    def _moved(self, lines: int, columns: int) -> Location:
         if self._fixed:
             return self._start
-        return Place(self._start.file, self._start.line + lines, columns + 1)
+        return Location(self._start.file, self._start.line + lines, columns + 1)
 
     def _fold(self) -> Node:
         """Iterative: however deep a document is, it cannot exhaust our stack."""
@@ -135,7 +135,7 @@ class _Reading:
         return ListNode(place, tuple(children)) if listing else MapNode(place, tuple(self._entries(children)))
 
     def _entries(self, children: list[Node]) -> Iterator[tuple[Scalar, Node]]:
-        seen: dict[str, Place] = {}
+        seen: dict[str, Location] = {}
         for key, value in zip(children[::2], children[1::2], strict=True):
             if not isinstance(key, Scalar):
                 raise _Refused(key.place, "a key must be a word, not a list or a mapping")

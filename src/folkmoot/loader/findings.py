@@ -16,7 +16,7 @@ LONGEST = 4_000
 """Characters of one message."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where something stands; counted from 1."""
 
     file: str
@@ -32,13 +32,13 @@ class Findings:
         self._code = code
         self._problems: dict[Problem, None] = {}
 
-    def error(self, place: Place, message: str, code: str = "") -> None:
+    def error(self, place: Location, message: str, code: str = "") -> None:
         """What several agents run into, such as a wrong default, is kept once."""
         self._problems[replace(_problem(place, message), code=code or self._code)] = None
         if len(self._problems) >= ENOUGH:
             raise DeclarationError(self._sorted())
 
-    def warning(self, place: Place, message: str) -> None:
+    def warning(self, place: Location, message: str) -> None:
         self._problems[replace(_problem(place, message), severity="warning")] = None
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Findings:
         return tuple(sorted(self._problems, key=lambda problem: (problem.file, problem.line, problem.column)))
 
 
-def _problem(place: Place, message: str) -> Problem:
+def _problem(place: Location, message: str) -> Problem:
     """Safe to be shown: what an author wrote may hold anything."""
     text = message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
     return Problem(

@@ -20,12 +20,12 @@ from folkmoot.domain.naming import (
 )
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
 from folkmoot.domain.settings import Settings
-from folkmoot.loader.draft import CALLED, Draft, Link
-from folkmoot.loader.findings import Findings, Place, near, short
+from folkmoot.loader.draft import CALLED, AgentDraft, Link
+from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.nodes import keys
-from folkmoot.loader.options import Project
+from folkmoot.loader.options import ProjectSettings
 
-Drafts = Mapping[str, Draft]
+Drafts = Mapping[str, AgentDraft]
 
 _ONE_ID_EACH: tuple[Pattern, ...] = ("advisor", "route", "member")
 """Here an agent is called by its id: in the answer of a router, in a block of a prompt, in a broadcast."""
@@ -45,7 +45,7 @@ def check_links(drafts: Drafts, findings: Findings, *, calling: bool = False) ->
         _warn_of_strangers(drafts, findings)
 
 
-def _check_names(draft: Draft, findings: Findings) -> None:
+def _check_names(draft: AgentDraft, findings: Findings) -> None:
     for pattern in _ONE_ID_EACH:
         seen: dict[str, str] = {}
         for link in draft.links:
@@ -58,7 +58,7 @@ def _check_names(draft: Draft, findings: Findings) -> None:
             seen[id] = link.to
 
 
-def _check_parts(draft: Draft, findings: Findings) -> None:
+def _check_parts(draft: AgentDraft, findings: Findings) -> None:
     """Work in parts leaves no one conversation: there is nothing for a team to share, or for a caller to go on with."""
     said = draft.declared
     if said.split == "never":
@@ -81,7 +81,7 @@ def _id(file: str) -> str:
     return file.rpartition("/")[2].removesuffix(".ai")
 
 
-def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
+def _check_team(draft: AgentDraft, drafts: Drafts, findings: Findings) -> None:
     for member in draft.files("member"):
         if member in draft.files("lead"):
             findings.error(
@@ -95,7 +95,7 @@ def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
             )
 
 
-def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
+def _check_seats(draft: AgentDraft, drafts: Drafts, findings: Findings) -> None:
     """No two that broadcast have one id; who leads a team does nothing else with it than lead it."""
     leads = draft.files("lead") or ((draft.file,) if draft.declared.team else ())
     for member in draft.files("member"):
@@ -117,7 +117,7 @@ def _warn_of_strangers(drafts: Drafts, findings: Findings) -> None:
     for file in drafts if met else ():
         if file not in met:
             findings.warning(
-                Place(file),
+                Location(file),
                 "unreachable: no agent refers to this file, so that it runs only when you name it",
             )
 
@@ -210,9 +210,9 @@ def canonical_settings(settings: Settings, own: Collection[str]) -> Settings:
 
 
 def check_tools(
-    draft: Draft,
-    drafts: Mapping[str, Draft],
-    project: Project,
+    draft: AgentDraft,
+    drafts: Mapping[str, AgentDraft],
+    project: ProjectSettings,
     given: Collection[str],
     findings: Findings,
 ) -> None:
@@ -240,7 +240,7 @@ def check_tools(
         seen[wire] = called
 
 
-def _check_folder(draft: Draft, findings: Findings) -> None:
+def _check_folder(draft: AgentDraft, findings: Findings) -> None:
     folder = draft.declared.work_dir
     if folder.startswith(("/", "~")) or {"..", ".folkmoot", ".git"} & {*folder.split("/")}:
         message = f"`workDir` cannot be {short(folder)}; name a folder inside the project, relative to it"
@@ -248,8 +248,8 @@ def _check_folder(draft: Draft, findings: Findings) -> None:
 
 
 def _on_the_wire(
-    draft: Draft, drafts: Mapping[str, Draft], given: Collection[str]
-) -> Iterator[tuple[str, str, Place]]:
+    draft: AgentDraft, drafts: Mapping[str, AgentDraft], given: Collection[str]
+) -> Iterator[tuple[str, str, Location]]:
     """Every tool by the name the model uses. What a module holds is known only when it is imported."""
     for number, name in enumerate(draft.declared.tools):
         for each in GROUPS.get(name) or sorted(_below(name, {*given, *BUILT_IN})) or (name,):

@@ -17,13 +17,13 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.loader import options
 from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import CALLED, SUFFIX, Draft, read_draft
+from folkmoot.loader.draft import CALLED, SUFFIX, AgentDraft, read_draft
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
-from folkmoot.loader.findings import Findings, Place, near, short
+from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.links import canonical_settings, check_links, check_tools
 from folkmoot.loader.models import Shelf, choices, shelf
 from folkmoot.loader.nodes import Node, Scalar, keys
-from folkmoot.loader.options import Project, Setting
+from folkmoot.loader.options import ProjectSettings, Setting
 from folkmoot.loader.schemas import settled
 from folkmoot.loader.settings import check_rules, check_sinks, check_sources, fault_of_key, fault_of_url
 from folkmoot.loader.walk import declared
@@ -86,7 +86,7 @@ def load(
     return Loaded(graph, warnings, tuple(settings))
 
 
-def _canonical(draft: Draft, own: Collection[str]) -> Draft:
+def _canonical(draft: AgentDraft, own: Collection[str]) -> AgentDraft:
     tools = tuple(canonical_tool(name, own) for name in draft.declared.tools)
     return draft._replace(declared=replace(draft.declared, tools=tools))
 
@@ -99,13 +99,15 @@ def _folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _project(root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> Project:
+def _project(
+    root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings
+) -> ProjectSettings:
     """Without `folkmoot.yaml` everything is at its default: patterns live in agent files alone."""
     node = settings_node(root, findings)
     above = options.above_files(env, flags, findings)
-    nothing = Scalar(Place(SETTINGS), "", None)
+    nothing = Scalar(Location(SETTINGS), "", None)
     settings = options.settings_with(declared(node or nothing, Settings, findings), above)
-    project = Project(settings, node or nothing, above, readable=node is not None)
+    project = ProjectSettings(settings, node or nothing, above, readable=node is not None)
     check_sources(root, project, findings)
     return project
 
@@ -114,22 +116,22 @@ def settings_node(root: Path, findings: Findings) -> Node | None:
     """None after saying why `folkmoot.yaml` cannot be understood at all."""
     path = root / SETTINGS
     if not path.exists() and not path.is_symlink():
-        return Scalar(Place(SETTINGS), "", None)
+        return Scalar(Location(SETTINGS), "", None)
     try:
         text = read_text(root, inside(root, "", SETTINGS), findings)
     except Misplaced as error:
-        findings.error(Place(SETTINGS), f"{SETTINGS} {error}")
+        findings.error(Location(SETTINGS), f"{SETTINGS} {error}")
         return None
-    return None if text is None else compose(text, Place(SETTINGS), findings)
+    return None if text is None else compose(text, Location(SETTINGS), findings)
 
 
-def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, Draft]:
+def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, AgentDraft]:
     """Every agent file of the project, or the one named; and every other one that these refer to."""
     waiting = agent_files(root, findings) if entry is None else [_entry(root, entry)]
     if not waiting and findings.sound:
-        findings.warning(Place("."), "there is no agent file here; write one, or try `folkmoot init`")
+        findings.warning(Location("."), "there is no agent file here; write one, or try `folkmoot init`")
     met = set(waiting)
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, AgentDraft] = {}
     while waiting and len(drafts) < MOST_FILES:
         file = waiting.pop()
         if draft := read_draft(root, file, met, findings):
@@ -138,7 +140,7 @@ def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, 
             met |= new
             waiting += sorted(new)
     if waiting:
-        findings.error(Place(waiting[-1]), f"more than {MOST_FILES:,} agent files; this is no project")
+        findings.error(Location(waiting[-1]), f"more than {MOST_FILES:,} agent files; this is no project")
     return dict(sorted(drafts.items()))
 
 
@@ -149,7 +151,9 @@ def _entry(root: Path, entry: str) -> str:
         raise WrongUse(f"the agent file {entry!r} {error}") from None
 
 
-def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: Findings) -> Agent:
+def _agent(
+    root: Path, draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+) -> Agent:
     said = draft.declared
     leads = draft.files("lead")
     lead = leads[0] if leads else None
@@ -186,7 +190,9 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
     )
 
 
-def _models(draft: Draft, project: Project, models: Shelf, findings: Findings) -> tuple[ModelChoice, ...]:
+def _models(
+    draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+) -> tuple[ModelChoice, ...]:
     if draft.declared.remote:
         # What it costs, whoever runs it pays.
         return (ModelChoice(f"{REMOTE}{draft.file}", "a2a", _REMOTE_CONTEXT, FREE),)
@@ -195,7 +201,7 @@ def _models(draft: Draft, project: Project, models: Shelf, findings: Findings) -
 
 
 def _check_orchestration(
-    project: Project, files: Collection[str] | None, models: Shelf, findings: Findings
+    project: ProjectSettings, files: Collection[str] | None, models: Shelf, findings: Findings
 ) -> None:
     """`files` are all agent files of the project; none if not all were read."""
     settings = project.settings.orchestration
@@ -223,7 +229,7 @@ _FITTING = frozenset(
 _SEATED = ("member", "lead")
 
 
-def _check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) -> None:
+def _check_remote(draft: AgentDraft, drafts: Mapping[str, AgentDraft], findings: Findings) -> None:
     for link in draft.links:
         if link.pattern in _SEATED and link.to in drafts and drafts[link.to].declared.remote:
             message = f"{link.to!r} is a remote agent, which hears no broadcasts; it cannot be a {CALLED[link.pattern]}"
@@ -261,7 +267,7 @@ _UNFINISHED = {"cache": "cache", "plugins": "plugins", "tool_output": "toolOutpu
 """Fields that are read and have no effect yet, each with its key."""
 
 
-def _warn_of_unfinished(draft: Draft, findings: Findings) -> None:
+def _warn_of_unfinished(draft: AgentDraft, findings: Findings) -> None:
     for field, key in _UNFINISHED.items():
         if getattr(draft.declared, field) != getattr(_STANDARD, field):
             findings.warning(draft.at(key), f"`{key}` is checked, but this release does not do it yet")
@@ -286,7 +292,7 @@ def sketch(folder: Path, load: Callable[[], Loaded]) -> Sketch:
     return Sketch(tuple(agents[file] for file in sorted(agents)), problems, graph)
 
 
-def _sketched(draft: Draft) -> Sketched:
+def _sketched(draft: AgentDraft) -> Sketched:
     said = draft.declared
     return Sketched(
         file=draft.file,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple, TypeAlias
 
-from folkmoot.loader.findings import Place
+from folkmoot.loader.findings import Location
 
 Plain = str | int | float | bool | None
 
@@ -35,18 +35,18 @@ def meaning(text: str) -> Plain:
 
 
 class Scalar(NamedTuple):
-    place: Place
+    place: Location
     text: str
     value: Plain
 
 
 class ListNode(NamedTuple):
-    place: Place
+    place: Location
     items: tuple[Node, ...]
 
 
 class MapNode(NamedTuple):
-    place: Place
+    place: Location
     entries: tuple[tuple[Scalar, Node], ...]
 
 
@@ -67,7 +67,7 @@ def find(node: Node, path: Path) -> Node | None:
     return node
 
 
-def place_of(node: Node, path: Path) -> Place:
+def place_of(node: Node, path: Path) -> Location:
     """Where `path` stands, or the nearest thing around it."""
     while path and find(node, path) is None:
         path = path[:-1]

@@ -26,7 +26,7 @@ from folkmoot.loader.files import Misplaced, inside
 from folkmoot.loader.findings import Findings, near, short
 from folkmoot.loader.nodes import ListNode, find, keys
 from folkmoot.loader.nodes import Path as Keys
-from folkmoot.loader.options import Project, Report
+from folkmoot.loader.options import ProjectSettings, Report
 from folkmoot.loader.walk import WRONG, definition, walk
 
 _PROVIDER = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -53,7 +53,7 @@ _SINK_KEYS = {
 """The kinds of sinks that a key goes with."""
 
 
-def check_sources(root: Path, project: Project, findings: Findings) -> None:
+def check_sources(root: Path, project: ProjectSettings, findings: Findings) -> None:
     for name, provider in project.settings.providers.items():
         _check_provider(name, provider, root, project.reporter(findings, "providers", name))
     for name, source in project.settings.tools.items():
@@ -62,7 +62,7 @@ def check_sources(root: Path, project: Project, findings: Findings) -> None:
     check_storage(project, findings)
 
 
-def check_storage(project: Project, findings: Findings) -> None:
+def check_storage(project: ProjectSettings, findings: Findings) -> None:
     """A file is shared and kept, so it holds no password; the environment may."""
     storage = project.settings.storage
     wrong = project.reporter(findings, "storage", code="bad_storage")
@@ -80,7 +80,7 @@ def check_storage(project: Project, findings: Findings) -> None:
         wrong(f"`storage.url` needs `storage.project`, {remedy}", "url")
 
 
-def _check_builtins(project: Project, wrong: Report) -> None:
+def _check_builtins(project: ProjectSettings, wrong: Report) -> None:
     builtins = project.settings.builtins
     for number, host in enumerate(builtins.web.allow):
         if not _is_host(host):
@@ -186,7 +186,7 @@ def fault_of_url(url: str | None) -> str:
     return ""
 
 
-def check_rules(project: Project, agents: Collection[str] | None, findings: Findings) -> None:
+def check_rules(project: ProjectSettings, agents: Collection[str] | None, findings: Findings) -> None:
     """`agents` are the ids and files of all agents; None if not all were read."""
     node = find(project.node, ("rules",))
     for number, item in enumerate(node.items if isinstance(node, ListNode) else ()):
@@ -203,7 +203,7 @@ def check_rules(project: Project, agents: Collection[str] | None, findings: Find
 
 
 def _check_rule(
-    project: Project, at: Keys, rule: Rule, agents: Collection[str] | None, findings: Findings
+    project: ProjectSettings, at: Keys, rule: Rule, agents: Collection[str] | None, findings: Findings
 ) -> None:
     wrong = project.reporter(findings, *at)
     if rule.decision == "allow" and not (
@@ -241,7 +241,7 @@ def _fault_of_match(match: Match) -> str:
     return ""
 
 
-def check_sinks(project: Project, agents: Collection[str] | None, findings: Findings) -> None:
+def check_sinks(project: ProjectSettings, agents: Collection[str] | None, findings: Findings) -> None:
     """`agents` are the ids of all agents; None if not all were read."""
     files: dict[str, str] = {}
     for name, sink in project.settings.sinks.items():

@@ -18,7 +18,7 @@ from msgspec import inspect
 
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.loader.compose import compose
-from folkmoot.loader.findings import Findings, Place, near, short, unknown_key
+from folkmoot.loader.findings import Findings, Location, near, short, unknown_key
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data
 
 WRONG: Any = object()
@@ -132,7 +132,7 @@ def _special(node: Node, wanted: inspect.Metadata, key: str, findings: Findings)
     return walk(node, wanted.type, key, findings)
 
 
-def _schema_text(text: str, place: Place, key: str, findings: Findings) -> Any:
+def _schema_text(text: str, place: Location, key: str, findings: Findings) -> Any:
     node = compose(text, place, findings, fixed=True)
     if node is None:
         return WRONG

@@ -19,7 +19,7 @@ from msgspec import Raw
 
 from folkmoot.domain.message import Message, Thought, ToolSpec
 from folkmoot.domain.part import TEXT, Part
-from folkmoot.models import anthropic_reply
+from folkmoot.models.anthropic_reply import MessageStream, read_message
 from folkmoot.models.http import Endpoint
 from folkmoot.models.strict import closed_arguments
 from folkmoot.models.transcript import (
@@ -58,7 +58,7 @@ class Anthropic(WireModel):
     """One provider that speaks the messages API."""
 
     def __init__(self, endpoint: Endpoint, sees: bool | None = True) -> None:
-        super().__init__(endpoint, sees, anthropic_reply, _tool, _strict_tool)
+        super().__init__(endpoint, sees, read_message, MessageStream, _tool, _strict_tool)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         transcript = self._transcript(request)
@@ -66,7 +66,7 @@ class Anthropic(WireModel):
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
         return encode(
-            _Body(
+            _MessagesBody(
                 model=request.model,
                 max_tokens=request.max_output,
                 system=_system(transcript, mark) if transcript.system else None,
@@ -190,7 +190,7 @@ def _is_adaptive(model: str) -> bool:
     return not _BY_BUDGET.match(model)
 
 
-class _Body(msgspec.Struct, omit_defaults=True):
+class _MessagesBody(msgspec.Struct, omit_defaults=True):
     model: str
     max_tokens: int
     messages: Raw

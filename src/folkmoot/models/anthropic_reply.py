@@ -20,7 +20,7 @@ from folkmoot.models.wire import AnswerStream
 from folkmoot.ports import Hear
 
 
-def whole(endpoint: Endpoint, body: bytes) -> Answer:
+def read_message(endpoint: Endpoint, body: bytes) -> Answer:
     """An answer in one piece."""
     message = endpoint.read(body, _MESSAGE)
     if message.content is None:
@@ -28,13 +28,13 @@ def whole(endpoint: Endpoint, body: bytes) -> Answer:
     return _answer(message.content, message.stop_reason, message.usage)
 
 
-class Pieces(AnswerStream):
+class MessageStream(AnswerStream):
     """An answer that comes block by block."""
 
     def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
         super().__init__(endpoint, hear)
         self._blocks: dict[str, tuple[_Block, list[str]]] = {}
-        self._usage = _Usage()
+        self._usage = _MessageUsage()
 
     def take(self, data: bytes) -> bool:
         event = self._endpoint.read(data, _EVENT, piece=True)
@@ -92,7 +92,7 @@ def _filled(block: _Block, pieces: list[str]) -> _Block:
     return block
 
 
-def _answer(blocks: list[_Block], stop: Any, usage: _Usage | None) -> Answer:
+def _answer(blocks: list[_Block], stop: Any, usage: _MessageUsage | None) -> Answer:
     text, calls, thoughts = "", [], []
     for block in blocks:
         match block.type:
@@ -114,22 +114,22 @@ def _thought(block: _Block, at: int) -> Thought:
     return Thought(block.type, storable(text_of(block.thinking)), storable(text_of(sealed)), at)
 
 
-def _counted(usage: _Usage) -> Usage:
+def _counted(usage: _MessageUsage) -> Usage:
     """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
     cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
     into = count(usage.input_tokens) + cached + written
     return counted(into, count(usage.output_tokens), cached, written)
 
 
-class _Usage(msgspec.Struct):
+class _MessageUsage(msgspec.Struct):
     input_tokens: Any = None
     output_tokens: Any = None
     cache_read_input_tokens: Any = None
     cache_creation_input_tokens: Any = None
 
-    def over(self, earlier: _Usage) -> _Usage:
+    def over(self, earlier: _MessageUsage) -> _MessageUsage:
         """Later counts replace earlier ones; what is not counted again stays."""
-        return _Usage(
+        return _MessageUsage(
             *(
                 getattr(earlier if getattr(self, field) is None else self, field)
                 for field in self.__struct_fields__
@@ -148,10 +148,10 @@ class _Block(msgspec.Struct):
     data: Any = None
 
 
-class _Message(msgspec.Struct):
+class _WholeMessage(msgspec.Struct):
     content: list[_Block] | None = None
     stop_reason: Any = None
-    usage: _Usage | None = None
+    usage: _MessageUsage | None = None
     error: Any = None
 
 
@@ -167,12 +167,12 @@ class _Delta(msgspec.Struct):
 class _Event(msgspec.Struct):
     type: Any = ""
     index: Any = None
-    message: _Message | None = None
+    message: _WholeMessage | None = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: _MessageUsage | None = None
     error: Any = None
 
 
-_MESSAGE = msgspec.json.Decoder(_Message)
+_MESSAGE = msgspec.json.Decoder(_WholeMessage)
 _EVENT = msgspec.json.Decoder(_Event)

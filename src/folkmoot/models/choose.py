@@ -97,7 +97,7 @@ class ProviderModels:
     def _remote(self, name: str, provider: Provider, key: str) -> Model:
         try:
             from folkmoot.models.a2a import RemoteAgent
-            from folkmoot.models.a2a_way import Way
+            from folkmoot.models.a2a_connection import RemoteConnection
         except ImportError as error:
             return Unusable(
                 f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
@@ -105,7 +105,7 @@ class ProviderModels:
         from folkmoot.models.http import proxy_for
 
         url = provider.base_url or ""
-        remote = RemoteAgent(Way(name, url, key, proxy_for(url, self._env)), self._sleep)
+        remote = RemoteAgent(RemoteConnection(name, url, key, proxy_for(url, self._env)), self._sleep)
         self._opened.append(remote)
         return remote
 

@@ -158,7 +158,7 @@ class Endpoint:
 
     async def _follow(self, content: aiohttp.StreamReader, take: Take) -> None:
         """Until the end, however it comes: whether the answer is complete by then, `take` has seen."""
-        events, size = Events(), 0
+        events, size = EventParser(), 0
         while chunk := await _next_of(content):
             size += len(chunk)
             if size > LARGEST_STREAM:
@@ -172,7 +172,7 @@ class Endpoint:
     def _in_one_piece(self, body: bytes, take: Take | None) -> bytes:
         """Some servers send events under another content type."""
         if take and body.lstrip()[:6].startswith(LOOKS_LIKE_EVENTS):
-            events = Events()
+            events = EventParser()
             for data in (*events.feed(body), *events.end()):
                 take(data)
             return b""
@@ -249,7 +249,7 @@ def _reason(error: aiohttp.ClientConnectorError) -> str:
 LOOKS_LIKE_EVENTS = (b"data:", b"event:", b":")
 
 
-class Events:
+class EventParser:
     """Feed it what arrives; it gives back the data of each event that is complete."""
 
     def __init__(self) -> None:

@@ -17,9 +17,8 @@ from msgspec import Raw
 from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.part import TEXT
-from folkmoot.models import openai_reply
 from folkmoot.models.http import Endpoint
-from folkmoot.models.openai_reply import sent_back
+from folkmoot.models.openai_reply import CompletionStream, read_completion, sent_back
 from folkmoot.models.strict import PLAIN, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
@@ -52,7 +51,7 @@ class OpenAI(WireModel):
     """One provider that speaks chat completions."""
 
     def __init__(self, endpoint: Endpoint, base_url: str, sees: bool | None = True) -> None:
-        super().__init__(endpoint, sees, openai_reply, _tool, _strict_tool)
+        super().__init__(endpoint, sees, read_completion, CompletionStream, _tool, _strict_tool)
         self._own = bool(_OWN_HOSTS.match(base_url))
         self._ids = _OWN_IDS if self._own else _ANY_IDS
 
@@ -60,7 +59,7 @@ class OpenAI(WireModel):
         transcript = self._transcript(request)
         tuning, own = request.tuning, self._own
         return encode(
-            _Body(
+            _CompletionsBody(
                 model=request.model,
                 messages=_closed(transcript),
                 tools=self._tools[strict].of(request.tools) if request.tools else None,
@@ -168,7 +167,7 @@ def _thinking(tuning: Tuning) -> dict[str, int] | None:
     return {"max_tokens": tuning.reasoning_tokens} if tuning.reasoning_tokens else None
 
 
-class _Body(msgspec.Struct, omit_defaults=True):
+class _CompletionsBody(msgspec.Struct, omit_defaults=True):
     model: str
     messages: Raw
     tools: Raw | None = None

@@ -27,7 +27,7 @@ from folkmoot.models.wire import AnswerStream
 from folkmoot.ports import Hear
 
 
-def whole(endpoint: Endpoint, body: bytes) -> Answer:
+def read_completion(endpoint: Endpoint, body: bytes) -> Answer:
     """An answer in one piece."""
     completion = endpoint.read(body, _COMPLETION)
     if not completion.choices or completion.choices[0].message is None:
@@ -46,7 +46,7 @@ def whole(endpoint: Endpoint, body: bytes) -> Answer:
     return _with(thoughts, answer)
 
 
-class Pieces(AnswerStream):
+class CompletionStream(AnswerStream):
     def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
         super().__init__(endpoint, hear)
         self._text: list[str] = []
@@ -54,7 +54,7 @@ class Pieces(AnswerStream):
         self._thoughts = Thoughts()
         self._calls: list[_PartialCall] = []
         self._latest: dict[str, _PartialCall] = {}
-        self._usage: _Usage | None = None
+        self._usage: _CompletionUsage | None = None
 
     def take(self, data: bytes) -> bool:
         if data.strip() == b"[DONE]":
@@ -115,7 +115,7 @@ class _PartialCall:
 
 
 def _answer(
-    text: str, refusal: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _Usage | None
+    text: str, refusal: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _CompletionUsage | None
 ) -> Answer:
     return Answer(
         message=Message("assistant", text or refusal, tuple([tool_call(*call) for call in calls])),
@@ -129,7 +129,7 @@ def _with(thoughts: Thoughts, answer: Answer) -> Answer:
     return replace(answer, message=replace(answer.message, thoughts=thoughts.all()))
 
 
-def _counted(usage: _Usage) -> Usage:
+def _counted(usage: _CompletionUsage) -> Usage:
     """Some servers leave thinking out of `completion_tokens` but not out of the total."""
     into, out = count(usage.prompt_tokens), count(usage.completion_tokens)
     if into and out:
@@ -171,7 +171,7 @@ class _Details(msgspec.Struct):
     cache_write_tokens: Any = 0
 
 
-class _Usage(msgspec.Struct):
+class _CompletionUsage(msgspec.Struct):
     prompt_tokens: Any = 0
     completion_tokens: Any = 0
     total_tokens: Any = 0
@@ -182,7 +182,7 @@ class _Usage(msgspec.Struct):
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: _CompletionUsage | None = None
     error: Any = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models.http import Endpoint
@@ -38,28 +38,21 @@ class AnswerStream(ABC):
     def _whole(self) -> Answer: ...
 
 
-class ReplyReader(Protocol):
-    """How a wire format's answers are read: its `…_reply` module."""
-
-    def whole(self, endpoint: Endpoint, body: bytes, /) -> Answer: ...
-
-    def Pieces(self, endpoint: Endpoint, hear: Hear, /) -> AnswerStream: ...
-
-
 class WireModel(ABC):
-    """One provider. A wire format says how requests are written; `reply` reads its answers."""
+    """One provider. A subclass says how requests are written, `read` and `stream` how its answers are read."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         sees: bool | None,
-        reply: ReplyReader,
+        read: Callable[[Endpoint, bytes], Answer],
+        stream: Callable[[Endpoint, Hear], AnswerStream],
         *tools: Callable[[ToolSpec], object],
     ) -> None:
         """`sees` is what is known of the provider: see `sight`. `tools` write a tool, plainly and strictly."""
         self._endpoint = endpoint
         self._sees = sees
-        self._reply = reply
+        self._read, self._stream = read, stream
         self._transcripts = Transcripts(self._add)
         self._tools = [ToolLists(form) for form in tools]
         self._strictness = Strictness()
@@ -85,12 +78,12 @@ class WireModel(ABC):
     async def _attempt(self, endpoint: Endpoint, body: bytes, hear: Hear | None) -> Answer:
         """In one piece, or as a stream when somebody listens."""
         if hear is None:
-            return self._reply.whole(endpoint, await endpoint.ask(body))
-        pieces = self._reply.Pieces(endpoint, hear)
+            return self._read(endpoint, await endpoint.ask(body))
+        pieces = self._stream(endpoint, hear)
         rest = await endpoint.listen(body, pieces.take)
         if not rest:
             return pieces.answer()
-        answer = self._reply.whole(endpoint, rest)
+        answer = self._read(endpoint, rest)
         if answer.message.text:
             hear(answer.message.text)
         return answer

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from folkmoot.errors import DeclarationError, NotFound, WrongUse
 from folkmoot.loader.compose import compose
 from folkmoot.loader.files import MOST_FOLDERS, SETTINGS, read_text
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
+from folkmoot.models.script import ModelScript, read_script
 from folkmoot.models.script import Path as Steps
-from folkmoot.models.script import Script, read_script
 from folkmoot.models.script_file import read_script_file
 from folkmoot.scenarios.scenario import Case, Scenario, ScenarioFile
 
@@ -29,7 +29,7 @@ def read_cases(file: Path, findings: Findings) -> list[Case]:
     """The scenarios of a file, as far as they are sound."""
     shown = str(file)
     text = read_text(Path(), shown, findings)
-    node = None if text is None else compose(text, Place(shown), findings)
+    node = None if text is None else compose(text, Location(shown), findings)
     if node is None:
         return []
     said = walk(node, definition(ScenarioFile), "", findings)
@@ -45,7 +45,7 @@ class _Shared(NamedTuple):
     file: Path
     node: Node
     said: ScenarioFile
-    script: Script | None
+    script: ModelScript | None
 
 
 def _agent(node: Node) -> ScenarioFile:
@@ -90,7 +90,7 @@ def _case(shared: _Shared, own: Scenario, spelt: MapNode, findings: Findings) ->
     )
 
 
-def _script(file: Path, node: Node, findings: Findings) -> Script | None:
+def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
     """What stands there as a script, or the script file that is named there."""
     found = find(node, ("script",))
     if found is None:
@@ -101,7 +101,9 @@ def _script(file: Path, node: Node, findings: Findings) -> Script | None:
         return read_script(data(found), file=found.place.file, places=dict(_places(found, ())))
     except DeclarationError as error:
         for problem in error.problems:
-            findings.error(Place(problem.file, problem.line, problem.column), problem.message, problem.code)
+            findings.error(
+                Location(problem.file, problem.line, problem.column), problem.message, problem.code
+            )
         return None
 
 
@@ -118,7 +120,7 @@ def _places(node: Node, path: Steps) -> Iterator[tuple[Steps, tuple[int, int]]]:
                 yield from _places(item, (*path, number))
 
 
-def _merged(shared: Script | None, own: Script | None) -> Script | None:
+def _merged(shared: ModelScript | None, own: ModelScript | None) -> ModelScript | None:
     if shared is None or own is None:
         return own or shared
     return replace(own, agents={**shared.agents, **own.agents}, default=own.default or shared.default)
@@ -142,7 +144,7 @@ def _check(scenario: Scenario, node: MapNode, findings: Findings) -> None:
 
 
 def _check_names(cases: list[Case], findings: Findings) -> None:
-    seen: dict[str, Place] = {}
+    seen: dict[str, Location] = {}
     for case in cases:
         if before := seen.get(case.scenario.name):
             message = f"a scenario is called so already, in line {before.line}; give it another name"

@@ -15,7 +15,7 @@ from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.loader.compose import compose
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import ListNode, data, find, meaning
 from folkmoot.ports import Hear, Model, Models, Request
 from folkmoot.scenarios.scenario import Case
@@ -24,7 +24,7 @@ Said = dict[str, Any]
 """An answer as a script has it."""
 
 
-class Listener:
+class AnswerRecorder:
     """Notes what every model answers to whom."""
 
     def __init__(self, redact: Callable[[str], str]) -> None:
@@ -59,7 +59,7 @@ class Listener:
 
 
 class _Heard:
-    def __init__(self, models: Models, provider: str, listener: Listener) -> None:
+    def __init__(self, models: Models, provider: str, listener: AnswerRecorder) -> None:
         self._models, self._provider, self._listener = models, provider, listener
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
@@ -155,7 +155,7 @@ def write_script(case: Case, script: Said) -> None:
     case.file.write_text(changed, encoding="utf-8")
 
 
-def _room(lines: list[str], keys: list[tuple[str, Place]], column: int) -> tuple[int, int]:
+def _room(lines: list[str], keys: list[tuple[str, Location]], column: int) -> tuple[int, int]:
     """The lines, from 0, that the script has, or shall stand before: `expect`, otherwise the end of the scenario."""
     starts = {name: place.line - 1 for name, place in keys}
     if "script" not in starts:
@@ -176,7 +176,7 @@ def _end(lines: list[str], start: int, column: int) -> int:
 
 def _check(text: str, case: Case, script: Said) -> None:
     """Read back before it is written: somebody's file is at stake."""
-    read = compose(text, Place(case.shown), Findings())
+    read = compose(text, Location(case.shown), Findings())
     listed = find(read, ("scenarios",)) if read else None
     spelt = [data(item) for item in listed.items] if isinstance(listed, ListNode) else []
     if {"name": case.scenario.name, "script": script} not in [

@@ -12,10 +12,10 @@ from msgspec import Meta
 
 from folkmoot.domain.naming import ALIASES, wire_glob, wire_name
 from folkmoot.domain.value import Value
-from folkmoot.loader.findings import Place
+from folkmoot.loader.findings import Location
 from folkmoot.loader.nodes import MapNode, Node, find, place_of
 from folkmoot.loader.nodes import Path as Keys
-from folkmoot.models.script import Script
+from folkmoot.models.script import ModelScript
 
 Names = Annotated[tuple[str, ...], Meta(extra={"written": "names"})]
 Texts = Annotated[tuple[str, ...], Meta(extra={"written": "one or more"})]
@@ -58,7 +58,7 @@ class Word(Value, forbid_unknown_fields=True):
     """Beside `answer`: only to a question that holds these words."""
 
 
-class Text(Value, forbid_unknown_fields=True):
+class ExpectedText(Value, forbid_unknown_fields=True):
     """What a text should be. Written as a text: what it contains."""
 
     equals: str | None = None
@@ -100,7 +100,7 @@ class Expect(Value, forbid_unknown_fields=True):
     """Absent: `completed`, unless `stopReason` or `error` says otherwise."""
     stop_reason: str = ""
     """Such as `MAX_TURNS`."""
-    error: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    error: Annotated[ExpectedText, Meta(extra={"short": "contains"})] | None = None
     """Why the run failed; a text: what it contains."""
     route: Names | None = None
     """The agents that routers chose, in order."""
@@ -108,7 +108,7 @@ class Expect(Value, forbid_unknown_fields=True):
     """All agents that ran, in any order."""
     final_agent: str = ""
     """The agent whose report is the answer."""
-    report: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    report: Annotated[ExpectedText, Meta(extra={"short": "contains"})] | None = None
     """The final report; a text: what it contains."""
     calls: tuple[Annotated[Called, Meta(extra={"short": "tool"})], ...] = ()
     """Tool calls that were made, in this order; others may stand between them."""
@@ -208,12 +208,12 @@ class Case:
     node: MapNode
     whole: Node
     """All of its file, which may say something for it."""
-    script: Script | None = None
+    script: ModelScript | None = None
     recorded: Path | None = None
     live: bool = False
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Location:
         return self.node.place
 
     @property
@@ -226,7 +226,7 @@ class Case:
         """The file as it is called in messages."""
         return self.place.file
 
-    def place_of(self, keys: Keys) -> Place:
+    def place_of(self, keys: Keys) -> Location:
         """Where something of the scenario stands, or the nearest thing around it."""
         own = find(self.node, keys[:1]) is not None or find(self.whole, keys[:1]) is None
         return place_of(self.node if own else self.whole, keys)

@@ -25,9 +25,9 @@ from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
 from folkmoot.scenarios.playing import Wishes, play
 from folkmoot.scenarios.reading import read_cases
-from folkmoot.scenarios.recording import Listener, Said
+from folkmoot.scenarios.recording import AnswerRecorder, Said
 from folkmoot.scenarios.scenario import Case, is_tool
-from folkmoot.scenarios.verdict import Verdict, judged, skipped
+from folkmoot.scenarios.verdict import ScenarioVerdict, judged, skipped
 from folkmoot.tools.registry import Registry
 
 AT_ONCE = 8
@@ -38,28 +38,28 @@ class Suite:
     cases: Sequence[Case]
     projects: Mapping[Path, Surveyed]
 
-    async def play(self, wishes: Wishes, told: Callable[[Verdict], None]) -> list[Verdict]:
+    async def play(self, wishes: Wishes, told: Callable[[ScenarioVerdict], None]) -> list[ScenarioVerdict]:
         """In whatever order they end, they are told in the order of the files."""
         turnstile = asyncio.Semaphore(AT_ONCE)
 
-        async def verdict(case: Case) -> Verdict:
+        async def verdict(case: Case) -> ScenarioVerdict:
             if case.needs_model and not wishes.live:
                 return skipped(case)
             async with turnstile:
                 return judged(case, await play(case, self.projects[case.project].graph, wishes))
 
-        verdicts: list[Verdict] = []
+        verdicts: list[ScenarioVerdict] = []
         async with asyncio.TaskGroup() as group:
             for task in [group.create_task(verdict(case)) for case in self.cases]:
                 verdicts.append(await task)
                 told(verdicts[-1])
         return verdicts
 
-    async def record(self, case: Case, wishes: Wishes) -> tuple[Verdict, Said]:
+    async def record(self, case: Case, wishes: Wishes) -> tuple[ScenarioVerdict, Said]:
         """Play a case with real models, and what they answered; no secret of this environment is in it."""
         graph = self.projects[case.project].graph
         real = ProviderModels(graph.settings.providers, os.environ, case.project)
-        listener = Listener(secrets_of(graph.settings, os.environ).text)
+        listener = AnswerRecorder(secrets_of(graph.settings, os.environ).text)
         try:
             around = replace(wishes, live=True, models=lambda graph: listener.around(real, graph))
             played = await play(case, graph, around)
@@ -106,13 +106,13 @@ class Surveyed(Value):
 
 async def survey(project: Path, overrides: Mapping[str, str]) -> Surveyed:
     """Raises what opening the project raises: its own faults come before those of its scenarios."""
-    seen = _Seen()
+    seen = _ToolNames()
     around = Surroundings(journal=MemoryJournal(), guard=seen)
     async with Folkmoot.open(project, overrides=overrides, around=around) as moot:
         return Surveyed(moot.graph, tuple(seen.names))
 
 
-class _Seen(Unguarded):
+class _ToolNames(Unguarded):
     """Only looks which tools there are."""
 
     names: list[str]

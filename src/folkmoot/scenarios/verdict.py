@@ -18,14 +18,14 @@ from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
 from folkmoot.loader.nodes import Path as Keys
 from folkmoot.scenarios.playing import Played
-from folkmoot.scenarios.scenario import Called, Case, Expect, Text, fits, in_files, is_tool
+from folkmoot.scenarios.scenario import Called, Case, Expect, ExpectedText, fits, in_files, is_tool
 from folkmoot.views.result import Result
 from folkmoot.views.timeline import timeline
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Failure(Value, omit_defaults=False):
+class ScenarioFailure(Value, omit_defaults=False):
     """One expectation that was not met, at its place."""
 
     file: str
@@ -37,24 +37,24 @@ class Failure(Value, omit_defaults=False):
     actual: str
 
 
-class Verdict(Value, omit_defaults=False):
+class ScenarioVerdict(Value, omit_defaults=False):
     name: str
     file: str
     line: int
     status: Literal["passed", "failed", "skipped"]
     seconds: float = 0.0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ScenarioFailure, ...] = ()
     timeline: tuple[str, ...] = ()
     """What happened, for people; only where something failed."""
 
 
-def judged(case: Case, played: Played) -> Verdict:
+def judged(case: Case, played: Played) -> ScenarioVerdict:
     failures = []
     for miss in judge(case.scenario.expect, played):
         place = case.place_of(miss.keys)
         what = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in miss.keys).lstrip(".")
-        failures.append(Failure(*place, what or case.scenario.name, miss.expected, miss.actual))
-    return Verdict(
+        failures.append(ScenarioFailure(*place, what or case.scenario.name, miss.expected, miss.actual))
+    return ScenarioVerdict(
         name=case.scenario.name,
         file=case.shown,
         line=case.place.line,
@@ -65,16 +65,16 @@ def judged(case: Case, played: Played) -> Verdict:
     )
 
 
-def skipped(case: Case) -> Verdict:
-    return Verdict(case.scenario.name, case.shown, case.place.line, "skipped")
+def skipped(case: Case) -> ScenarioVerdict:
+    return ScenarioVerdict(case.scenario.name, case.shown, case.place.line, "skipped")
 
 
-def title(verdict: Verdict) -> str:
+def title(verdict: ScenarioVerdict) -> str:
     hint = " (needs --model)" if verdict.status == "skipped" else ""
     return f"{verdict.status:7} {verdict.file}:{verdict.line} {verdict.name}{hint}"
 
 
-def details(verdict: Verdict) -> Iterator[str]:
+def details(verdict: ScenarioVerdict) -> Iterator[str]:
     """What was expected, what was, and how it came to that."""
     for failure in verdict.failures:
         yield f"  {failure.file}:{failure.line}:{failure.column}: {failure.what}"
@@ -95,7 +95,7 @@ def _compared(expected: str, actual: str) -> Iterator[str]:
         yield from (f"{'':9} {line}" for line in lines[1:])
 
 
-def junit(verdicts: Sequence[Verdict]) -> str:
+def junit(verdicts: Sequence[ScenarioVerdict]) -> str:
     """As most continuous integrations read it."""
     root = ElementTree.Element("testsuites", _counts(verdicts))
     for file, group in groupby(verdicts, key=lambda verdict: verdict.file):
@@ -114,7 +114,7 @@ def junit(verdicts: Sequence[Verdict]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
+def _counts(verdicts: Sequence[ScenarioVerdict]) -> dict[str, str]:
     counts: dict[str, Any] = {
         "tests": len(verdicts),
         "failures": sum(verdict.status == "failed" for verdict in verdicts),
@@ -124,7 +124,7 @@ def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
     return {key: str(value) for key, value in counts.items()}
 
 
-def _message(verdict: Verdict) -> str:
+def _message(verdict: ScenarioVerdict) -> str:
     return "; ".join(f"{failure.what}: expected {failure.expected}" for failure in verdict.failures)
 
 
@@ -288,7 +288,7 @@ class Miss(Value):
     actual: str
 
 
-def text_misses(keys: Keys, wanted: Text, text: str, structured: Any = None) -> Iterator[Miss]:
+def text_misses(keys: Keys, wanted: ExpectedText, text: str, structured: Any = None) -> Iterator[Miss]:
     if wanted.equals is not None and text.strip() != wanted.equals.strip():
         yield Miss((*keys, "equals"), wanted.equals, text or NOTHING)
     for number, part in enumerate(wanted.contains):

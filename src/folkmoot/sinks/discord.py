@@ -15,7 +15,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.value import Value
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Clock
-from folkmoot.sinks.http import Way
+from folkmoot.sinks.http import HttpSender
 
 FIELDS = 25
 VALUE = 256
@@ -87,14 +87,14 @@ def colour(type: str) -> int:
 
 class DiscordSink:
     def __init__(self, url: str, clock: Clock) -> None:
-        self._way = Way(url, clock)
+        self._sender = HttpSender(url, clock)
 
     async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
-        await self._way.send("POST", self._way.url, message([embed(entry) for entry in entries]))
+        await self._sender.send("POST", self._sender.url, message([embed(entry) for entry in entries]))
         return kept
 
     async def close(self) -> None:
-        await self._way.close()
+        await self._sender.close()
 
 
 _LIGHTS = {"active": "🟢", "idle": "🟡", "interrupted": "🔴"}
@@ -104,7 +104,7 @@ _COLOUR = 0x34495E
 _GONE = 404
 
 
-class Row(Value):
+class TeamRow(Value):
     """One agent of the team."""
 
     agent: str
@@ -116,7 +116,7 @@ class Row(Value):
     """Why it last failed; empty once it has gone on."""
 
 
-Rows = Callable[[], Awaitable[Sequence[Row]]]
+Rows = Callable[[], Awaitable[Sequence[TeamRow]]]
 """The team as it is now."""
 
 
@@ -124,7 +124,7 @@ class DashboardSink:
     """What comes in only says that something has changed; what the page shows are `rows`."""
 
     def __init__(self, url: str, clock: Clock, rows: Rows) -> None:
-        self._way = Way(url, clock)
+        self._sender = HttpSender(url, clock)
         self._rows = rows
         self._shown = b""
 
@@ -137,29 +137,29 @@ class DashboardSink:
         return kept
 
     async def _show(self, page: bytes, id: str) -> str:
-        url = self._way.url
+        url = self._sender.url
         if id:
             try:
-                await self._way.send("PATCH", (url / "messages" / id).with_query(url.query), page)
+                await self._sender.send("PATCH", (url / "messages" / id).with_query(url.query), page)
                 return id
             except SinkFailed as error:
                 if error.status != _GONE:
                     raise
-        answer = await self._way.send("POST", url.update_query(wait="true"), page)
+        answer = await self._sender.send("POST", url.update_query(wait="true"), page)
         try:
             return msgspec.json.decode(answer, type=_Posted).id
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise SinkFailed(f"{url.host} did not say what the message is called") from None
 
     async def close(self) -> None:
-        await self._way.close()
+        await self._sender.close()
 
 
 class _Posted(msgspec.Struct):
     id: str
 
 
-def board(rows: Sequence[Row]) -> dict[str, Any]:
+def board(rows: Sequence[TeamRow]) -> dict[str, Any]:
     """As one card; Discord itself says how long ago something was."""
     shown = rows if len(rows) <= FIELDS else rows[: FIELDS - 1]
     fields = [field(f"{_LIGHTS[row.status]} {row.agent}", _told(row)) for row in shown]
@@ -168,7 +168,7 @@ def board(rows: Sequence[Row]) -> dict[str, Any]:
     return {"title": "Team", "color": _COLOUR, "fields": fields}
 
 
-def _told(row: Row) -> str:
+def _told(row: TeamRow) -> str:
     lines = []
     if row.task:
         lines.append(_in_one_line(row.task))

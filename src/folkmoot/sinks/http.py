@@ -23,7 +23,7 @@ WAIT = 5.0
 _LARGEST = 1024 * 1024
 
 
-class Way:
+class HttpSender:
     """To one address; its connection is kept."""
 
     def __init__(self, url: str, clock: Clock) -> None:

@@ -25,7 +25,7 @@ _GRACE = 6.0
 """Seconds that the guard has to end everything; a little more than its own patience."""
 
 
-class Output:
+class ProgramOutput:
     """The beginning and the end of a long output; what lies between is only counted."""
 
     def __init__(self, most: int) -> None:
@@ -53,7 +53,7 @@ async def run_program(
     """Its exit code and its output, stdout and stderr as they came. Raises `Refused` if it cannot be started."""
     guard = await _start("guard.py")
     assert guard.stdin is not None
-    output, why = Output(limits.output_bytes), ""
+    output, why = ProgramOutput(limits.output_bytes), ""
     said = b""
     try:
         guard.stdin.write(_job(argv, folder, env, limits))
@@ -68,7 +68,7 @@ async def run_program(
     return _told(argv, said, why, output, limits)
 
 
-async def _collect(guard: asyncio.subprocess.Process, output: Output) -> str:
+async def _collect(guard: asyncio.subprocess.Process, output: ProgramOutput) -> str:
     """Until the guard is gone, and with it everybody who could write."""
     assert guard.stdout is not None
     while piece := await guard.stdout.read(65_536):
@@ -100,7 +100,9 @@ def _job(argv: Sequence[str], folder: Path, env: Mapping[str, str], limits: Proc
     return json.dumps(job).encode() + b"\n"
 
 
-def _told(argv: Sequence[str], said: bytes, why: str, output: Output, limits: ProcessLimits) -> ToolResult:
+def _told(
+    argv: Sequence[str], said: bytes, why: str, output: ProgramOutput, limits: ProcessLimits
+) -> ToolResult:
     try:
         ended = json.loads(said.partition(b"\n")[0])
     except ValueError:
