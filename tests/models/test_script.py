@@ -5,19 +5,12 @@ import re
 import pytest
 
 from folkmoot.errors import DeclarationError
-from folkmoot.models.script import (
-    AgentScript,
-    Barrier,
-    Counted,
-    ModelScript,
-    Route,
-    ScriptedCall,
-    ScriptedClaim,
-    ScriptedFault,
-    ScriptedReply,
-    ScriptedRule,
-    read_script,
-)
+from folkmoot.models.script import AgentScript, Barrier, Counted, ModelScript, Route, read_script
+from folkmoot.models.script import ScriptedCall as Call
+from folkmoot.models.script import ScriptedClaim as Claim
+from folkmoot.models.script import ScriptedFault as Fault
+from folkmoot.models.script import ScriptedReply as Reply
+from folkmoot.models.script import ScriptedRule as Rule
 
 
 def problems(data, **more):
@@ -68,22 +61,19 @@ def test_everything_that_may_stand_in_a_script():
     )
 
     assert script == ModelScript(
-        default=(ScriptedReply(text="I have nothing to say."),),
+        default=(Reply(text="I have nothing to say."),),
         agents={
-            "greeter": AgentScript(turns=((ScriptedReply(text="Hello."),), (ScriptedReply(report="Done."),))),
+            "greeter": AgentScript(turns=((Reply(text="Hello."),), (Reply(report="Done."),))),
             "clerk": AgentScript(
                 rules=(
-                    ScriptedRule("refund", (ScriptedReply(route=Route("billing", "hurry")),)),
-                    ScriptedRule(
-                        "/order \\d+/",
-                        (ScriptedReply(error=ScriptedFault("busy")), ScriptedReply(text="Here.")),
-                    ),
+                    Rule("refund", (Reply(route=Route("billing", "hurry")),)),
+                    Rule("/order \\d+/", (Reply(error=Fault("busy")), Reply(text="Here."))),
                 ),
                 turns=(
                     (
-                        ScriptedReply(
+                        Reply(
                             text="I look.",
-                            calls=(ScriptedCall("files.read", {"path": "a"}, "c1"),),
+                            calls=(Call("files.read", {"path": "a"}, "c1"),),
                             usage=Counted(10, 2, 5, 1),
                             cost_usd=0.5,
                             delay=0.2,
@@ -91,16 +81,12 @@ def test_everything_that_may_stand_in_a_script():
                             stop="length",
                         ),
                     ),
-                    (ScriptedReply(error=ScriptedFault("m", False, 120.0, 429)),),
-                    (
-                        ScriptedReply(
-                            report={"a": 1}, claims=(ScriptedClaim("t", ("e",)),), metadata={"b": 2}
-                        ),
-                    ),
-                    (ScriptedReply(route=Route("billing"), barrier=Barrier("n", 2), delay=1.5),),
+                    (Reply(error=Fault("m", False, 120.0, 429)),),
+                    (Reply(report={"a": 1}, claims=(Claim("t", ("e",)),), metadata={"b": 2}),),
+                    (Reply(route=Route("billing"), barrier=Barrier("n", 2), delay=1.5),),
                 ),
                 repeat=True,
-                default=(ScriptedReply(),),
+                default=(Reply(),),
             ),
         },
     )
@@ -195,7 +181,7 @@ def test_text_that_cannot_be_stored_is_made_storable():
     ],
 )
 def test_a_rule_looks_for_words_or_for_a_pattern(when, said, fits):
-    assert ScriptedRule(when, ()).fits(said) is fits
+    assert Rule(when, ()).fits(said) is fits
 
 
 @pytest.mark.parametrize(

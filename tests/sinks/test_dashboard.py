@@ -171,9 +171,8 @@ def test_the_page_about_sinks_shows_a_team_as_it_is_told():
 
 
 def test_a_large_team_is_cut_to_what_one_message_takes():
-    fields = board([TeamRow(f"agent {number}", task="@everyone " + "x" * 500) for number in range(40)])[
-        "fields"
-    ]
+    rows = [TeamRow(f"agent {number}", task="@everyone " + "x" * 500) for number in range(40)]
+    fields = board(rows)["fields"]
 
     assert len(fields) == 25
     assert fields[-1] == {"name": "…", "value": "and 16 more"}

@@ -21,7 +21,7 @@ from yarl import URL
 from folkmoot.domain.providers import LOOPBACK
 from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models import failure
-from folkmoot.models.incoming import Unreadable, read, read_piece
+from folkmoot.models.incoming import Unreadable, read
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class Endpoint:
     def read(self, body: bytes, decoder: msgspec.json.Decoder[T], *, piece: bool = False) -> T:
         """An answer, or a piece of one; what a provider says inside of it to have gone wrong is raised."""
         try:
-            said = read_piece(body, decoder) if piece else read(body, decoder)
+            said = read(body, decoder, piece=piece)
         except Unreadable as why:
             raise self.unreadable(body, str(why)) from None
         if error := getattr(said, "error", None):

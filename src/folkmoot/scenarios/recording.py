@@ -100,8 +100,8 @@ def _reply(answer: Answer) -> Said:
     said: Said = {"text": message.text} if message.text else {}
     calls = []
     for call in message.calls:
-        short = _SHORT.get(call.tool, _never)(call)
-        if short and len(message.calls) == 1:
+        short = _short_form(call) if len(message.calls) == 1 else None
+        if short:
             said |= short
         else:
             calls.append({"tool": call.tool, "arguments": call.malformed or call.arguments})
@@ -114,27 +114,20 @@ def _reply(answer: Answer) -> Said:
     return said | ({"usage": used} if used else {}) | cost
 
 
-def _never(call: ToolCall) -> Said | None:
-    return None
-
-
-def _report(call: ToolCall) -> Said | None:
-    match call.arguments:
+def _short_form(call: ToolCall) -> Said | None:
+    """What a script may say instead of this call."""
+    keys = {*call.arguments}
+    if call.tool == ROUTE and keys in ({"agent"}, {"agent", "message"}):
+        return {"route": call.arguments}
+    if call.tool == BROADCAST and keys == {"message"}:
+        return {"broadcast": call.arguments}
+    match call.arguments if call.tool == FINAL_REPORT else {}:
         case {"report_format": _, "report_content": str(content), **rest} if not rest:
             return {"report": content}
         case {"report_format": _, "content_json": dict() | list() as content, **rest} if not rest:
             return {"report": content}
         case _:
             return None
-
-
-_SHORT: Mapping[str, Callable[[ToolCall], Said | None]] = {
-    FINAL_REPORT: _report,
-    ROUTE: lambda call: (
-        {"route": call.arguments} if {*call.arguments} in ({"agent"}, {"agent", "message"}) else None
-    ),
-    BROADCAST: lambda call: {"broadcast": call.arguments} if {*call.arguments} == {"message"} else None,
-}
 
 
 def write_script(case: Case, script: Said) -> None:

@@ -15,7 +15,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.value import Value
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Clock
-from folkmoot.sinks.http import HttpSender
+from folkmoot.sinks.http import HttpSink
 
 FIELDS = 25
 VALUE = 256
@@ -85,16 +85,10 @@ def colour(type: str) -> int:
     return _COLOURS.get(type.partition(".")[0], _OTHER)
 
 
-class DiscordSink:
-    def __init__(self, url: str, clock: Clock) -> None:
-        self._sender = HttpSender(url, clock)
-
+class DiscordSink(HttpSink):
     async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
-        await self._sender.send("POST", self._sender.url, message([embed(entry) for entry in entries]))
+        await self._send("POST", self.url, message([embed(entry) for entry in entries]))
         return kept
-
-    async def close(self) -> None:
-        await self._sender.close()
 
 
 _LIGHTS = {"active": "🟢", "idle": "🟡", "interrupted": "🔴"}
@@ -120,11 +114,11 @@ Rows = Callable[[], Awaitable[Sequence[TeamRow]]]
 """The team as it is now."""
 
 
-class DashboardSink:
+class DashboardSink(HttpSink):
     """What comes in only says that something has changed; what the page shows are `rows`."""
 
     def __init__(self, url: str, clock: Clock, rows: Rows) -> None:
-        self._sender = HttpSender(url, clock)
+        super().__init__(url, clock)
         self._rows = rows
         self._shown = b""
 
@@ -137,22 +131,19 @@ class DashboardSink:
         return kept
 
     async def _show(self, page: bytes, id: str) -> str:
-        url = self._sender.url
+        url = self.url
         if id:
             try:
-                await self._sender.send("PATCH", (url / "messages" / id).with_query(url.query), page)
+                await self._send("PATCH", (url / "messages" / id).with_query(url.query), page)
                 return id
             except SinkFailed as error:
                 if error.status != _GONE:
                     raise
-        answer = await self._sender.send("POST", url.update_query(wait="true"), page)
+        answer = await self._send("POST", url.update_query(wait="true"), page)
         try:
             return msgspec.json.decode(answer, type=_Posted).id
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise SinkFailed(f"{url.host} did not say what the message is called") from None
-
-    async def close(self) -> None:
-        await self._sender.close()
 
 
 class _Posted(msgspec.Struct):
