@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from folkmoot.scenarios.playing import Wishes
     from folkmoot.scenarios.scenario import Case
     from folkmoot.scenarios.suite import Suite
-    from folkmoot.scenarios.verdict import ScenarioVerdict
+    from folkmoot.scenarios.verdict import Verdict
 
 
-def record_all(
-    suite: Suite, wishes: Wishes, tell: Callable[[ScenarioVerdict], None], *, yes: bool
-) -> list[ScenarioVerdict]:
+def record_all(suite: Suite, wishes: Wishes, tell: Callable[[Verdict], None], *, yes: bool) -> list[Verdict]:
     """From the last to the first, so that the places of the others stay true; each is written when it is paid for."""
     from folkmoot.cli.output import say
     from folkmoot.scenarios.recording import write_script

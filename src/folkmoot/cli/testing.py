@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from folkmoot.scenarios.playing import Wishes
     from folkmoot.scenarios.scenario import Case
     from folkmoot.scenarios.suite import Suite
-    from folkmoot.scenarios.verdict import ScenarioVerdict
+    from folkmoot.scenarios.verdict import Verdict
 
 
 def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
@@ -130,7 +130,7 @@ def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
         write(f"{case.shown}:{case.place.line} {case.scenario.name}{' (live)' if case.needs_model else ''}")
 
 
-def tell(verdict: ScenarioVerdict) -> None:
+def tell(verdict: Verdict) -> None:
     """On stderr, as they end."""
     from folkmoot.cli.output import say
     from folkmoot.scenarios.verdict import title
@@ -138,7 +138,7 @@ def tell(verdict: ScenarioVerdict) -> None:
     say(title(verdict), {"passed": "green", "failed": "bold red", "skipped": "yellow"}[verdict.status])
 
 
-def _write(verdicts: Sequence[ScenarioVerdict]) -> None:
+def _write(verdicts: Sequence[Verdict]) -> None:
     from folkmoot.cli.amounts import counted
     from folkmoot.cli.output import write
     from folkmoot.scenarios.verdict import details, title
@@ -157,7 +157,7 @@ def _write(verdicts: Sequence[ScenarioVerdict]) -> None:
     )
 
 
-def _write_junit(file: Path, verdicts: Sequence[ScenarioVerdict]) -> None:
+def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
     from folkmoot.cli.shown import escaped
     from folkmoot.scenarios.verdict import junit
 

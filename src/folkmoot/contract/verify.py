@@ -14,7 +14,7 @@ import msgspec
 from folkmoot.contract.budgets import Budgets
 from folkmoot.contract.folds import Effects, Ends, Fault, GateFold, Guarantee, GuaranteeFold, Stop
 from folkmoot.contract.replay import NoTools, Replay
-from folkmoot.contract.verdict import Verdict
+from folkmoot.contract.verification import Verification
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.entry import Entry
@@ -43,9 +43,9 @@ Told = Callable[[int], None]
 
 async def verify(
     source: VerifiedSource, stream: str = "", *, artifacts: bool = True, told: Told | None = None
-) -> Verdict:
+) -> Verification:
     """All of it, or one stream. Without `artifacts` nothing is said about them, nor about what is pinned there."""
-    checking = _Checking(source, Verdict(artifacts=artifacts))
+    checking = _Checking(source, Verification(artifacts=artifacts))
     try:
         async for stored in source.stored(Query(stream=stream)):
             await checking.take(stored)
@@ -90,7 +90,7 @@ class _CheckedStream(msgspec.Struct):
 
 
 class _Checking:
-    def __init__(self, source: VerifiedSource, verdict: Verdict) -> None:
+    def __init__(self, source: VerifiedSource, verdict: Verification) -> None:
         self.verdict = verdict
         self._source = source
         self._streams: dict[str, _CheckedStream] = {}
@@ -168,7 +168,7 @@ class _Checking:
             self.verdict.counts["followed"] += run.replay.followed
             self.verdict.state_hash = run.replay.state_hash
 
-    def done(self, stream: str) -> Verdict:
+    def done(self, stream: str) -> Verification:
         for run in self._under_way.values():
             self._count(run)
         if not stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from folkmoot.contract.verdict import Verdict
+from folkmoot.contract.verification import Verification
 from folkmoot.contract.verify import VerifiedSource, verify
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.events import RunPruned
@@ -66,7 +66,7 @@ async def _copy(journal: Journal, source: VerifiedSource, missing: Mapping[str, 
     return count
 
 
-def _refuse(verdict: Verdict, what: str) -> None:
+def _refuse(verdict: Verification, what: str) -> None:
     if not verdict.holds:
         fault, count = verdict.faults[0], sum(verdict.by_guarantee.values())
         more = f" and {count - 1:,} more; `folkmoot verify` shows all" if count > 1 else ""

@@ -46,7 +46,7 @@ from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
 from folkmoot.orchestration.readings import Readings
 from folkmoot.ports import Clock, Journal, NewRun, Request, Tools
-from folkmoot.tools.recorded import RecordedTools
+from folkmoot.tools.registry import RecordedTools
 
 T = TypeVar("T")
 _BEGINNINGS = (SessionStarted, SubAgentSpawned, TeamStarted)

@@ -66,9 +66,8 @@ class _DocumentReader:
             raise _Refused(place, f"the character {bad[0]!r} may not stand here; take it out")
         content = next((line for line in self._text.split("\n") if line.strip() and line[0] != "#"), "")
         if content.startswith("%"):
-            raise _Refused(
-                self._start, f"YAML directives such as {short(content)} are not allowed; take them out"
-            )
+            message = f"YAML directives such as {short(content)} are not allowed; take them out"
+            raise _Refused(self._start, message)
         return self._fold()
 
     def place(self, mark: Any) -> Location:
@@ -104,9 +103,8 @@ class _DocumentReader:
     def _check(self, event: Any, depth: int, count: int) -> None:
         place = self.place(event.start_mark)
         if event.anchor:
-            raise _Refused(
-                place, f"anchors and aliases ({short(event.anchor)}) are not allowed; write the value out"
-            )
+            message = f"anchors and aliases ({short(event.anchor)}) are not allowed; write the value out"
+            raise _Refused(place, message)
         if depth >= DEEPEST:
             raise _Refused(place, f"more than {DEEPEST} levels; nothing needs to be nested so deeply")
         if count > MOST:
@@ -120,9 +118,8 @@ class _DocumentReader:
     def _scalar(self, event: Any) -> Scalar:
         place = self.place(event.start_mark)
         if bad := _UNSTORABLE.search(event.value):
-            raise _Refused(
-                place, f"the text holds the character {bad[0]!r}, which cannot be stored; take it out"
-            )
+            message = f"the text holds the character {bad[0]!r}, which cannot be stored; take it out"
+            raise _Refused(place, message)
         try:
             return Scalar(place, event.value, _value(event))
         except ValueError as error:
@@ -140,10 +137,10 @@ class _DocumentReader:
             if not isinstance(key, Scalar):
                 raise _Refused(key.place, "a key must be a word, not a list or a mapping")
             if before := seen.get(key.text):
-                self._findings.error(
-                    key.place,
-                    f"the key {short(key.text)} stands here twice, first in line {before.line}; keep one",
+                message = (
+                    f"the key {short(key.text)} stands here twice, first in line {before.line}; keep one"
                 )
+                self._findings.error(key.place, message)
             seen[key.text] = key.place
             yield key, value
 

@@ -60,9 +60,8 @@ def read_draft(root: Path, file: str, neighbours: Collection[str], findings: Fin
     name = PurePosixPath(file).name
     id = name.removesuffix(SUFFIX)
     if not name.endswith(SUFFIX) or not _ID.fullmatch(id) or not file.isprintable():
-        findings.error(
-            Location(file), f"{short(file)} is no agent's name; use A-Z a-z 0-9 . _ - (at most 64) and `.ai`"
-        )
+        message = f"{short(file)} is no agent's name; use A-Z a-z 0-9 . _ - (at most 64) and `.ai`"
+        findings.error(Location(file), message)
     text = read_text(root, file, findings)
     parts = None if text is None else split(text, file, findings)
     node = None if parts is None else compose(parts.declaration, parts.start, findings)
@@ -146,11 +145,8 @@ def split(text: str, file: str, findings: Findings) -> Parts | None:
         return None
     closing = next((n for n in range(opening + 1, len(lines)) if lines[n].rstrip() == _FENCE), None)
     if closing is None:
-        findings.error(
-            Location(file, opening + 1),
-            "this `---` is never closed; put a line `---` before the prompt",
-            "bad_frontmatter",
-        )
+        message = "this `---` is never closed; put a line `---` before the prompt"
+        findings.error(Location(file, opening + 1), message, "bad_frontmatter")
         return None
     declaration = "\n".join(lines[opening + 1 : closing])
     prompt = "\n".join(lines[closing + 1 :]).replace("\r\n", "\n").strip()

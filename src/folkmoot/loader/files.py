@@ -53,9 +53,8 @@ def read_text(root: Path, file: str, findings: Findings) -> str | None:
         findings.error(place, str(error))
     except UnicodeDecodeError as error:
         message = f"the byte {error.object[error.start]:#04x} is not UTF-8; save the file as UTF-8"
-        findings.error(
-            _place(file, error.object, error.start), f"{message}, or move it away if it is no text"
-        )
+        place = _place(file, error.object, error.start)
+        findings.error(place, f"{message}, or move it away if it is no text")
     except OSError as error:
         findings.error(place, f"the file cannot be read: {error.strerror}")
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -14,6 +14,10 @@ ENOUGH = 500
 """Whoever has so many problems mends some before asking for more."""
 LONGEST = 4_000
 """Characters of one message."""
+
+
+Report = Callable[..., None]
+"""Takes a message and the keys of what is wrong."""
 
 
 class Location(NamedTuple):
@@ -37,6 +41,14 @@ class Findings:
         self._problems[replace(_problem(place, message), code=code or self._code)] = None
         if len(self._problems) >= ENOUGH:
             raise DeclarationError(self._sorted())
+
+    def reporter(self, locate: Callable[..., Location], *above: str | int, code: str = "") -> Report:
+        """What reports an error at a key below `above`; `locate` finds its place."""
+
+        def report(message: str, *keys: str | int) -> None:
+            self.error(locate(*above, *keys), message, code)
+
+        return report
 
     def warning(self, place: Location, message: str) -> None:
         self._problems[replace(_problem(place, message), severity="warning")] = None

@@ -63,18 +63,14 @@ def _check_parts(draft: AgentDraft, findings: Findings) -> None:
     said = draft.declared
     if said.split == "never":
         return
+    wrong = findings.reporter(draft.at)
     if said.team is not None:
-        findings.error(
-            draft.at("split"), "a team has no session of its own to split; take `split` or `team` out"
-        )
+        wrong("a team has no session of its own to split; take `split` or `team` out", "split")
     if said.planning_strategy not in (UNSET, "native_react"):
-        message = "`split` plans in its own way; take it or `planningStrategy` out"
-        findings.error(draft.at("planningStrategy"), message)
+        wrong("`split` plans in its own way; take it or `planningStrategy` out", "planningStrategy")
     if said.chat:
-        message = (
-            "`chat` has no effect with `split`: there is no one conversation to go on with; take one out"
-        )
-        findings.warning(draft.at("chat"), message)
+        why = "there is no one conversation to go on with; take one out"
+        findings.warning(draft.at("chat"), f"`chat` has no effect with `split`: {why}")
 
 
 def _id(file: str) -> str:
@@ -84,9 +80,8 @@ def _id(file: str) -> str:
 def _check_team(draft: AgentDraft, drafts: Drafts, findings: Findings) -> None:
     for member in draft.files("member"):
         if member in draft.files("lead"):
-            findings.error(
-                draft.at("team", "supervisor"), f"{member!r} is a member of this team too; take one out"
-            )
+            message = f"{member!r} is a member of this team too; take one out"
+            findings.error(draft.at("team", "supervisor"), message)
         if member in drafts and drafts[member].declared.handoff is not None:
             findings.error(
                 drafts[member].at("handoff"),
@@ -114,12 +109,10 @@ def _check_seats(draft: AgentDraft, drafts: Drafts, findings: Findings) -> None:
 def _warn_of_strangers(drafts: Drafts, findings: Findings) -> None:
     """An agent on its own in a project whose others work together is often a forgotten reference."""
     met = {file for draft in drafts.values() for link in draft.links for file in (draft.file, link.to)}
+    message = "unreachable: no agent refers to this file, so that it runs only when you name it"
     for file in drafts if met else ():
         if file not in met:
-            findings.warning(
-                Location(file),
-                "unreachable: no agent refers to this file, so that it runs only when you name it",
-            )
+            findings.warning(Location(file), message)
 
 
 def _in_order(drafts: Drafts, findings: Findings) -> list[str] | None:
@@ -144,11 +137,8 @@ def _in_order(drafts: Drafts, findings: Findings) -> list[str] | None:
 
 def _report_cycle(path: list[str], link: Link, findings: Findings) -> None:
     circle = " -> ".join(path[path.index(link.to) :])
-    findings.error(
-        link.place,
-        f"agents wait for each other: {circle}; take one of these references out",
-        "agents_in_a_circle",
-    )
+    message = f"agents wait for each other: {circle}; take one of these references out"
+    findings.error(link.place, message, "agents_in_a_circle")
 
 
 def _check_formats(drafts: Drafts, order: list[str], findings: Findings) -> None:
@@ -180,9 +170,8 @@ def _check_answers(answers: set[str], drafts: Drafts, link: Link, findings: Find
             message = (
                 f"{link.to!r} expects JSON (`input.format: json`), but {file!r} before it answers in {format}"
             )
-            findings.error(
-                link.place, f"{message}; give {file!r} `output.format: json`, or {link.to!r} another input"
-            )
+            remedy = f"give {file!r} `output.format: json`, or {link.to!r} another input"
+            findings.error(link.place, f"{message}; {remedy}")
 
 
 _RUNTIME = frozenset((*QUESTIONS, *BUILT_IN, *BUILT_IN_SOURCES, *GROUPS, *COORDINATION))
@@ -228,9 +217,8 @@ def check_tools(
                 near(name, {*sources, *given, *_RUNTIME})
                 or "; declare it under `tools` in folkmoot.yaml or give it from Python"
             )
-            findings.error(
-                draft.at("tools", number), f"there is no tool {short(name)}{hint}", "tool_not_found"
-            )
+            message = f"there is no tool {short(name)}{hint}"
+            findings.error(draft.at("tools", number), message, "tool_not_found")
     _check_folder(draft, findings)
     seen = dict(RESERVED)
     for wire, called, place in _on_the_wire(draft, drafts, given):

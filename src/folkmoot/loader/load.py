@@ -205,7 +205,7 @@ def _check_orchestration(
 ) -> None:
     """`files` are all agent files of the project; none if not all were read."""
     settings = project.settings.orchestration
-    wrong = project.reporter(findings, "orchestration")
+    wrong = findings.reporter(project.at, "orchestration")
     profile = settings.sub_agent_profile
     if profile is not None and files is not None and profile not in files:
         hint = near(profile, files) or "; name an agent file, relative to folkmoot.yaml, with `.ai`"
@@ -237,19 +237,17 @@ def _check_remote(draft: AgentDraft, drafts: Mapping[str, AgentDraft], findings:
     remote = draft.declared.remote
     if remote is None:
         return
+    wrong = findings.reporter(draft.at)
     if fault := fault_of_url(remote.url):
-        findings.error(draft.at("remote", "url"), f"`url` {fault}")
+        wrong(f"`url` {fault}", "remote", "url")
     if fault := fault_of_key(remote.api_key_env):
-        findings.error(draft.at("remote", "apiKeyEnv"), f"`apiKeyEnv` {fault}")
+        wrong(f"`apiKeyEnv` {fault}", "remote", "apiKeyEnv")
     for key in keys(draft.root, ()):
         if key not in _FITTING:
-            message = f"`{key}` has no effect on a remote agent: another program runs it; take it out"
-            findings.error(draft.at(key), message)
+            wrong(f"`{key}` has no effect on a remote agent: another program runs it; take it out", key)
     if draft.declared.output.claims:
-        message = (
-            "a remote agent cannot cite what its tools returned: they are not of this run; take `claims` out"
-        )
-        findings.error(draft.at("output", "claims"), message)
+        why = "they are not of this run; take `claims` out"
+        wrong(f"a remote agent cannot cite what its tools returned: {why}", "output", "claims")
 
 
 def _with_remotes(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:

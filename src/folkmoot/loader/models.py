@@ -78,19 +78,13 @@ def _choice(alias: ModelAlias, place: Location, shelf: Shelf, findings: Findings
             near(alias.ref, shelf.aliases)
             or "; write provider/model, or declare it under `models` in folkmoot.yaml"
         )
-        findings.error(
-            place,
-            f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}",
-            "bad_model_name",
-        )
+        message = f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}"
+        findings.error(place, message, "bad_model_name")
     elif name not in shelf.providers:
         hint = near(name, shelf.providers) or f"; there are {', '.join(sorted(shelf.providers))}"
         remedy = f"declare it in folkmoot.yaml: `providers: {{{name}: {{kind: …}}}}`"
-        findings.error(
-            place,
-            f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}",
-            "provider_not_found",
-        )
+        message = f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}"
+        findings.error(place, message, "provider_not_found")
     elif provider := shelf.providers[name]:
         known = _known(provider, name, model, shelf)
         windows = alias.context_window, provider.context_window, known.context_window if known else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -22,8 +22,6 @@ from folkmoot.loader.walk import WRONG, definition, walk
 
 FLAG, ENVIRONMENT, DEFAULT = "--set", "environment", "default"
 _VARIABLE = "FOLKMOOT_"
-Report = Callable[..., None]
-"""Takes a message and the keys of what is wrong."""
 
 
 class Setting(Value):
@@ -58,14 +56,6 @@ class ProjectSettings(NamedTuple):
         """Where a key of `folkmoot.yaml` stands, or the nearest thing around it."""
         return place_of(self.node, keys)
 
-    def reporter(self, findings: Findings, *above: str | int, code: str = "") -> Report:
-        """What reports an error at a key below `above`."""
-
-        def report(message: str, *keys: str | int) -> None:
-            findings.error(self.at(*above, *keys), message, code)
-
-        return report
-
 
 def variables() -> dict[str, str]:
     """Which key an environment variable sets."""
@@ -87,9 +77,8 @@ def above_files(
             findings.warning(Location(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
     for key, text in flags.items():
         if key.startswith("storage."):
-            findings.error(
-                Location(FLAG), f"`{key}` must hold for all commands alike; set it in folkmoot.yaml"
-            )
+            message = f"`{key}` must hold for all commands alike; set it in folkmoot.yaml"
+            findings.error(Location(FLAG), message)
         elif key in _settable():
             found |= _read(key, key, text, Location(FLAG), FLAG, findings)
         else:

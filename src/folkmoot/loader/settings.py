@@ -23,10 +23,10 @@ from folkmoot.domain.rules import Match, Rule
 from folkmoot.domain.settings import Provider, ToolSource
 from folkmoot.domain.sinks import TRACE_ID, SinkSettings
 from folkmoot.loader.files import Misplaced, inside
-from folkmoot.loader.findings import Findings, near, short
+from folkmoot.loader.findings import Findings, Report, near, short
 from folkmoot.loader.nodes import ListNode, find, keys
 from folkmoot.loader.nodes import Path as Keys
-from folkmoot.loader.options import ProjectSettings, Report
+from folkmoot.loader.options import ProjectSettings
 from folkmoot.loader.walk import WRONG, definition, walk
 
 _PROVIDER = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -55,17 +55,17 @@ _SINK_KEYS = {
 
 def check_sources(root: Path, project: ProjectSettings, findings: Findings) -> None:
     for name, provider in project.settings.providers.items():
-        _check_provider(name, provider, root, project.reporter(findings, "providers", name))
+        _check_provider(name, provider, root, findings.reporter(project.at, "providers", name))
     for name, source in project.settings.tools.items():
-        _check_tools(name, source, root, project.reporter(findings, "tools", name))
-    _check_builtins(project, project.reporter(findings, "builtins"))
+        _check_tools(name, source, root, findings.reporter(project.at, "tools", name))
+    _check_builtins(project, findings.reporter(project.at, "builtins"))
     check_storage(project, findings)
 
 
 def check_storage(project: ProjectSettings, findings: Findings) -> None:
     """A file is shared and kept, so it holds no password; the environment may."""
     storage = project.settings.storage
-    wrong = project.reporter(findings, "storage", code="bad_storage")
+    wrong = findings.reporter(project.at, "storage", code="bad_storage")
     if storage.project is not None and not _PROJECT.fullmatch(storage.project):
         wrong(f"`storage.project` cannot be {short(storage.project)}; use a-z 0-9 _ -, at most 48", "project")
     if storage.url is None:
@@ -205,7 +205,7 @@ def check_rules(project: ProjectSettings, agents: Collection[str] | None, findin
 def _check_rule(
     project: ProjectSettings, at: Keys, rule: Rule, agents: Collection[str] | None, findings: Findings
 ) -> None:
-    wrong = project.reporter(findings, *at)
+    wrong = findings.reporter(project.at, *at)
     if rule.decision == "allow" and not (
         rule.arguments or "hash" in keys(project.node, at) or rule.access == "read"
     ):
@@ -245,7 +245,7 @@ def check_sinks(project: ProjectSettings, agents: Collection[str] | None, findin
     """`agents` are the ids of all agents; None if not all were read."""
     files: dict[str, str] = {}
     for name, sink in project.settings.sinks.items():
-        wrong = project.reporter(findings, "sinks", name)
+        wrong = findings.reporter(project.at, "sinks", name)
         if not _SOURCE.fullmatch(name):
             wrong(f"a sink cannot be called {short(name)}; use A-Z a-z 0-9 _ -, at most 40")
         for key in keys(project.node, ("sinks", name)):

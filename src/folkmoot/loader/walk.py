@@ -190,9 +190,8 @@ def _list(node: Node, wanted: inspect.VarTupleType, key: str, findings: Findings
     if not isinstance(node, ListNode):
         return wrong(node, key, called(wanted), findings)
     if len(node.items) < (wanted.min_length or 0):
-        findings.error(
-            node.place, f"`{key}` must list at least {wanted.min_length}; name one or take the key out"
-        )
+        message = f"`{key}` must list at least {wanted.min_length}; name one or take the key out"
+        findings.error(node.place, message)
         return WRONG
     values = [walk(item, wanted.item_type, f"{key}[{n}]", findings) for n, item in enumerate(node.items)]
     return WRONG if WRONG in values else tuple(values)

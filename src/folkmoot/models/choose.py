@@ -126,7 +126,7 @@ class ProviderModels:
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
-        from folkmoot.models.sight import sight_of
+        from folkmoot.models.transcript import sight_of
 
         base = address_of(provider)
         if self._pool is None:

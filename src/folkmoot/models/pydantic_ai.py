@@ -1,6 +1,6 @@
 """Every provider that speaks neither of our two wire formats, asked through the model classes of pydantic-ai.
 
-Only this file, `pydantic_ai_talk` and `pydantic_ai_reply` know that package. It is asked for one answer at a time:
+Only this file and `pydantic_ai_talk` know that package. It is asked for one answer at a time:
 its agents, its loop and its retries are not used. The libraries that it brings look for keys in the environment where
 they are given none, so they are always given one: the key that the project names, and no other, goes to an address.
 """
@@ -26,9 +26,8 @@ from folkmoot.errors import FailureKind, ModelFailed, WrongUse
 from folkmoot.models import failure
 from folkmoot.models.incoming import count, counted, joined, tool_call, whole_characters
 from folkmoot.models.pydantic_ai_talk import conversation, thoughts
-from folkmoot.models.sight import sight_of, visible
 from folkmoot.models.strict import Strictness, closed_arguments
-from folkmoot.models.transcript import wire_schema
+from folkmoot.models.transcript import sight_of, visible, wire_schema
 from folkmoot.ports import Hear, Request
 
 _NO_KEY = "none"

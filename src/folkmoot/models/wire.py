@@ -9,9 +9,8 @@ from typing import Any
 from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models.http import Endpoint
 from folkmoot.models.incoming import whole_characters
-from folkmoot.models.sight import visible
 from folkmoot.models.strict import Strictness
-from folkmoot.models.transcript import ToolLists, Transcript, Transcripts
+from folkmoot.models.transcript import ToolLists, Transcript, Transcripts, visible
 from folkmoot.ports import Hear, Request
 
 
@@ -49,7 +48,7 @@ class WireModel(ABC):
         stream: Callable[[Endpoint, Hear], AnswerStream],
         *tools: Callable[[ToolSpec], object],
     ) -> None:
-        """`sees` is what is known of the provider: see `sight`. `tools` write a tool, plainly and strictly."""
+        """`sees` is what is known of the provider: see `sight_of`. `tools` write a tool, plainly and strictly."""
         self._endpoint = endpoint
         self._sees = sees
         self._read, self._stream = read, stream

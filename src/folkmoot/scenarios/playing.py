@@ -39,7 +39,7 @@ from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
 from folkmoot.scenarios.scenario import Case, Scenario, Stub, Word, fits, in_files, is_tool
-from folkmoot.tools.recorded import RecordedTools
+from folkmoot.tools.registry import RecordedTools
 from folkmoot.views.decisions import document as decision_document
 from folkmoot.views.result import Result
 

@@ -27,7 +27,7 @@ from folkmoot.scenarios.playing import Wishes, play
 from folkmoot.scenarios.reading import read_cases
 from folkmoot.scenarios.recording import AnswerRecorder, Said
 from folkmoot.scenarios.scenario import Case, is_tool
-from folkmoot.scenarios.verdict import ScenarioVerdict, judged, skipped
+from folkmoot.scenarios.verdict import Verdict, judged, skipped
 from folkmoot.tools.registry import Registry
 
 AT_ONCE = 8
@@ -38,24 +38,24 @@ class Suite:
     cases: Sequence[Case]
     projects: Mapping[Path, Surveyed]
 
-    async def play(self, wishes: Wishes, told: Callable[[ScenarioVerdict], None]) -> list[ScenarioVerdict]:
+    async def play(self, wishes: Wishes, told: Callable[[Verdict], None]) -> list[Verdict]:
         """In whatever order they end, they are told in the order of the files."""
         turnstile = asyncio.Semaphore(AT_ONCE)
 
-        async def verdict(case: Case) -> ScenarioVerdict:
+        async def verdict(case: Case) -> Verdict:
             if case.needs_model and not wishes.live:
                 return skipped(case)
             async with turnstile:
                 return judged(case, await play(case, self.projects[case.project].graph, wishes))
 
-        verdicts: list[ScenarioVerdict] = []
+        verdicts: list[Verdict] = []
         async with asyncio.TaskGroup() as group:
             for task in [group.create_task(verdict(case)) for case in self.cases]:
                 verdicts.append(await task)
                 told(verdicts[-1])
         return verdicts
 
-    async def record(self, case: Case, wishes: Wishes) -> tuple[ScenarioVerdict, Said]:
+    async def record(self, case: Case, wishes: Wishes) -> tuple[Verdict, Said]:
         """Play a case with real models, and what they answered; no secret of this environment is in it."""
         graph = self.projects[case.project].graph
         real = ProviderModels(graph.settings.providers, os.environ, case.project)

@@ -37,7 +37,7 @@ class ScenarioFailure(Value, omit_defaults=False):
     actual: str
 
 
-class ScenarioVerdict(Value, omit_defaults=False):
+class Verdict(Value, omit_defaults=False):
     name: str
     file: str
     line: int
@@ -48,13 +48,13 @@ class ScenarioVerdict(Value, omit_defaults=False):
     """What happened, for people; only where something failed."""
 
 
-def judged(case: Case, played: Played) -> ScenarioVerdict:
+def judged(case: Case, played: Played) -> Verdict:
     failures = []
     for miss in judge(case.scenario.expect, played):
         place = case.place_of(miss.keys)
         what = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in miss.keys).lstrip(".")
         failures.append(ScenarioFailure(*place, what or case.scenario.name, miss.expected, miss.actual))
-    return ScenarioVerdict(
+    return Verdict(
         name=case.scenario.name,
         file=case.shown,
         line=case.place.line,
@@ -65,16 +65,16 @@ def judged(case: Case, played: Played) -> ScenarioVerdict:
     )
 
 
-def skipped(case: Case) -> ScenarioVerdict:
-    return ScenarioVerdict(case.scenario.name, case.shown, case.place.line, "skipped")
+def skipped(case: Case) -> Verdict:
+    return Verdict(case.scenario.name, case.shown, case.place.line, "skipped")
 
 
-def title(verdict: ScenarioVerdict) -> str:
+def title(verdict: Verdict) -> str:
     hint = " (needs --model)" if verdict.status == "skipped" else ""
     return f"{verdict.status:7} {verdict.file}:{verdict.line} {verdict.name}{hint}"
 
 
-def details(verdict: ScenarioVerdict) -> Iterator[str]:
+def details(verdict: Verdict) -> Iterator[str]:
     """What was expected, what was, and how it came to that."""
     for failure in verdict.failures:
         yield f"  {failure.file}:{failure.line}:{failure.column}: {failure.what}"
@@ -95,7 +95,7 @@ def _compared(expected: str, actual: str) -> Iterator[str]:
         yield from (f"{'':9} {line}" for line in lines[1:])
 
 
-def junit(verdicts: Sequence[ScenarioVerdict]) -> str:
+def junit(verdicts: Sequence[Verdict]) -> str:
     """As most continuous integrations read it."""
     root = ElementTree.Element("testsuites", _counts(verdicts))
     for file, group in groupby(verdicts, key=lambda verdict: verdict.file):
@@ -114,7 +114,7 @@ def junit(verdicts: Sequence[ScenarioVerdict]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _counts(verdicts: Sequence[ScenarioVerdict]) -> dict[str, str]:
+def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
     counts: dict[str, Any] = {
         "tests": len(verdicts),
         "failures": sum(verdict.status == "failed" for verdict in verdicts),
@@ -124,7 +124,7 @@ def _counts(verdicts: Sequence[ScenarioVerdict]) -> dict[str, str]:
     return {key: str(value) for key, value in counts.items()}
 
 
-def _message(verdict: ScenarioVerdict) -> str:
+def _message(verdict: Verdict) -> str:
     return "; ".join(f"{failure.what}: expected {failure.expected}" for failure in verdict.failures)
 
 

@@ -11,7 +11,7 @@ from folkmoot.domain.providers import BUILT_IN
 from folkmoot.errors import WrongUse
 from folkmoot.http.doors.conversation import Sight
 from folkmoot.http.doors.wrong import Wrong
-from folkmoot.models.sight import sight_of
+from folkmoot.models.transcript import sight_of
 from folkmoot.orchestration.brought import facing
 
 

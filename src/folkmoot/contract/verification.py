@@ -17,7 +17,7 @@ KEPT = 1_000
 
 
 @dataclass
-class Verdict:
+class Verification:
     counts: Counter[str] = field(default_factory=Counter)
     """How much was looked at, by the words below."""
     faults: list[Fault] = field(default_factory=list)
