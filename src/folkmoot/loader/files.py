@@ -13,7 +13,7 @@ SETTINGS = "folkmoot.yaml"
 LARGEST = 1_000_000
 """Bytes of one file."""
 MOST_FILES, MOST_FOLDERS = 1_000, 20_000
-_OTHERS_FOLDERS = frozenset(("node_modules", "__pycache__", "venv"))
+NOT_SEARCHED = frozenset(("node_modules", "__pycache__", "venv"))
 
 
 class Misplaced(Exception):
@@ -89,7 +89,7 @@ def climbs_out(folder: str, path: str) -> bool:
 
 
 def _searched(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name in _OTHERS_FOLDERS:
+    if folder.name.startswith(".") or folder.name in NOT_SEARCHED:
         return False
     return not (folder / SETTINGS).exists() and not (folder / "pyvenv.cfg").exists()
 

@@ -194,6 +194,9 @@ _GROWING = ("text", "summary", "data")
 
 
 class Thoughts:
+    """What a model thought, in one of three fields. `reasoning_content` and `reasoning_details` go back to the server
+    with the calls that they led to; `reasoning` is only for people to read."""
+
     def __init__(self) -> None:
         self._content: list[str] = []
         self._reasoning: list[str] = []

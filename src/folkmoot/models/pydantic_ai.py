@@ -60,12 +60,8 @@ class PydanticAI:
         try:
             model = self._model(request.model)
             offered = ModelRequestParameters(function_tools=[_tool(tool, strict) for tool in request.tools])
-            talk = conversation(
-                messages,
-                request.contents,
-                model.system,
-                model.profile.get("tool_call_id_length"),
-            )
+            id_length = model.profile.get("tool_call_id_length")
+            talk = conversation(messages, request.contents, model.system, id_length)
             settings = self._settings(request, model)
             if hear is None:
                 return _answer(await model.request(talk, settings, offered))

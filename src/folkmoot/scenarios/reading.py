@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from folkmoot.errors import DeclarationError, NotFound, WrongUse
 from folkmoot.loader.compose import compose
-from folkmoot.loader.files import MOST_FOLDERS, SETTINGS, read_text
+from folkmoot.loader.files import MOST_FOLDERS, NOT_SEARCHED, SETTINGS, read_text
 from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
@@ -153,7 +153,6 @@ def _check_names(cases: list[Case], findings: Findings) -> None:
 
 
 SUFFIX = ".test.yaml"
-_NOT_SEARCHED = frozenset(("node_modules", "__pycache__", "venv"))
 
 
 def scenario_files(paths: Iterable[Path]) -> list[Path]:
@@ -180,7 +179,7 @@ def project_of(file: Path) -> Path:
 
 def _below(folder: Path) -> Iterator[Path]:
     for count, (here, folders, files) in enumerate(os.walk(folder)):
-        folders[:] = [name for name in folders if name[0] != "." and name not in _NOT_SEARCHED]
+        folders[:] = [name for name in folders if name[0] != "." and name not in NOT_SEARCHED]
         yield from (Path(here, name) for name in files if name.endswith(SUFFIX) and name[0] != ".")
         if count > MOST_FOLDERS:
             raise WrongUse(f"{folder} has more than {MOST_FOLDERS:,} folders; name a smaller one")

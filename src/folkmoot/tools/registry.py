@@ -96,21 +96,20 @@ def meant(name: str, known: Iterable[str]) -> list[str]:
     return [name] if name in names else [each for each in names if each.startswith(f"{name}.")]
 
 
-Turn = Callable[[int], Awaitable[None]]
-"""Return when it is the turn of this entry of the record."""
-
-
 class RecordedTools:
+    """Tools that give what they gave, from a journal: nothing is really called."""
+
     def __init__(
         self,
         specs: Mapping[str, ToolSpec],
         drafts: Sequence[Draft],
         whole: Mapping[str, bytes],
-        turn: Turn,
+        turn: Callable[[int], Awaitable[None]],
         too_long: int,
     ) -> None:
         """`whole` are the results by artifact that models read only a part of; a result of `too_long` bytes
-        stands for one that did not fit into the context, and of which nothing else is known."""
+        stands for one that did not fit into the context, and of which nothing else is known. `turn` returns when it is
+        the turn of an entry of the record."""
         self._specs = specs
         self._whole = whole
         self._turn = turn
