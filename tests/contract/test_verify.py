@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.contract.verdict import Verdict
+from folkmoot.contract.verification import Verification
 from folkmoot.contract.verify import _Checking, verify
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.events import (
@@ -495,7 +495,7 @@ async def test_the_memory_of_a_check_does_not_grow_with_runs_that_have_ended(for
     forged.change(0, graph=journal.keep(encoded(forged.graph)))
     for run in range(3):
         await journal.append(f"run-{run}", NewRun("nobody", 0.0), forged.drafts)
-    checking = _Checking(journal, Verdict())
+    checking = _Checking(journal, Verification())
     async for stored in journal.stored(Query()):
         await checking.take(stored)
         assert len(checking._under_way) <= 1

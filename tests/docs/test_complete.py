@@ -46,10 +46,10 @@ def test_every_key_of_a_file_is_in_the_reference(struct):
 
 
 def test_every_key_of_a_script_is_explained_with_an_example():
-    parts = (script.Part, script.Rule, script.Reply, script.Call, script.Route, script.Fault)
+    parts = (script.AgentScript, script.ScriptedRule, script.ScriptedReply, script.ScriptedCall, script.Route)
     example = PAGES["testing.md"].partition("desk/script.yaml -->")[2].partition("<!--")[0]
 
-    names = {*keys(*parts, script.Counted, script.Claim), "attempts"} - {"then"}
+    names = {*keys(*parts, script.ScriptedFault, script.Counted, script.ScriptedClaim), "attempts"} - {"then"}
     assert unmentioned(sorted(names), example) == []
     assert unmentioned(keys(script.Barrier), PAGES["testing.md"]) == []
 

@@ -3,7 +3,7 @@
 from functools import partial
 
 from folkmoot.engine.loading import load_project
-from folkmoot.loader.sketch import sketch
+from folkmoot.loader.load import sketch
 from tests.desk import write
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from folkmoot.errors import ModelFailed
 from folkmoot.models import http
-from folkmoot.models.http import Endpoint, Pool, proxy_for
+from folkmoot.models.http import ModelEndpoint, Pool, proxy_for
 from tests.models.provider import (
     KEY,
     STREAM,
@@ -91,7 +91,7 @@ async def test_a_refused_connection_may_be_tried_again(provider):
 
 async def test_a_name_that_nobody_knows_may_be_tried_again():
     pool = Pool()
-    endpoint = Endpoint(
+    endpoint = ModelEndpoint(
         pool, "far", "http://host.invalid/v1/chat/completions", headers={}, secret="", proxy=None
     )
 
@@ -114,7 +114,7 @@ async def test_a_server_without_tls_at_a_tls_address_may_be_tried_again():
         url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
 
         with pytest.raises(ModelFailed, match="far could not be reached") as caught:
-            await Endpoint(pool, "far", url, headers={}, secret="", proxy=None).ask(b"{}")
+            await ModelEndpoint(pool, "far", url, headers={}, secret="", proxy=None).ask(b"{}")
 
         assert caught.value.retryable
         await pool.aclose()
@@ -179,7 +179,7 @@ async def test_a_server_that_takes_no_connection_is_given_up_after_the_time_for_
         url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
 
         with pytest.raises(ModelFailed, match=r"no connection to 127.0.0.1:\d+ within 0.05 s") as caught:
-            await Endpoint(pool, "far", url, headers={}, secret="", proxy=None).ask(b"{}")
+            await ModelEndpoint(pool, "far", url, headers={}, secret="", proxy=None).ask(b"{}")
 
         for one in waiting:
             one.close()
@@ -404,7 +404,9 @@ async def test_a_request_goes_through_the_proxy(provider):
     proxy = f"http://127.0.0.1:{provider.port}"
 
     with pytest.raises(ModelFailed, match="far answered 500"):
-        await Endpoint(pool, "far", "http://host.invalid/v1", headers={}, secret="", proxy=proxy).ask(b"{}")
+        await ModelEndpoint(pool, "far", "http://host.invalid/v1", headers={}, secret="", proxy=proxy).ask(
+            b"{}"
+        )
     await pool.aclose()
 
     assert provider.asked[0].path == "http://host.invalid/v1"
@@ -413,4 +415,4 @@ async def test_a_request_goes_through_the_proxy(provider):
 @pytest.mark.parametrize("url", ["host/v1", "ftp://host/v1", "http://user:word@host/v1", "http:///v1", ""])
 def test_an_address_without_scheme_or_host_or_with_a_user_is_refused(url):
     with pytest.raises(ValueError, match="far needs an address"):
-        Endpoint(Pool(), "far", url, headers={}, secret="", proxy=None)
+        ModelEndpoint(Pool(), "far", url, headers={}, secret="", proxy=None)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from folkmoot.domain.message import Answer
 from folkmoot.domain.text import storable
 from folkmoot.errors import DeclarationError, ModelFailed
-from folkmoot.models import anthropic_reply, openai_reply
-from folkmoot.models.http import Endpoint, Pool
+from folkmoot.models.anthropic_reply import MessageStream, read_message
+from folkmoot.models.http import ModelEndpoint, Pool
 from folkmoot.models.incoming import DEEPEST, sound, tool_call
+from folkmoot.models.openai_reply import CompletionStream, read_completion
 from folkmoot.models.script_file import read_script_file
 
-ENDPOINT = Endpoint(Pool(), "fake", "http://127.0.0.1:1/v1", headers={}, secret="key-4711", proxy=None)
-REPLIES = [openai_reply, anthropic_reply]
+ENDPOINT = ModelEndpoint(Pool(), "fake", "http://127.0.0.1:1/v1", headers={}, secret="key-4711", proxy=None)
 SAMPLES = [
     {
         "choices": [
@@ -85,15 +85,15 @@ def check(answer):
     assert min(msgspec.structs.astuple(answer.usage)) >= 0
 
 
-@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("read", [read_completion, read_message])
 @settings(max_examples=150, deadline=None)
 @given(body=bodies() | st.binary(max_size=50))
-def test_every_body_is_an_answer_or_a_failure(reply, body):
+def test_every_body_is_an_answer_or_a_failure(read, body):
     with suppress(ModelFailed):
-        check(reply.whole(ENDPOINT, body))
+        check(read(ENDPOINT, body))
 
 
-@pytest.mark.parametrize("reply", REPLIES)
+@pytest.mark.parametrize("stream", [CompletionStream, MessageStream])
 @settings(max_examples=100, deadline=None)
 @example(pieces=[b'{"choices": "\\ud800", "usage": "\\ud800"}'])
 @example(pieces=[b"[" * 5000])
@@ -101,9 +101,9 @@ def test_every_body_is_an_answer_or_a_failure(reply, body):
     pieces=[b'{"choices": [{"\\ud800": 0, "finish_reason": "\\ud800"}], "delta": {"stop_reason": "\\ud800"}}']
 )
 @given(pieces=st.lists(bodies(), max_size=4))
-def test_every_stream_is_an_answer_or_a_failure(reply, pieces):
+def test_every_stream_is_an_answer_or_a_failure(stream, pieces):
     spoken = []
-    heard = reply.Heard(ENDPOINT, spoken.append)
+    heard = stream(ENDPOINT, spoken.append)
     with suppress(ModelFailed):
         for piece in pieces:
             heard.take(piece)

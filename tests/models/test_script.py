@@ -5,19 +5,12 @@ import re
 import pytest
 
 from folkmoot.errors import DeclarationError
-from folkmoot.models.script import (
-    Barrier,
-    Call,
-    Claim,
-    Counted,
-    Fault,
-    Part,
-    Reply,
-    Route,
-    Rule,
-    Script,
-    read_script,
-)
+from folkmoot.models.script import AgentScript, Barrier, Counted, ModelScript, Route, read_script
+from folkmoot.models.script import ScriptedCall as Call
+from folkmoot.models.script import ScriptedClaim as Claim
+from folkmoot.models.script import ScriptedFault as Fault
+from folkmoot.models.script import ScriptedReply as Reply
+from folkmoot.models.script import ScriptedRule as Rule
 
 
 def problems(data, **more):
@@ -67,11 +60,11 @@ def test_everything_that_may_stand_in_a_script():
         }
     )
 
-    assert script == Script(
+    assert script == ModelScript(
         default=(Reply(text="I have nothing to say."),),
         agents={
-            "greeter": Part(turns=((Reply(text="Hello."),), (Reply(report="Done."),))),
-            "clerk": Part(
+            "greeter": AgentScript(turns=((Reply(text="Hello."),), (Reply(report="Done."),))),
+            "clerk": AgentScript(
                 rules=(
                     Rule("refund", (Reply(route=Route("billing", "hurry")),)),
                     Rule("/order \\d+/", (Reply(error=Fault("busy")), Reply(text="Here."))),

@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot.errors import DeclarationError
-from folkmoot.models.script import Reply
+from folkmoot.models.script import ScriptedReply
 from folkmoot.models.script_file import read_script_file
 
 
@@ -41,11 +41,11 @@ agents:
     )
 
     turns = script.agents["greeter"].turns
-    assert turns[0] == (Reply(text="Hello."),)
+    assert turns[0] == (ScriptedReply(text="Hello."),)
     assert turns[1][0].calls[0].arguments == {
         "path": "a", "n": 5, "ok": True, "f": 0.5, "none": None, "word": "yes", "date": "2026-01-01",
     }  # fmt: skip
-    assert turns[2] == (Reply(report="Two\nlines.\n"),)
+    assert turns[2] == (ScriptedReply(report="Two\nlines.\n"),)
     assert script.file == "answers.yaml"
 
 
@@ -91,7 +91,7 @@ def test_a_bomb_of_aliases_is_defused(problems):
 def test_an_answer_may_be_used_again_by_its_name(read):
     script = read("agents: {a: [&done {report: Done.}], b: [Well., *done]}")
 
-    assert script.agents["b"].turns[1] == (Reply(report="Done."),)
+    assert script.agents["b"].turns[1] == (ScriptedReply(report="Done."),)
 
 
 def test_a_fault_inside_something_used_again_is_named_where_it_is_used(problems):

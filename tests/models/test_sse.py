@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.models.http import Events
+from folkmoot.models.http import EventParser
 
 RAW = (
     b": a comment\n\nevent: hello\ndata: one\n\nid: 7\r\ndata:two\r\n\r\ndata: a\ndata: b\n\n"
@@ -14,7 +14,7 @@ FOUND = [b"one", b"two", b"a\nb", "\u2028\u0085\x0b".encode(), b"{last}"]
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1000])
 def test_the_cuts_do_not_matter(size):
-    events = Events()
+    events = EventParser()
 
     found = [data for at in range(0, len(RAW), size) for data in events.feed(RAW[at : at + size])]
 
@@ -23,7 +23,7 @@ def test_the_cuts_do_not_matter(size):
 
 @pytest.mark.parametrize("rest", [b"data: {half", b"data", b"", b"data: [DONE"])
 def test_half_an_event_at_the_end_is_none(rest):
-    events = Events()
+    events = EventParser()
 
     assert events.feed(b"data: one\n\n" + rest) == [b"one"]
     assert events.end() == []

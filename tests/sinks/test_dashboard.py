@@ -15,7 +15,7 @@ from folkmoot.engine.outlets import rows_of
 from folkmoot.engine.sinking import standing
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
-from folkmoot.sinks.dashboard import DashboardSink, Row, board
+from folkmoot.sinks.discord import DashboardSink, TeamRow, board
 from tests.docs.pages import blocks
 from tests.sinks.receiver import Answer, Receiver, feeding, noted
 from tests.watching import Post
@@ -40,13 +40,13 @@ class Team:
     def __init__(self, journal, clock) -> None:
         self._journal = journal
         self._clock = clock
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, TeamRow] = {}
 
     async def rows(self):
         return list(self._rows.values())
 
     async def work(self, status, task="", failure="", agent="coder"):
-        self._rows[agent] = Row(agent, status, task, self._clock.now(), failure)
+        self._rows[agent] = TeamRow(agent, status, task, self._clock.now(), failure)
         run = f"run-{agent}"
         version = len([entry async for entry in self._journal.read(Query(stream=run))])
         draft = Draft(
@@ -131,7 +131,7 @@ async def test_a_message_that_somebody_deleted_is_made_again(journal, clock, tea
 )
 async def test_a_page_that_could_not_be_shown_is_no_page(clock, answer, kept, words):
     async def rows():
-        return [Row("coder")]
+        return [TeamRow("coder")]
 
     async with Receiver(answer) as receiver:
         sink = DashboardSink(receiver.url, clock, rows)
@@ -141,7 +141,7 @@ async def test_a_page_that_could_not_be_shown_is_no_page(clock, answer, kept, wo
 
 
 async def test_what_did_not_change_is_not_sent_again(journal, clock):
-    shown = [Row("coder", "active", "Mend the gate")]
+    shown = [TeamRow("coder", "active", "Mend the gate")]
 
     async def rows():
         return shown
@@ -160,9 +160,9 @@ def test_the_page_about_sinks_shows_a_team_as_it_is_told():
     (shown,) = (block.text for block in page if block.text.startswith("🟢"))
     then = "2026-01-01T00:00:00.000Z"
     team = [
-        Row("coder", "active", "Mend the gate", then),
-        Row("reviewer", "idle", "", then),
-        Row("tester", "interrupted", "", then, "No key fits."),
+        TeamRow("coder", "active", "Mend the gate", then),
+        TeamRow("reviewer", "idle", "", then),
+        TeamRow("tester", "interrupted", "", then, "No key fits."),
     ]
 
     told = [f"{field['name']} {field['value']}".replace("\n", " · ") for field in board(team)["fields"]]
@@ -171,7 +171,8 @@ def test_the_page_about_sinks_shows_a_team_as_it_is_told():
 
 
 def test_a_large_team_is_cut_to_what_one_message_takes():
-    fields = board([Row(f"agent {number}", task="@everyone " + "x" * 500) for number in range(40)])["fields"]
+    rows = [TeamRow(f"agent {number}", task="@everyone " + "x" * 500) for number in range(40)]
+    fields = board(rows)["fields"]
 
     assert len(fields) == 25
     assert fields[-1] == {"name": "…", "value": "and 16 more"}

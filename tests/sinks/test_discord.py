@@ -13,8 +13,7 @@ from folkmoot.domain.plan_events import PlanRejected, StepCompleted
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.sinking import standing
 from folkmoot.errors import SinkFailed
-from folkmoot.sinks.discord import DiscordSink
-from folkmoot.sinks.embeds import embed
+from folkmoot.sinks.discord import DiscordSink, embed
 from tests.sinks.receiver import Answer, Receiver, feeding, happen, nobody, noted, steps
 
 DISCORD = SinkSettings("discord", url_env="HOOK")

@@ -92,7 +92,7 @@ def nearest_project(start: Path) -> Path | None:
 
 def _no_agent_file(agent: str) -> WrongUse:
     """Without a project there are only files: nothing else is read to find out what was meant."""
-    from folkmoot.loader.hints import near
+    from folkmoot.loader.findings import near
 
     if Path(f"{agent}.ai").is_file():
         return NotFound(

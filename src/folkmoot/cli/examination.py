@@ -29,7 +29,7 @@ from folkmoot.domain.settings import Storage
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
 from folkmoot.loader.storage import storage_of
-from folkmoot.models.libraries import missing_library
+from folkmoot.models.choose import missing_library
 from folkmoot.ports import RunQuery
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.mcp.listing import mark_of

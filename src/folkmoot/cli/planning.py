@@ -21,7 +21,7 @@ from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
 from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.loader.compose import compose
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import data
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.operation import Operation
@@ -115,7 +115,7 @@ def read_plan(file: Path) -> dict[str, Any]:
     """The fields of a plan from YAML or JSON. Raises with the place of what is wrong."""
     text = read_text(file, "--file")
     findings = Findings()
-    node = compose(text, Place(str(file)), findings)
+    node = compose(text, Location(str(file)), findings)
     findings.settle()
     try:
         return msgspec.structs.asdict(msgspec.convert(data(node) if node else None, PlanWish))

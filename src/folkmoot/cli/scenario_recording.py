@@ -10,8 +10,8 @@ from folkmoot.cli.call import finished
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.scenarios.case import Case
     from folkmoot.scenarios.playing import Wishes
+    from folkmoot.scenarios.scenario import Case
     from folkmoot.scenarios.suite import Suite
     from folkmoot.scenarios.verdict import Verdict
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def record_all(suite: Suite, wishes: Wishes, tell: Callable[[Verdict], None], *, yes: bool) -> list[Verdict]:
     """From the last to the first, so that the places of the others stay true; each is written when it is paid for."""
     from folkmoot.cli.output import say
-    from folkmoot.scenarios.writing import write_script
+    from folkmoot.scenarios.recording import write_script
 
     for case in suite.cases:
         if case.recorded:

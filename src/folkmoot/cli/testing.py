@@ -14,8 +14,8 @@ from folkmoot.cli.call import AsJson, call_of, finished, real
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.scenarios.case import Case
     from folkmoot.scenarios.playing import Wishes
+    from folkmoot.scenarios.scenario import Case
     from folkmoot.scenarios.suite import Suite
     from folkmoot.scenarios.verdict import Verdict
 
@@ -90,7 +90,7 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
 
 
 def _chosen(paths: Sequence[Path], only: str, wishes: Wishes) -> Suite:
-    from folkmoot.scenarios.files import SUFFIX, scenario_files
+    from folkmoot.scenarios.reading import SUFFIX, scenario_files
     from folkmoot.scenarios.suite import Suite, gather
 
     here = Path.cwd()

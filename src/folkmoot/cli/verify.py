@@ -11,8 +11,8 @@ from folkmoot.cli.call import AsJson, call_of, finished
 from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
-    from folkmoot.contract.fault import Fault
-    from folkmoot.contract.verdict import Verdict
+    from folkmoot.contract.folds import Fault
+    from folkmoot.contract.verification import Verification
 
 
 def verify(
@@ -49,10 +49,10 @@ def verify(
     return 0 if verdict.holds else 1
 
 
-def write_verdict(verdict: Verdict) -> None:
+def write_verdict(verdict: Verification) -> None:
     from folkmoot.cli.amounts import counted
     from folkmoot.cli.output import write
-    from folkmoot.contract.fault import TITLES
+    from folkmoot.contract.folds import TITLES
 
     for guarantee, words in verdict.checked():
         faults = verdict.by_guarantee[guarantee]
@@ -73,7 +73,7 @@ def _told(fault: Fault) -> str:
     return f"{fault.guarantee} {fault.run_id or 'the journal'}, event {fault.run_seq}{entry}: {fault.words}"
 
 
-async def _checked(folder: Path, what: str | None) -> Verdict:
+async def _checked(folder: Path, what: str | None) -> Verification:
     from folkmoot.cli.counting import counting
     from folkmoot.cli.records import opened
     from folkmoot.contract.verify import verify
@@ -85,7 +85,7 @@ async def _checked(folder: Path, what: str | None) -> Verdict:
             return await verify(journal, stream, told=told)
 
 
-async def checked_file(file: Path) -> Verdict:
+async def checked_file(file: Path) -> Verification:
     from folkmoot.cli.counting import counting
     from folkmoot.contract.verify import verify
     from folkmoot.journal.source import open_source

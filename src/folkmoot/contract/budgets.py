@@ -6,7 +6,7 @@ much less. The wall time is not checked here: only the process that ran knows ho
 
 from __future__ import annotations
 
-from folkmoot.contract.fault import Guarantee
+from folkmoot.contract.folds import Guarantee
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event

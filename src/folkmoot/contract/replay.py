@@ -13,7 +13,7 @@ from hashlib import sha256
 import msgspec
 from msgspec.structs import astuple, replace
 
-from folkmoot.contract.fault import Guarantee
+from folkmoot.contract.folds import Guarantee
 from folkmoot.domain.agent import Agent, Graph, Output
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.catalogue import EVENTS

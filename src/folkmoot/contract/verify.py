@@ -12,13 +12,9 @@ from typing import Protocol
 import msgspec
 
 from folkmoot.contract.budgets import Budgets
-from folkmoot.contract.effects import Effects
-from folkmoot.contract.ends import Ends
-from folkmoot.contract.fault import Fault, Fold, Guarantee
-from folkmoot.contract.gate import Gate
+from folkmoot.contract.folds import Effects, Ends, Fault, GateFold, Guarantee, GuaranteeFold, Stop
 from folkmoot.contract.replay import NoTools, Replay
-from folkmoot.contract.stop import Stop
-from folkmoot.contract.verdict import Verdict
+from folkmoot.contract.verification import Verification
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.entry import Entry
@@ -33,7 +29,7 @@ from folkmoot.ports import Query, Stored
 _TOLD_EVERY = 5_000
 
 
-class Source(Protocol):
+class VerifiedSource(Protocol):
     """What can be checked; every `ports.Journal` is one."""
 
     def stored(self, query: Query) -> AsyncIterator[Stored]: ...
@@ -46,10 +42,10 @@ Told = Callable[[int], None]
 
 
 async def verify(
-    source: Source, stream: str = "", *, artifacts: bool = True, told: Told | None = None
-) -> Verdict:
+    source: VerifiedSource, stream: str = "", *, artifacts: bool = True, told: Told | None = None
+) -> Verification:
     """All of it, or one stream. Without `artifacts` nothing is said about them, nor about what is pinned there."""
-    checking = _Checking(source, Verdict(artifacts=artifacts))
+    checking = _Checking(source, Verification(artifacts=artifacts))
     try:
         async for stored in source.stored(Query(stream=stream)):
             await checking.take(stored)
@@ -64,13 +60,13 @@ class _Run:
     """The folds of a run that is under way."""
 
     def __init__(self, ends: Ends, pinned: _Pinned | None, name: str) -> None:
-        self._folds: list[Fold] = [Effects(), Stop(), ends, Gate()]
+        self._folds: list[GuaranteeFold] = [Effects(), Stop(), ends, GateFold()]
         self.replay: Replay | None = None
         if pinned:
             self.replay = Replay(name, pinned.graph, pinned.kits)
             self._folds += [Budgets(pinned.graph), self.replay]
 
-    def folds_of(self, event: type[Event]) -> Iterable[Fold]:
+    def folds_of(self, event: type[Event]) -> Iterable[GuaranteeFold]:
         """Those that look at such an event. Most look at few, and there may be a million events."""
         if event not in _TAKERS:
             _TAKERS[event] = tuple(fold for fold in _FOLDS if event in fold.takes)
@@ -78,8 +74,8 @@ class _Run:
         return [fold for fold in self._folds if type(fold) in takers]
 
 
-_FOLDS: tuple[type[Fold], ...] = (Effects, Stop, Ends, Gate, Budgets, Replay)
-_TAKERS: dict[type[Event], tuple[type[Fold], ...]] = {}
+_FOLDS: tuple[type[GuaranteeFold], ...] = (Effects, Stop, Ends, GateFold, Budgets, Replay)
+_TAKERS: dict[type[Event], tuple[type[GuaranteeFold], ...]] = {}
 
 
 class _Pinned(msgspec.Struct, frozen=True):
@@ -87,17 +83,17 @@ class _Pinned(msgspec.Struct, frozen=True):
     kits: Kits
 
 
-class _Stream(msgspec.Struct):
+class _CheckedStream(msgspec.Struct):
     head: Head | None = None
     ends: Ends | None = None
     """Absent in a stream that is no run, or whose beginning is missing."""
 
 
 class _Checking:
-    def __init__(self, source: Source, verdict: Verdict) -> None:
+    def __init__(self, source: VerifiedSource, verdict: Verification) -> None:
         self.verdict = verdict
         self._source = source
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, _CheckedStream] = {}
         self._under_way: dict[str, _Run] = {}
         self._pinned: dict[str, _Pinned | None] = {}
         self._sizes: dict[str, int] = {}
@@ -114,7 +110,7 @@ class _Checking:
         counts["entries"] += 1
         stream = self._streams.get(stored.stream)
         if stream is None:
-            stream = self._streams[stored.stream] = _Stream()
+            stream = self._streams[stored.stream] = _CheckedStream()
             counts["streams"] += 1
         if stored.seq <= self._seq:
             self._fault("C2", stored, f"it stands behind entry {self._seq} of the journal")
@@ -131,7 +127,7 @@ class _Checking:
         stream.head = Head(entry.run_seq, entry.id)
         await self._look_into(stored, entry, stream)
 
-    async def _look_into(self, stored: Stored, entry: Entry, stream: _Stream) -> None:
+    async def _look_into(self, stored: Stored, entry: Entry, stream: _CheckedStream) -> None:
         event, counts = entry.event, self.verdict.counts
         counts[event.type] += 1
         for id in named_by(event):
@@ -156,7 +152,7 @@ class _Checking:
         if run and stream.ends.end:
             self._end(entry.stream, run)
 
-    async def _begin(self, stored: Stored, stream: _Stream, event: RunStarted) -> None:
+    async def _begin(self, stored: Stored, stream: _CheckedStream, event: RunStarted) -> None:
         self.verdict.counts["runs"] += 1
         stream.ends = Ends()
         pinned = await self._graph(event.graph, stored)
@@ -172,7 +168,7 @@ class _Checking:
             self.verdict.counts["followed"] += run.replay.followed
             self.verdict.state_hash = run.replay.state_hash
 
-    def done(self, stream: str) -> Verdict:
+    def done(self, stream: str) -> Verification:
         for run in self._under_way.values():
             self._count(run)
         if not stream:

@@ -27,9 +27,9 @@ BUILT_IN: dict[str, Provider] = {
     "bedrock": Provider("pydantic-ai", provider="bedrock"),
 }
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 REMOTE = "remote:"
 """With an agent's file behind it: the provider that is the way to a remote agent. No other may be called so."""
-
 OWN_CREDENTIALS = frozenset({"bedrock", "google-cloud"})
 """With `kind: pydantic-ai`: whose library finds the credentials of the machine by itself where no key is named."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from folkmoot.contract.verdict import Verdict
-from folkmoot.contract.verify import Source, verify
+from folkmoot.contract.verification import Verification
+from folkmoot.contract.verify import VerifiedSource, verify
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value
@@ -23,7 +23,7 @@ class Imported(Value, omit_defaults=False):
 
 
 async def import_runs(
-    journal: Journal, source: Source, told: Callable[[int], None] = lambda count: None
+    journal: Journal, source: VerifiedSource, told: Callable[[int], None] = lambda count: None
 ) -> Imported:
     """All runs of a source, each as it is or not at all: its entries keep their texts, times and hashes.
 
@@ -49,7 +49,7 @@ async def _is_here(journal: Journal, run: str, last: str) -> bool:
     return here is not None
 
 
-async def _copy(journal: Journal, source: Source, missing: Mapping[str, str]) -> int:
+async def _copy(journal: Journal, source: VerifiedSource, missing: Mapping[str, str]) -> int:
     """In one pass: a run is written when its last entry was read, so that only unfinished ones are held."""
     held: dict[str, list[Stored]] = {run: [] for run in missing}
     count = 0
@@ -66,7 +66,7 @@ async def _copy(journal: Journal, source: Source, missing: Mapping[str, str]) ->
     return count
 
 
-def _refuse(verdict: Verdict, what: str) -> None:
+def _refuse(verdict: Verification, what: str) -> None:
     if not verdict.holds:
         fault, count = verdict.faults[0], sum(verdict.by_guarantee.values())
         more = f" and {count - 1:,} more; `folkmoot verify` shows all" if count > 1 else ""

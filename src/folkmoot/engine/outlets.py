@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from folkmoot.domain.providers import LOOPBACK
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.sinking import Outlet
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.journal.database import FOLDER, make_folder
 from folkmoot.ports import Sink
-from folkmoot.tools.wanted import LOOPBACK
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
-    from folkmoot.sinks.dashboard import Rows
+    from folkmoot.sinks.discord import Rows
 
 
 def outlets(folder: Path, env: Mapping[str, str], moot: Moot) -> list[Outlet]:
@@ -45,7 +45,7 @@ class _Maker:
 
                 return DiscordSink(self._address(name, said), self._clock)
             case "dashboard":
-                from folkmoot.sinks.dashboard import DashboardSink
+                from folkmoot.sinks.discord import DashboardSink
 
                 return DashboardSink(self._address(name, said), self._clock, rows_of(self._moot))
             case "webhook":
@@ -100,12 +100,12 @@ class _Maker:
 
 def rows_of(moot: Moot) -> Rows:
     """The team as its journal tells it."""
-    from folkmoot.sinks.dashboard import Row
+    from folkmoot.sinks.discord import TeamRow
 
-    async def rows() -> Sequence[Row]:
+    async def rows() -> Sequence[TeamRow]:
         tasks = await moot.tasks.all()
         return [
-            Row(
+            TeamRow(
                 each.agent_id,
                 each.status,
                 tasks[each.current_task_id].description if each.current_task_id in tasks else "",

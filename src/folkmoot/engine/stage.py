@@ -43,7 +43,7 @@ from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
 from folkmoot.ports import Clock, Journal, NewRun, Request, Tools
-from folkmoot.tools.recorded import RecordedTools
+from folkmoot.tools.registry import RecordedTools
 
 T = TypeVar("T")
 _BEGINNINGS = (SessionStarted, SubAgentSpawned, TeamStarted)

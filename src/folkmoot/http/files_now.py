@@ -8,7 +8,7 @@ from functools import partial
 from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
 from folkmoot.engine.loading import load_project
-from folkmoot.loader.sketch import sketch
+from folkmoot.loader.load import sketch
 
 
 async def files_now(moot: Folkmoot) -> Sketch:

@@ -33,6 +33,10 @@ _SMALLEST = 512
 _WAL_BYTES = 64 * 1024 * 1024
 
 
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; its module cannot decode the message about a damaged schema, which quotes that."""
+
+
 def make_folder(project: Path, *, journal: bool = True) -> Path:
     """The folder of all that is kept here, for nobody but its user, and ignored by git."""
     folder = project / FOLDER
@@ -62,7 +66,7 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA fullfsync = ON")  # only macOS knows the difference
         connection.execute("PRAGMA checkpoint_fullfsync = ON")
         connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         explained = explain(error, path, connection)
         connection.close()
         raise explained from error
@@ -74,7 +78,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     connection = _opened(path, "ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master")
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         explained = explain(error, path, connection)
         connection.close()
         if path.with_name(path.name + "-wal").exists() or isinstance(explained, JournalDamaged):
@@ -122,7 +126,9 @@ def explain(error: Exception, path: Path, connection: sqlite3.Connection) -> Fol
         return error
     if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_NOTADB:
         return JournalDamaged(f"{path}: byte 0: this is not a SQLite database")
-    if isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE:
+    if isinstance(error, UnicodeDecodeError) or (
+        isinstance(error, sqlite3.Error) and _code(error) in _DAMAGE
+    ):
         size = path.stat().st_size
         return JournalDamaged(f"{path}: {_first_fault(connection) or error}; the file ends at byte {size}")
     return OperationFailed(f"{path}: {_remedied(error)}", code="journal_unusable")
@@ -165,6 +171,6 @@ def _code(error: sqlite3.Error) -> int:
 def _first_fault(connection: sqlite3.Connection) -> str:
     try:
         faults = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
-    except sqlite3.Error:
+    except UNREADABLE:
         return ""
     return "; ".join(fault for fault in faults if fault != "ok")

@@ -14,7 +14,7 @@ from folkmoot.domain.settings import Settings
 from folkmoot.errors import WrongUse
 from folkmoot.loader.compose import compose
 from folkmoot.loader.files import SETTINGS
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import ListNode, find
 from folkmoot.loader.walk import declared
 
@@ -35,7 +35,7 @@ def allow_always(folder: Path, item: Item, by: str) -> Rule:
 def _with(text: str, rule: Rule, call: str) -> str:
     """The rule in front of the first one, or in a list of its own at the end; nothing if that is no list of lines."""
     lines = text.splitlines()
-    node = find(compose(text, Place(SETTINGS), Findings()) or ListNode(Place(SETTINGS), ()), ("rules",))
+    node = find(compose(text, Location(SETTINGS), Findings()) or ListNode(Location(SETTINGS), ()), ("rules",))
     if node is None:
         return "\n".join([*lines, "rules:", f"  # {call}", f"  - {_written(rule)}", ""])
     if not isinstance(node, ListNode) or not node.items:
@@ -54,7 +54,7 @@ def _written(rule: Rule) -> str:
 
 def _read(text: str) -> Settings | None:
     findings = Findings()
-    node = compose(text, Place(SETTINGS), findings)
+    node = compose(text, Location(SETTINGS), findings)
     settings = declared(node, Settings, findings) if node else None
     return settings if findings.sound else None
 

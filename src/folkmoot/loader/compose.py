@@ -12,10 +12,8 @@ from typing import Any
 
 import yaml
 
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import short
-from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar
-from folkmoot.loader.scalars import Plain, meaning
+from folkmoot.loader.findings import Findings, Location, short
+from folkmoot.loader.nodes import ListNode, MapNode, Node, Plain, Scalar, meaning
 
 DEEPEST, MOST = 50, 10_000
 """Levels and values of one document."""
@@ -32,12 +30,12 @@ _TAGGED: dict[str, tuple[type, ...]] = {
 }
 
 
-def compose(text: str, start: Place, findings: Findings, *, fixed: bool = False) -> Node | None:
+def compose(text: str, start: Location, findings: Findings, *, fixed: bool = False) -> Node | None:
     """The document in `text`, which begins at `start`; None after saying what is wrong with it.
 
     `fixed`: every position is `start`, for YAML inside of a YAML string.
     """
-    reading = _Reading(text, start, fixed, findings)
+    reading = _DocumentReader(text, start, fixed, findings)
     try:
         return reading.document()
     except _Refused as refusal:
@@ -55,10 +53,10 @@ class _Refused(Exception):
     """What no declaration needs; carries the place and the message."""
 
 
-class _Reading:
+class _DocumentReader:
     """One pass over the events of one document."""
 
-    def __init__(self, text: str, start: Place, fixed: bool, findings: Findings) -> None:
+    def __init__(self, text: str, start: Location, fixed: bool, findings: Findings) -> None:
         self._text, self._start, self._fixed, self._findings = text, start, fixed, findings
 
     def document(self) -> Node:
@@ -68,18 +66,17 @@ class _Reading:
             raise _Refused(place, f"the character {bad[0]!r} may not stand here; take it out")
         content = next((line for line in self._text.split("\n") if line.strip() and line[0] != "#"), "")
         if content.startswith("%"):
-            raise _Refused(
-                self._start, f"YAML directives such as {short(content)} are not allowed; take them out"
-            )
+            message = f"YAML directives such as {short(content)} are not allowed; take them out"
+            raise _Refused(self._start, message)
         return self._fold()
 
-    def place(self, mark: Any) -> Place:
+    def place(self, mark: Any) -> Location:
         return self._moved(mark.line, mark.column) if mark else self._start
 
-    def _moved(self, lines: int, columns: int) -> Place:
+    def _moved(self, lines: int, columns: int) -> Location:
         if self._fixed:
             return self._start
-        return Place(self._start.file, self._start.line + lines, columns + 1)
+        return Location(self._start.file, self._start.line + lines, columns + 1)
 
     def _fold(self) -> Node:
         """Iterative: however deep a document is, it cannot exhaust our stack."""
@@ -106,9 +103,8 @@ class _Reading:
     def _check(self, event: Any, depth: int, count: int) -> None:
         place = self.place(event.start_mark)
         if event.anchor:
-            raise _Refused(
-                place, f"anchors and aliases ({short(event.anchor)}) are not allowed; write the value out"
-            )
+            message = f"anchors and aliases ({short(event.anchor)}) are not allowed; write the value out"
+            raise _Refused(place, message)
         if depth >= DEEPEST:
             raise _Refused(place, f"more than {DEEPEST} levels; nothing needs to be nested so deeply")
         if count > MOST:
@@ -122,9 +118,8 @@ class _Reading:
     def _scalar(self, event: Any) -> Scalar:
         place = self.place(event.start_mark)
         if bad := _UNSTORABLE.search(event.value):
-            raise _Refused(
-                place, f"the text holds the character {bad[0]!r}, which cannot be stored; take it out"
-            )
+            message = f"the text holds the character {bad[0]!r}, which cannot be stored; take it out"
+            raise _Refused(place, message)
         try:
             return Scalar(place, event.value, _value(event))
         except ValueError as error:
@@ -137,15 +132,15 @@ class _Reading:
         return ListNode(place, tuple(children)) if listing else MapNode(place, tuple(self._entries(children)))
 
     def _entries(self, children: list[Node]) -> Iterator[tuple[Scalar, Node]]:
-        seen: dict[str, Place] = {}
+        seen: dict[str, Location] = {}
         for key, value in zip(children[::2], children[1::2], strict=True):
             if not isinstance(key, Scalar):
                 raise _Refused(key.place, "a key must be a word, not a list or a mapping")
             if before := seen.get(key.text):
-                self._findings.error(
-                    key.place,
-                    f"the key {short(key.text)} stands here twice, first in line {before.line}; keep one",
+                message = (
+                    f"the key {short(key.text)} stands here twice, first in line {before.line}; keep one"
                 )
+                self._findings.error(key.place, message)
             seen[key.text] = key.place
             yield key, value
 

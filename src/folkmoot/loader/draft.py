@@ -10,8 +10,7 @@ from typing import NamedTuple
 from folkmoot.domain.agent import Frontmatter, Pattern
 from folkmoot.loader.compose import compose
 from folkmoot.loader.files import Misplaced, Missing, inside, read_text
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
+from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.nodes import Node, Scalar, place_of
 from folkmoot.loader.walk import declared
 
@@ -33,10 +32,10 @@ class Link(NamedTuple):
 
     pattern: Pattern
     to: str
-    place: Place
+    place: Location
 
 
-class Draft(NamedTuple):
+class AgentDraft(NamedTuple):
     file: str
     id: str
     root: Node
@@ -48,7 +47,7 @@ class Draft(NamedTuple):
     def folder(self) -> str:
         return str(PurePosixPath(self.file).parent)
 
-    def at(self, *path: str | int) -> Place:
+    def at(self, *path: str | int) -> Location:
         """Where a key of the declaration stands, or the nearest thing around it."""
         return place_of(self.root, path)
 
@@ -56,28 +55,27 @@ class Draft(NamedTuple):
         return tuple(link.to for link in self.links if link.pattern == pattern)
 
 
-def read_draft(root: Path, file: str, neighbours: Collection[str], findings: Findings) -> Draft | None:
+def read_draft(root: Path, file: str, neighbours: Collection[str], findings: Findings) -> AgentDraft | None:
     """None after saying why it cannot be understood at all. `neighbours`: what a reference may have meant."""
     name = PurePosixPath(file).name
     id = name.removesuffix(SUFFIX)
     if not name.endswith(SUFFIX) or not _ID.fullmatch(id) or not file.isprintable():
-        findings.error(
-            Place(file), f"{short(file)} is no agent's name; use A-Z a-z 0-9 . _ - (at most 64) and `.ai`"
-        )
+        message = f"{short(file)} is no agent's name; use A-Z a-z 0-9 . _ - (at most 64) and `.ai`"
+        findings.error(Location(file), message)
     text = read_text(root, file, findings)
     parts = None if text is None else split(text, file, findings)
     node = None if parts is None else compose(parts.declaration, parts.start, findings)
     if parts is None or node is None:
         return None
-    draft = Draft(file, id, node, declared(node, Frontmatter, findings), parts.prompt, ())
+    draft = AgentDraft(file, id, node, declared(node, Frontmatter, findings), parts.prompt, ())
     if not parts.prompt and draft.declared.remote is None:
         nothing = isinstance(node, Scalar) and node.value is None
         report = findings.error if nothing else findings.warning
-        report(Place(file), "the agent has no prompt; write below the second `---` what it shall do")
+        report(Location(file), "the agent has no prompt; write below the second `---` what it shall do")
     return draft._replace(links=tuple(_links(root, draft, neighbours, findings)))
 
 
-def _links(root: Path, draft: Draft, neighbours: Collection[str], findings: Findings) -> Iterator[Link]:
+def _links(root: Path, draft: AgentDraft, neighbours: Collection[str], findings: Findings) -> Iterator[Link]:
     for pattern, reference, place in _references(draft):
         try:
             to = _resolved(root, draft.folder, reference)
@@ -91,7 +89,7 @@ def _links(root: Path, draft: Draft, neighbours: Collection[str], findings: Find
             yield Link(pattern, to, place)
 
 
-def _references(draft: Draft) -> Iterator[tuple[Pattern, str, Place]]:
+def _references(draft: AgentDraft) -> Iterator[tuple[Pattern, str, Location]]:
     """Every reference with its place, in the order in which the agents would start."""
     declared, team = draft.declared, draft.declared.team
     listed: tuple[tuple[Pattern, tuple[str, ...], tuple[str, ...]], ...] = (
@@ -126,7 +124,7 @@ _FENCE = "---"
 
 class Parts(NamedTuple):
     declaration: str
-    start: Place
+    start: Location
     """Where the declaration begins."""
     prompt: str
 
@@ -139,7 +137,7 @@ def split(text: str, file: str, findings: Findings) -> Parts | None:
         opening += 1
     if opening == len(lines) or lines[opening].rstrip() != _FENCE:
         findings.error(
-            Place(file, min(opening + 1, len(lines))),
+            Location(file, min(opening + 1, len(lines))),
             "the frontmatter is missing; an agent file begins with a line `---`, its keys such as "
             "`description: …`, and another line `---`; then comes the prompt",
             "bad_frontmatter",
@@ -147,12 +145,9 @@ def split(text: str, file: str, findings: Findings) -> Parts | None:
         return None
     closing = next((n for n in range(opening + 1, len(lines)) if lines[n].rstrip() == _FENCE), None)
     if closing is None:
-        findings.error(
-            Place(file, opening + 1),
-            "this `---` is never closed; put a line `---` before the prompt",
-            "bad_frontmatter",
-        )
+        message = "this `---` is never closed; put a line `---` before the prompt"
+        findings.error(Location(file, opening + 1), message, "bad_frontmatter")
         return None
     declaration = "\n".join(lines[opening + 1 : closing])
     prompt = "\n".join(lines[closing + 1 :]).replace("\r\n", "\n").strip()
-    return Parts(declaration, Place(file, opening + 2), prompt)
+    return Parts(declaration, Location(file, opening + 2), prompt)

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import short
+from folkmoot.loader.findings import Findings, Location, short
 
 SETTINGS = "folkmoot.yaml"
 LARGEST = 1_000_000
 """Bytes of one file."""
 MOST_FILES, MOST_FOLDERS = 1_000, 20_000
-_OTHERS_FOLDERS = frozenset(("node_modules", "__pycache__", "venv"))
+NOT_SEARCHED = frozenset(("node_modules", "__pycache__", "venv"))
 
 
 class Misplaced(Exception):
@@ -33,14 +32,14 @@ def agent_files(root: Path, findings: Findings) -> list[str]:
         found |= set(_named(root, Path(folder), files, findings))
         if len(found) > MOST_FILES or count > MOST_FOLDERS:
             limit = f"{MOST_FILES:,} agent files or {MOST_FOLDERS:,} folders"
-            findings.error(Place("."), f"more than {limit}: this is no project; name a smaller folder")
+            findings.error(Location("."), f"more than {limit}: this is no project; name a smaller folder")
             break
     return sorted(found)[:MOST_FILES]
 
 
 def read_text(root: Path, file: str, findings: Findings) -> str | None:
     """The text of a file of the project; None after saying why there is none."""
-    place = Place(file)
+    place = Location(file)
     try:
         content = _content(root / file)
         if content.startswith(b"\xef\xbb\xbf"):
@@ -54,9 +53,8 @@ def read_text(root: Path, file: str, findings: Findings) -> str | None:
         findings.error(place, str(error))
     except UnicodeDecodeError as error:
         message = f"the byte {error.object[error.start]:#04x} is not UTF-8; save the file as UTF-8"
-        findings.error(
-            _place(file, error.object, error.start), f"{message}, or move it away if it is no text"
-        )
+        place = _place(file, error.object, error.start)
+        findings.error(place, f"{message}, or move it away if it is no text")
     except OSError as error:
         findings.error(place, f"the file cannot be read: {error.strerror}")
     return None
@@ -91,7 +89,7 @@ def climbs_out(folder: str, path: str) -> bool:
 
 
 def _searched(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name in _OTHERS_FOLDERS:
+    if folder.name.startswith(".") or folder.name in NOT_SEARCHED:
         return False
     return not (folder / SETTINGS).exists() and not (folder / "pyvenv.cfg").exists()
 
@@ -103,12 +101,12 @@ def _named(root: Path, folder: Path, files: list[str], findings: Findings) -> It
             continue
         file = (folder / name).relative_to(root).as_posix()
         if not file.isprintable():
-            findings.error(Place(file), "the path holds characters that cannot be shown; rename it")
+            findings.error(Location(file), "the path holds characters that cannot be shown; rename it")
             continue
         try:
             yield inside(root, "", file) if (folder / name).is_symlink() else file
         except Misplaced as error:
-            findings.error(Place(file), f"{short(name)} {error}")
+            findings.error(Location(file), f"{short(name)} {error}")
 
 
 def _content(path: Path) -> bytes:
@@ -123,9 +121,9 @@ def _content(path: Path) -> bytes:
         return file.read(LARGEST)
 
 
-def _place(file: str, content: bytes, position: int) -> Place:
+def _place(file: str, content: bytes, position: int) -> Location:
     start = content.rfind(b"\n", 0, position) + 1
-    return Place(
+    return Location(
         file,
         content.count(b"\n", 0, position) + 1,
         len(content[start:position].decode("utf-8", "replace")) + 1,

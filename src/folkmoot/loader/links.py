@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Pattern
-from folkmoot.loader.draft import CALLED, Draft, Link
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.domain.naming import (
+    BUILT_IN,
+    BUILT_IN_SOURCES,
+    COORDINATION,
+    GROUPS,
+    QUESTIONS,
+    agent_tool,
+    canonical_tool,
+    wire_name,
+)
+from folkmoot.domain.report import FINAL_REPORT, ROUTE
+from folkmoot.domain.settings import Settings
+from folkmoot.loader.draft import CALLED, AgentDraft, Link
+from folkmoot.loader.findings import Findings, Location, near, short
+from folkmoot.loader.nodes import keys
+from folkmoot.loader.options import ProjectSettings
 
-Drafts = Mapping[str, Draft]
+Drafts = Mapping[str, AgentDraft]
 
 _ONE_ID_EACH: tuple[Pattern, ...] = ("advisor", "route", "member")
 """Here an agent is called by its id: in the answer of a router, in a block of a prompt, in a broadcast."""
@@ -30,7 +45,7 @@ def check_links(drafts: Drafts, findings: Findings, *, calling: bool = False) ->
         _warn_of_strangers(drafts, findings)
 
 
-def _check_names(draft: Draft, findings: Findings) -> None:
+def _check_names(draft: AgentDraft, findings: Findings) -> None:
     for pattern in _ONE_ID_EACH:
         seen: dict[str, str] = {}
         for link in draft.links:
@@ -43,35 +58,30 @@ def _check_names(draft: Draft, findings: Findings) -> None:
             seen[id] = link.to
 
 
-def _check_parts(draft: Draft, findings: Findings) -> None:
+def _check_parts(draft: AgentDraft, findings: Findings) -> None:
     """Work in parts leaves no one conversation: there is nothing for a team to share, or for a caller to go on with."""
     said = draft.declared
     if said.split == "never":
         return
+    wrong = findings.reporter(draft.at)
     if said.team is not None:
-        findings.error(
-            draft.at("split"), "a team has no session of its own to split; take `split` or `team` out"
-        )
+        wrong("a team has no session of its own to split; take `split` or `team` out", "split")
     if said.planning_strategy not in (UNSET, "native_react"):
-        message = "`split` plans in its own way; take it or `planningStrategy` out"
-        findings.error(draft.at("planningStrategy"), message)
+        wrong("`split` plans in its own way; take it or `planningStrategy` out", "planningStrategy")
     if said.chat:
-        message = (
-            "`chat` has no effect with `split`: there is no one conversation to go on with; take one out"
-        )
-        findings.warning(draft.at("chat"), message)
+        why = "there is no one conversation to go on with; take one out"
+        findings.warning(draft.at("chat"), f"`chat` has no effect with `split`: {why}")
 
 
 def _id(file: str) -> str:
     return file.rpartition("/")[2].removesuffix(".ai")
 
 
-def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
+def _check_team(draft: AgentDraft, drafts: Drafts, findings: Findings) -> None:
     for member in draft.files("member"):
         if member in draft.files("lead"):
-            findings.error(
-                draft.at("team", "supervisor"), f"{member!r} is a member of this team too; take one out"
-            )
+            message = f"{member!r} is a member of this team too; take one out"
+            findings.error(draft.at("team", "supervisor"), message)
         if member in drafts and drafts[member].declared.handoff is not None:
             findings.error(
                 drafts[member].at("handoff"),
@@ -80,7 +90,7 @@ def _check_team(draft: Draft, drafts: Drafts, findings: Findings) -> None:
             )
 
 
-def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
+def _check_seats(draft: AgentDraft, drafts: Drafts, findings: Findings) -> None:
     """No two that broadcast have one id; who leads a team does nothing else with it than lead it."""
     leads = draft.files("lead") or ((draft.file,) if draft.declared.team else ())
     for member in draft.files("member"):
@@ -99,12 +109,10 @@ def _check_seats(draft: Draft, drafts: Drafts, findings: Findings) -> None:
 def _warn_of_strangers(drafts: Drafts, findings: Findings) -> None:
     """An agent on its own in a project whose others work together is often a forgotten reference."""
     met = {file for draft in drafts.values() for link in draft.links for file in (draft.file, link.to)}
+    message = "unreachable: no agent refers to this file, so that it runs only when you name it"
     for file in drafts if met else ():
         if file not in met:
-            findings.warning(
-                Place(file),
-                "unreachable: no agent refers to this file, so that it runs only when you name it",
-            )
+            findings.warning(Location(file), message)
 
 
 def _in_order(drafts: Drafts, findings: Findings) -> list[str] | None:
@@ -129,11 +137,8 @@ def _in_order(drafts: Drafts, findings: Findings) -> list[str] | None:
 
 def _report_cycle(path: list[str], link: Link, findings: Findings) -> None:
     circle = " -> ".join(path[path.index(link.to) :])
-    findings.error(
-        link.place,
-        f"agents wait for each other: {circle}; take one of these references out",
-        "agents_in_a_circle",
-    )
+    message = f"agents wait for each other: {circle}; take one of these references out"
+    findings.error(link.place, message, "agents_in_a_circle")
 
 
 def _check_formats(drafts: Drafts, order: list[str], findings: Findings) -> None:
@@ -165,6 +170,84 @@ def _check_answers(answers: set[str], drafts: Drafts, link: Link, findings: Find
             message = (
                 f"{link.to!r} expects JSON (`input.format: json`), but {file!r} before it answers in {format}"
             )
-            findings.error(
-                link.place, f"{message}; give {file!r} `output.format: json`, or {link.to!r} another input"
+            remedy = f"give {file!r} `output.format: json`, or {link.to!r} another input"
+            findings.error(link.place, f"{message}; {remedy}")
+
+
+_RUNTIME = frozenset((*QUESTIONS, *BUILT_IN, *BUILT_IN_SOURCES, *GROUPS, *COORDINATION))
+RESERVED = {
+    FINAL_REPORT: "the final report",
+    ROUTE: "the router",
+    **dict.fromkeys(
+        "agent__task_status agent__batch agent__ask_clarification team__broadcast team__dm "
+        "team__request_help artifact__read call_agent call_agents_parallel".split(),
+        "the runtime",
+    ),
+}
+
+
+def canonical_settings(settings: Settings, own: Collection[str]) -> Settings:
+    """With tools of ours by their own names."""
+    calling = settings.orchestration
+    listed = calling.sub_agent_tool_allowlist
+    allowed = None if listed is None else tuple(canonical_tool(name, own) for name in listed)
+    return replace(
+        settings,
+        rules=tuple(replace(rule, tool=canonical_tool(rule.tool, own)) for rule in settings.rules),
+        orchestration=replace(calling, sub_agent_tool_allowlist=allowed),
+    )
+
+
+def check_tools(
+    draft: AgentDraft,
+    drafts: Mapping[str, AgentDraft],
+    project: ProjectSettings,
+    given: Collection[str],
+    findings: Findings,
+) -> None:
+    """`given` are the tools that Python brings, by their names in files."""
+    sources = keys(project.node, ("tools",))
+    for number, name in enumerate(draft.declared.tools if project.readable else ()):
+        if name in _RUNTIME:
+            if name in {*given, *sources}:
+                message = f"{short(name)} is a tool of the runtime; give yours another name"
+                findings.error(draft.at("tools", number), message)
+        elif name not in given and name.partition(".")[0] not in sources and not _below(name, given):
+            hint = (
+                near(name, {*sources, *given, *_RUNTIME})
+                or "; declare it under `tools` in folkmoot.yaml or give it from Python"
             )
+            message = f"there is no tool {short(name)}{hint}"
+            findings.error(draft.at("tools", number), message, "tool_not_found")
+    _check_folder(draft, findings)
+    seen = dict(RESERVED)
+    for wire, called, place in _on_the_wire(draft, drafts, given):
+        if before := seen.get(wire):
+            message = f"{called} is called {wire!r} by the model, and so is {before}"
+            findings.error(place, f"{message}; rename one of them, or take one out")
+        seen[wire] = called
+
+
+def _check_folder(draft: AgentDraft, findings: Findings) -> None:
+    folder = draft.declared.work_dir
+    if folder.startswith(("/", "~")) or {"..", ".folkmoot", ".git"} & {*folder.split("/")}:
+        message = f"`workDir` cannot be {short(folder)}; name a folder inside the project, relative to it"
+        findings.error(draft.at("workDir"), message)
+
+
+def _on_the_wire(
+    draft: AgentDraft, drafts: Mapping[str, AgentDraft], given: Collection[str]
+) -> Iterator[tuple[str, str, Location]]:
+    """Every tool by the name the model uses. What a module holds is known only when it is imported."""
+    for number, name in enumerate(draft.declared.tools):
+        for each in GROUPS.get(name) or sorted(_below(name, {*given, *BUILT_IN})) or (name,):
+            yield wire_name(each), f"the tool {short(each)}", draft.at("tools", number)
+    for link in draft.links:
+        if link.pattern == "agent" and (target := drafts.get(link.to)):
+            name = target.declared.tool_name or target.id
+            yield agent_tool(name), f"the agent {short(link.to)}", link.place
+
+
+def _below(name: str, given: Collection[str]) -> list[str]:
+    """All tools of the source `name` that Python gave."""
+    return [each for each in given if each.startswith(f"{name}.")]

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice, Tuning
+from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice
 from folkmoot.domain.budget import FREE
 from folkmoot.domain.naming import canonical_tool, writes
 from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.settings import Provider, Settings, Storage
+from folkmoot.domain.sketch import Sketch, Sketched
 from folkmoot.domain.value import Value
-from folkmoot.errors import NotFound, Problem, WrongUse
+from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.loader import options
 from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import CALLED, Draft, read_draft
+from folkmoot.loader.draft import CALLED, SUFFIX, AgentDraft, read_draft
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
-from folkmoot.loader.links import check_links
+from folkmoot.loader.findings import Findings, Location, near, short
+from folkmoot.loader.links import canonical_settings, check_links, check_tools
 from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.nodes import Node, Scalar, keys, place_of
-from folkmoot.loader.options import Project, Setting
-from folkmoot.loader.rules import check_rules
+from folkmoot.loader.nodes import Node, Scalar, keys
+from folkmoot.loader.options import ProjectSettings, Setting
 from folkmoot.loader.schemas import settled
-from folkmoot.loader.sinks import check_sinks
-from folkmoot.loader.sources import check_sources, fault_of_key, fault_of_url
-from folkmoot.loader.tools import canonical_settings, check_tools
+from folkmoot.loader.settings import check_rules, check_sinks, check_sources, fault_of_key, fault_of_url
 from folkmoot.loader.walk import declared
 
 
@@ -66,28 +63,30 @@ def load(
     )
     check_links(drafts, findings, calling=calling)
     models = shelf(project, known, findings)
-    check_orchestration(project, drafts if entry is None else None, models, findings)
+    _check_orchestration(project, drafts if entry is None else None, models, findings)
     names = {name for draft in drafts.values() for name in (draft.id, draft.file)}
     check_rules(project, names if entry is None else None, findings)
     check_sinks(project, {draft.id for draft in drafts.values()} if entry is None else None, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)
-        check_remote(draft, drafts, findings)
-        warn_of_unfinished(draft.declared, draft.root, findings)
+        _check_remote(draft, drafts, findings)
+        _warn_of_unfinished(draft, findings)
         agents[file] = _agent(root, draft, project, models, findings)
     warnings = findings.settle()
     settings = list(options.report_settings(project))
     for draft in drafts.values():
         settings += options.report(project, draft)
     # Where the journal lies is no part of what a run is, and its address may hold a password.
-    pinned = replace(project.settings, storage=Storage(), providers=ways(project.settings.providers, agents))
+    pinned = replace(
+        project.settings, storage=Storage(), providers=_with_remotes(project.settings.providers, agents)
+    )
     pinned = canonical_settings(pinned, own)
     graph = Graph(agents, pinned, fast=models.aliases.get("fast"))
     return Loaded(graph, warnings, tuple(settings))
 
 
-def _canonical(draft: Draft, own: Collection[str]) -> Draft:
+def _canonical(draft: AgentDraft, own: Collection[str]) -> AgentDraft:
     tools = tuple(canonical_tool(name, own) for name in draft.declared.tools)
     return draft._replace(declared=replace(draft.declared, tools=tools))
 
@@ -100,13 +99,15 @@ def _folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _project(root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> Project:
+def _project(
+    root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings
+) -> ProjectSettings:
     """Without `folkmoot.yaml` everything is at its default: patterns live in agent files alone."""
     node = settings_node(root, findings)
     above = options.above_files(env, flags, findings)
-    nothing = Scalar(Place(SETTINGS), "", None)
+    nothing = Scalar(Location(SETTINGS), "", None)
     settings = options.settings_with(declared(node or nothing, Settings, findings), above)
-    project = Project(settings, node or nothing, above, readable=node is not None)
+    project = ProjectSettings(settings, node or nothing, above, readable=node is not None)
     check_sources(root, project, findings)
     return project
 
@@ -115,22 +116,22 @@ def settings_node(root: Path, findings: Findings) -> Node | None:
     """None after saying why `folkmoot.yaml` cannot be understood at all."""
     path = root / SETTINGS
     if not path.exists() and not path.is_symlink():
-        return Scalar(Place(SETTINGS), "", None)
+        return Scalar(Location(SETTINGS), "", None)
     try:
         text = read_text(root, inside(root, "", SETTINGS), findings)
     except Misplaced as error:
-        findings.error(Place(SETTINGS), f"{SETTINGS} {error}")
+        findings.error(Location(SETTINGS), f"{SETTINGS} {error}")
         return None
-    return None if text is None else compose(text, Place(SETTINGS), findings)
+    return None if text is None else compose(text, Location(SETTINGS), findings)
 
 
-def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, Draft]:
+def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, AgentDraft]:
     """Every agent file of the project, or the one named; and every other one that these refer to."""
     waiting = agent_files(root, findings) if entry is None else [_entry(root, entry)]
     if not waiting and findings.sound:
-        findings.warning(Place("."), "there is no agent file here; write one, or try `folkmoot init`")
+        findings.warning(Location("."), "there is no agent file here; write one, or try `folkmoot init`")
     met = set(waiting)
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, AgentDraft] = {}
     while waiting and len(drafts) < MOST_FILES:
         file = waiting.pop()
         if draft := read_draft(root, file, met, findings):
@@ -139,7 +140,7 @@ def read_drafts(root: Path, entry: str | None, findings: Findings) -> dict[str, 
             met |= new
             waiting += sorted(new)
     if waiting:
-        findings.error(Place(waiting[-1]), f"more than {MOST_FILES:,} agent files; this is no project")
+        findings.error(Location(waiting[-1]), f"more than {MOST_FILES:,} agent files; this is no project")
     return dict(sorted(drafts.items()))
 
 
@@ -150,7 +151,9 @@ def _entry(root: Path, entry: str) -> str:
         raise WrongUse(f"the agent file {entry!r} {error}") from None
 
 
-def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: Findings) -> Agent:
+def _agent(
+    root: Path, draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+) -> Agent:
     said = draft.declared
     leads = draft.files("lead")
     lead = leads[0] if leads else None
@@ -166,7 +169,8 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
         tool_name=said.tool_name or draft.id,
         input=settled(said.input, "input", root, draft, findings),
         output=settled(said.output, "output", root, draft, findings),
-        tuning=in_one_turn(tuning) if said.remote else tuning,
+        # A remote agent is sent one message, and what comes back is its report.
+        tuning=replace(tuning, max_turns=1) if said.remote else tuning,
         models=_models(draft, project, models, findings),
         tools=said.tools,
         work_dir=said.work_dir,
@@ -186,38 +190,37 @@ def _agent(root: Path, draft: Draft, project: Project, models: Shelf, findings: 
     )
 
 
-def _models(draft: Draft, project: Project, models: Shelf, findings: Findings) -> tuple[ModelChoice, ...]:
+def _models(
+    draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+) -> tuple[ModelChoice, ...]:
     if draft.declared.remote:
-        return (way_to(draft.file),)
+        # What it costs, whoever runs it pays.
+        return (ModelChoice(f"{REMOTE}{draft.file}", "a2a", _REMOTE_CONTEXT, FREE),)
     named = options.ask("models", project, draft)
     return choices(named, draft, models, findings) if project.readable else ()
 
 
-def check_orchestration(
-    project: Project, files: Collection[str] | None, models: Shelf, findings: Findings
+def _check_orchestration(
+    project: ProjectSettings, files: Collection[str] | None, models: Shelf, findings: Findings
 ) -> None:
     """`files` are all agent files of the project; none if not all were read."""
     settings = project.settings.orchestration
+    wrong = findings.reporter(project.at, "orchestration")
     profile = settings.sub_agent_profile
     if profile is not None and files is not None and profile not in files:
         hint = near(profile, files) or "; name an agent file, relative to folkmoot.yaml, with `.ai`"
-        place = place_of(project.node, ("orchestration", "sub_agent_profile"))
-        findings.error(place, f"there is no agent file {short(profile)}{hint}")
+        wrong(f"there is no agent file {short(profile)}{hint}", "sub_agent_profile")
     folder = settings.sub_agent_work_dir
     if folder is not None and climbs_out("", folder):
-        place = place_of(project.node, ("orchestration", "sub_agent_work_dir"))
         hint = "name a folder inside it, or an absolute path"
-        findings.error(place, f"{short(folder)} leads out of the project; {hint}")
+        wrong(f"{short(folder)} leads out of the project; {hint}", "sub_agent_work_dir")
     if settings.summarize_results and "fast" not in models.aliases:
-        place = place_of(project.node, ("orchestration", "summarize_results"))
-        findings.error(
-            place,
-            "summaries are written by the model alias `fast`, and there is none; declare it: "
-            "`models: {fast: provider/model}`",
-        )
+        remedy = "declare it: `models: {fast: provider/model}`"
+        message = "summaries are written by the model alias `fast`, and there is none"
+        wrong(f"{message}; {remedy}", "summarize_results")
 
 
-CONTEXT = 1_000_000
+_REMOTE_CONTEXT = 1_000_000
 """Tokens; how much the other program takes is its own business."""
 _FITTING = frozenset(
     "remote description usage toolName input output role capabilities advisors handoff budget"
@@ -226,7 +229,7 @@ _FITTING = frozenset(
 _SEATED = ("member", "lead")
 
 
-def check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) -> None:
+def _check_remote(draft: AgentDraft, drafts: Mapping[str, AgentDraft], findings: Findings) -> None:
     for link in draft.links:
         if link.pattern in _SEATED and link.to in drafts and drafts[link.to].declared.remote:
             message = f"{link.to!r} is a remote agent, which hears no broadcasts; it cannot be a {CALLED[link.pattern]}"
@@ -234,27 +237,20 @@ def check_remote(draft: Draft, drafts: Mapping[str, Draft], findings: Findings) 
     remote = draft.declared.remote
     if remote is None:
         return
-    if fault := fault_of_url(remote.url, ("http", "https")):
-        findings.error(draft.at("remote", "url"), f"`url` {fault}")
+    wrong = findings.reporter(draft.at)
+    if fault := fault_of_url(remote.url):
+        wrong(f"`url` {fault}", "remote", "url")
     if fault := fault_of_key(remote.api_key_env):
-        findings.error(draft.at("remote", "apiKeyEnv"), f"`apiKeyEnv` {fault}")
+        wrong(f"`apiKeyEnv` {fault}", "remote", "apiKeyEnv")
     for key in keys(draft.root, ()):
         if key not in _FITTING:
-            message = f"`{key}` has no effect on a remote agent: another program runs it; take it out"
-            findings.error(draft.at(key), message)
+            wrong(f"`{key}` has no effect on a remote agent: another program runs it; take it out", key)
     if draft.declared.output.claims:
-        message = (
-            "a remote agent cannot cite what its tools returned: they are not of this run; take `claims` out"
-        )
-        findings.error(draft.at("output", "claims"), message)
+        why = "they are not of this run; take `claims` out"
+        wrong(f"a remote agent cannot cite what its tools returned: {why}", "output", "claims")
 
 
-def way_to(file: str) -> ModelChoice:
-    """Its one model. What it costs, whoever runs it pays."""
-    return ModelChoice(provider=f"{REMOTE}{file}", model="a2a", context_window=CONTEXT, price=FREE)
-
-
-def ways(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:
+def _with_remotes(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:
     """The providers of a project, with one for each remote agent: so trust, keys and secrets hold for it too."""
     remote = {
         f"{REMOTE}{file}": Provider("a2a", base_url=agent.remote.url, api_key_env=agent.remote.api_key_env)
@@ -264,19 +260,42 @@ def ways(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict
     return {**providers, **remote}
 
 
-def in_one_turn(tuning: Tuning) -> Tuning:
-    """It is sent one message, and what comes back is its report: there is no exit that it could miss."""
-    return replace(tuning, max_turns=1)
-
-
 _STANDARD = Frontmatter()
-KEYS = ("cache", "plugins", "tool_output")
+_UNFINISHED = {"cache": "cache", "plugins": "plugins", "tool_output": "toolOutput"}
+"""Fields that are read and have no effect yet, each with its key."""
 
 
-def warn_of_unfinished(declared: Frontmatter, node: Node, findings: Findings) -> None:
-    """One warning for each that is set to something."""
-    written = {field.name: field.encode_name for field in fields(Frontmatter)}
-    for name in KEYS:
-        if getattr(declared, name) != getattr(_STANDARD, name):
-            message = f"`{written[name]}` is checked, but this release does not do it yet"
-            findings.warning(place_of(node, (written[name],)), message)
+def _warn_of_unfinished(draft: AgentDraft, findings: Findings) -> None:
+    for field, key in _UNFINISHED.items():
+        if getattr(draft.declared, field) != getattr(_STANDARD, field):
+            findings.warning(draft.at(key), f"`{key}` is checked, but this release does not do it yet")
+
+
+def sketch(folder: Path, load: Callable[[], Loaded]) -> Sketch:
+    """`load` gives the project or says what is wrong with it. A file of which nothing is understood is there too."""
+    try:
+        drafts = read_drafts(folder.resolve(), None, Findings())
+    except DeclarationError:
+        drafts = {}  # there are so many problems that reading was given up: they are all there is to show
+    try:
+        loaded = load()
+        problems, graph = loaded.warnings, loaded.graph
+    except DeclarationError as error:
+        problems, graph = error.problems, None
+    named = {to for draft in drafts.values() for _, to, _ in draft.links}
+    named |= {problem.file for problem in problems if problem.file.endswith(SUFFIX)}
+    agents = {file: Sketched(file) for file in named} | {
+        file: _sketched(draft) for file, draft in drafts.items()
+    }
+    return Sketch(tuple(agents[file] for file in sorted(agents)), problems, graph)
+
+
+def _sketched(draft: AgentDraft) -> Sketched:
+    said = draft.declared
+    return Sketched(
+        file=draft.file,
+        description=said.description,
+        role=said.role,
+        capabilities=said.capabilities,
+        links=tuple((link.pattern, link.to) for link in draft.links),
+    )

@@ -9,11 +9,10 @@ from folkmoot.domain.agent import KnownModel, ModelChoice
 from folkmoot.domain.budget import FREE, Price
 from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
 from folkmoot.domain.settings import Free, ModelAlias, Provider, Settings
-from folkmoot.loader.draft import Draft
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
+from folkmoot.loader.draft import AgentDraft
+from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.nodes import keys, place_of
-from folkmoot.loader.options import Found, Project
+from folkmoot.loader.options import FoundSetting, ProjectSettings
 
 SCRIPTED = KnownModel(context_window=128_000, price=FREE)
 """What holds for a scripted model, unless its declaration says otherwise."""
@@ -28,17 +27,19 @@ class Shelf(NamedTuple):
     """None, here and above: declared, but wrong; that was reported and is not repeated."""
 
 
-def shelf(project: Project, known: Mapping[str, KnownModel], findings: Findings) -> Shelf:
+def shelf(project: ProjectSettings, known: Mapping[str, KnownModel], findings: Findings) -> Shelf:
     """Every alias is judged, also one that no agent uses yet."""
     wrong = dict.fromkeys(keys(project.node, ("providers",)))
     plain = Shelf(BUILT_IN | wrong | project.settings.providers, known, {})
     aliases: dict[str, ModelChoice | None] = dict.fromkeys(keys(project.node, ("models",)))
     for name, alias in project.settings.models.items():
-        aliases[name] = _choice(alias, place_of(project.node, ("models", name)), plain, findings)
+        aliases[name] = _choice(alias, project.at("models", name), plain, findings)
     return plain._replace(aliases=aliases)
 
 
-def choices(found: Found, draft: Draft, shelf: Shelf, findings: Findings) -> tuple[ModelChoice, ...]:
+def choices(
+    found: FoundSetting, draft: AgentDraft, shelf: Shelf, findings: Findings
+) -> tuple[ModelChoice, ...]:
     """What an agent's `models` stand for, in order; what is wrong with one is reported where it is named."""
     if not found.value:
         findings.error(
@@ -64,32 +65,26 @@ def choice_named(name: str, settings: Settings, known: Mapping[str, KnownModel],
     """What a name stands for in a project. Raises `DeclarationError`; `asked` says where it was named."""
     findings = Findings()
     shelf = Shelf(BUILT_IN | settings.providers, known, dict.fromkeys(settings.models))
-    choice = _choice(settings.models.get(name) or ModelAlias(name), Place(asked), shelf, findings)
+    choice = _choice(settings.models.get(name) or ModelAlias(name), Location(asked), shelf, findings)
     findings.settle()
     assert choice is not None, "what is wrong was found"
     return choice
 
 
-def _choice(alias: ModelAlias, place: Place, shelf: Shelf, findings: Findings) -> ModelChoice | None:
+def _choice(alias: ModelAlias, place: Location, shelf: Shelf, findings: Findings) -> ModelChoice | None:
     name, slash, model = alias.ref.partition("/")
     if not (slash and name and model):
         hint = (
             near(alias.ref, shelf.aliases)
             or "; write provider/model, or declare it under `models` in folkmoot.yaml"
         )
-        findings.error(
-            place,
-            f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}",
-            "bad_model_name",
-        )
+        message = f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}"
+        findings.error(place, message, "bad_model_name")
     elif name not in shelf.providers:
         hint = near(name, shelf.providers) or f"; there are {', '.join(sorted(shelf.providers))}"
         remedy = f"declare it in folkmoot.yaml: `providers: {{{name}: {{kind: …}}}}`"
-        findings.error(
-            place,
-            f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}",
-            "provider_not_found",
-        )
+        message = f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}"
+        findings.error(place, message, "provider_not_found")
     elif provider := shelf.providers[name]:
         known = _known(provider, name, model, shelf)
         windows = alias.context_window, provider.context_window, known.context_window if known else None
@@ -117,7 +112,7 @@ def _first(*prices: Free | Price | None) -> Price | None:
 
 
 def _report_unknown(
-    ref: str, window: int | None, price: Price | None, place: Place, findings: Findings
+    ref: str, window: int | None, price: Price | None, place: Location, findings: Findings
 ) -> None:
     missing = {"context window": window, "price": price}
     lines = ["contextWindow: 32000"] * (window is None) + ["price: {input: 0.25, output: 2.0}"] * (

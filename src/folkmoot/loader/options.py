@@ -15,13 +15,10 @@ from folkmoot.domain.options import Options
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
-from folkmoot.loader.draft import Draft
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import near, short
-from folkmoot.loader.nodes import Node, Scalar, find
-from folkmoot.loader.plain import WRONG
-from folkmoot.loader.scalars import meaning
-from folkmoot.loader.walk import definition, walk
+from folkmoot.loader.draft import AgentDraft
+from folkmoot.loader.findings import Findings, Location, near, short
+from folkmoot.loader.nodes import Node, Scalar, find, meaning, place_of
+from folkmoot.loader.walk import WRONG, definition, walk
 
 FLAG, ENVIRONMENT, DEFAULT = "--set", "environment", "default"
 _VARIABLE = "FOLKMOOT_"
@@ -40,20 +37,24 @@ class Setting(Value):
     """`s` if the value is a duration: it is in seconds."""
 
 
-class Found(NamedTuple):
+class FoundSetting(NamedTuple):
     value: Any
     source: str
     node: Node | None = None
 
 
-class Project(NamedTuple):
+class ProjectSettings(NamedTuple):
     """What is the same for all agents: `folkmoot.yaml`, and what flags and environment put above it."""
 
     settings: Settings
     node: Node
-    above: Mapping[str, Found]
+    above: Mapping[str, FoundSetting]
     readable: bool = True
     """False: what `folkmoot.yaml` says is unknown, so that nothing can be missed in it."""
+
+    def at(self, *keys: str | int) -> Location:
+        """Where a key of `folkmoot.yaml` stands, or the nearest thing around it."""
+        return place_of(self.node, keys)
 
 
 def variables() -> dict[str, str]:
@@ -61,29 +62,32 @@ def variables() -> dict[str, str]:
     return {_variable(path): key for key, (path, _) in _settable().items()}
 
 
-def above_files(env: Mapping[str, str], flags: Mapping[str, str], findings: Findings) -> dict[str, Found]:
+def above_files(
+    env: Mapping[str, str], flags: Mapping[str, str], findings: Findings
+) -> dict[str, FoundSetting]:
     """What flags and environment say, by key (`maxTurns`, `budget.usd`)."""
-    found: dict[str, Found] = {}
+    found: dict[str, FoundSetting] = {}
     keys = variables()
     for variable in sorted(name for name in env if name.startswith(_VARIABLE)):
         source = f"{ENVIRONMENT} {variable}"
         if key := keys.get(variable):
-            found |= _read(key, variable, env[variable], Place(ENVIRONMENT), source, findings)
+            found |= _read(key, variable, env[variable], Location(ENVIRONMENT), source, findings)
         elif hint := near(variable.removeprefix(_VARIABLE), [name.removeprefix(_VARIABLE) for name in keys]):
             meant = hint.replace("'", f"'{_VARIABLE}", 1)
-            findings.warning(Place(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
+            findings.warning(Location(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
     for key, text in flags.items():
         if key.startswith("storage."):
-            findings.error(Place(FLAG), f"`{key}` must hold for all commands alike; set it in folkmoot.yaml")
+            message = f"`{key}` must hold for all commands alike; set it in folkmoot.yaml"
+            findings.error(Location(FLAG), message)
         elif key in _settable():
-            found |= _read(key, key, text, Place(FLAG), FLAG, findings)
+            found |= _read(key, key, text, Location(FLAG), FLAG, findings)
         else:
             remedy = near(key, _settable()) or f"; there are {', '.join(sorted(_settable()))}"
-            findings.error(Place(FLAG), f"there is no setting {short(key)}{remedy}")
+            findings.error(Location(FLAG), f"there is no setting {short(key)}{remedy}")
     return found
 
 
-def settings_with(settings: Settings, above: Mapping[str, Found]) -> Settings:
+def settings_with(settings: Settings, above: Mapping[str, FoundSetting]) -> Settings:
     for key, found in above.items():
         path, _ = _settable()[key]
         if path[0] not in _options():
@@ -91,7 +95,7 @@ def settings_with(settings: Settings, above: Mapping[str, Found]) -> Settings:
     return settings
 
 
-def ask(name: str, project: Project, draft: Draft | None) -> Found:
+def ask(name: str, project: ProjectSettings, draft: AgentDraft | None) -> FoundSetting:
     """The value of one option for one agent, or for agents that say nothing themselves."""
     key = _options()[name].encode_name
     if key in project.above:
@@ -103,15 +107,15 @@ def ask(name: str, project: Project, draft: Draft | None) -> Found:
         asked.insert(0, (draft.declared, find(draft.root, (key,))))
     for options, node in asked:
         if (value := getattr(options, name)) is not UNSET and node:
-            return Found(value, f"{node.place.file}:{node.place.line}", node)
+            return FoundSetting(value, f"{node.place.file}:{node.place.line}", node)
     return _default(name, project)
 
 
-def tuning(project: Project, draft: Draft) -> Tuning:
+def tuning(project: ProjectSettings, draft: AgentDraft) -> Tuning:
     return Tuning(**{name: ask(name, project, draft).value for name in Tuning.__struct_fields__})
 
 
-def report(project: Project, draft: Draft | None) -> Iterator[Setting]:
+def report(project: ProjectSettings, draft: AgentDraft | None) -> Iterator[Setting]:
     """Every option with its source, for `config show`."""
     for name, field in _options().items():
         found = ask(name, project, draft)
@@ -119,7 +123,7 @@ def report(project: Project, draft: Draft | None) -> Iterator[Setting]:
         yield Setting(field.encode_name, value, found.source, draft.file if draft else "", _unit(field.type))
 
 
-def report_settings(project: Project) -> Iterator[Setting]:
+def report_settings(project: ProjectSettings) -> Iterator[Setting]:
     """Every setting of the project with its source, options included; no password."""
     storage = project.settings.storage
     shown = replace(project.settings, storage=replace(storage, url=storage.shown or None))
@@ -127,7 +131,7 @@ def report_settings(project: Project) -> Iterator[Setting]:
     yield from report(project, None)
 
 
-def _flat(value: Any, path: tuple[str, ...], project: Project, unit: str) -> Iterator[Setting]:
+def _flat(value: Any, path: tuple[str, ...], project: ProjectSettings, unit: str) -> Iterator[Setting]:
     if isinstance(value, msgspec.Struct):
         for field in definition(type(value)).fields:
             if not (isinstance(value, Options) and field.name in _options()):
@@ -186,8 +190,8 @@ def _variable(path: tuple[str, ...]) -> str:
 
 
 def _read(
-    key: str, called: str, text: str, place: Place, source: str, findings: Findings
-) -> dict[str, Found]:
+    key: str, called: str, text: str, place: Location, source: str, findings: Findings
+) -> dict[str, FoundSetting]:
     """By the same rules as in a file; nothing after saying what is wrong, or if there is no text."""
     try:
         if storable(text) != text:
@@ -197,7 +201,7 @@ def _read(
         findings.error(place, f"`{called}`: {error}")
         return {}
     value = walk(node, _settable()[key][1], called, findings) if text else WRONG
-    return {} if value is WRONG else {key: Found(value, source, node)}
+    return {} if value is WRONG else {key: FoundSetting(value, source, node)}
 
 
 def _changed(struct: Any, path: tuple[str, ...], value: Any) -> Any:
@@ -205,9 +209,9 @@ def _changed(struct: Any, path: tuple[str, ...], value: Any) -> Any:
     return replace(struct, **{name: _changed(getattr(struct, name), tuple(rest), value) if rest else value})
 
 
-def _default(name: str, project: Project) -> Found:
+def _default(name: str, project: ProjectSettings) -> FoundSetting:
     if name != "models":
-        return Found(getattr(Tuning(), name), DEFAULT)
+        return FoundSetting(getattr(Tuning(), name), DEFAULT)
     if node := find(project.node, ("models", "default")):
-        return Found(("default",), f"{node.place.file}:{node.place.line}", node)
-    return Found((), DEFAULT)
+        return FoundSetting(("default",), f"{node.place.file}:{node.place.line}", node)
+    return FoundSetting((), DEFAULT)

@@ -12,16 +12,17 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Input, Output
 from folkmoot.loader import nodes
 from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import Draft
+from folkmoot.loader.draft import AgentDraft
 from folkmoot.loader.files import Misplaced, inside, read_text
-from folkmoot.loader.findings import Findings, Place
-from folkmoot.loader.hints import short
+from folkmoot.loader.findings import Findings, Location, short
 from folkmoot.loader.nodes import MapNode, Node, place_of
 
 IO = TypeVar("IO", Input, Output)
 
 
-def settled(side: IO, key: Literal["input", "output"], root: Path, draft: Draft, findings: Findings) -> IO:
+def settled(
+    side: IO, key: Literal["input", "output"], root: Path, draft: AgentDraft, findings: Findings
+) -> IO:
     """With the schema that `schemaRef` names, unless one stands in the file itself; and with a sound one."""
     node = nodes.find(draft.root, (key, "schema"))
     if side.schema is None and side.schema_ref is not None:
@@ -35,14 +36,14 @@ def settled(side: IO, key: Literal["input", "output"], root: Path, draft: Draft,
     return side
 
 
-def _referred(path: str, key: str, root: Path, draft: Draft, findings: Findings) -> Node | None:
+def _referred(path: str, key: str, root: Path, draft: AgentDraft, findings: Findings) -> Node | None:
     try:
         file = inside(root, draft.folder, path)
     except Misplaced as error:
         findings.error(draft.at(key, "schemaRef"), f"the schema {short(path)} {error}")
         return None
     text = read_text(root, file, findings)
-    node = None if text is None else compose(text, Place(file), findings)
+    node = None if text is None else compose(text, Location(file), findings)
     if node is not None and not isinstance(node, MapNode):
         findings.error(node.place, "a JSON Schema must be a mapping")
     return node

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from folkmoot.domain.settings import Settings, Storage
 from folkmoot.loader.files import SETTINGS
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.findings import Findings, Location
 
 _KEY, _VARIABLES = "storage", ("FOLKMOOT_STORAGE_URL", "FOLKMOOT_STORAGE_PROJECT")
 
@@ -24,16 +24,16 @@ def storage_of(folder: Path, env: Mapping[str, str]) -> Storage:
 def _declared(root: Path, env: Mapping[str, str]) -> Storage:
     from folkmoot.loader.load import settings_node
     from folkmoot.loader.nodes import MapNode
-    from folkmoot.loader.options import Project, above_files, settings_with
-    from folkmoot.loader.sources import check_storage
+    from folkmoot.loader.options import ProjectSettings, above_files, settings_with
+    from folkmoot.loader.settings import check_storage
     from folkmoot.loader.walk import declared
 
     findings = Findings()
     node = settings_node(root, findings)
     entries = node.entries if isinstance(node, MapNode) else ()
-    only = MapNode(Place(SETTINGS), tuple(entry for entry in entries if entry[0].text == _KEY))
+    only = MapNode(Location(SETTINGS), tuple(entry for entry in entries if entry[0].text == _KEY))
     above = above_files(env, {}, findings)
-    project = Project(settings_with(declared(only, Settings, findings), above), only, above)
+    project = ProjectSettings(settings_with(declared(only, Settings, findings), above), only, above)
     check_storage(project, findings)
     findings.settle()
     return project.settings.storage

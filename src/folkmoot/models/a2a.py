@@ -38,7 +38,7 @@ from folkmoot.domain.message import Message as Said
 from folkmoot.domain.text import storable
 from folkmoot.domain.thread import HOPS
 from folkmoot.errors import ModelFailed
-from folkmoot.models.a2a_way import Way
+from folkmoot.models.a2a_connection import RemoteConnection
 from folkmoot.models.failure import cleaned
 from folkmoot.ports import Hear, Request
 
@@ -51,31 +51,33 @@ _GOODBYE = 3.0
 class RemoteAgent:
     """One agent that another program runs."""
 
-    def __init__(self, way: Way, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        self._way = way
+    def __init__(
+        self, connection: RemoteConnection, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._connection = connection
         self._sleep = sleep
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        heard = Heard(hear)
-        with self._way.failures():
-            client = await self._way.client()
+        heard = RemoteTask(hear)
+        with self._connection.failures():
+            client = await self._connection.client()
             async with self._attended(client, request, heard):
                 await self._ask(client, request, heard)
                 while heard.state not in OVER:
                     await self._sleep(LOOK)
                     heard.task(await client.get_task(GetTaskRequest(id=heard.task_id)))
-            return Answer(Said(role="assistant", text=heard.report(self._way.name)))
+            return Answer(Said(role="assistant", text=heard.report(self._connection.name)))
 
     async def described(self) -> str:
         """What its card says it is."""
-        with self._way.failures():
-            await self._way.client()
-        return self._way.about
+        with self._connection.failures():
+            await self._connection.client()
+        return self._connection.about
 
     async def aclose(self) -> None:
-        await self._way.aclose()
+        await self._connection.aclose()
 
-    async def _ask(self, client: Client, request: Request, heard: Heard) -> None:
+    async def _ask(self, client: Client, request: Request, heard: RemoteTask) -> None:
         """Returns with the end, or with a task that goes on."""
         known = await self._tasks(client, request) if request.again else []
         going = [task for task in known if task.status.state != TaskState.TASK_STATE_CANCELED]
@@ -114,7 +116,7 @@ class RemoteAgent:
         return [task for task in known.tasks if task.context_id == context]
 
     @asynccontextmanager
-    async def _attended(self, client: Client, request: Request, heard: Heard) -> AsyncIterator[None]:
+    async def _attended(self, client: Client, request: Request, heard: RemoteTask) -> AsyncIterator[None]:
         """Whoever is not waited for any more need not go on."""
         try:
             yield
@@ -124,7 +126,7 @@ class RemoteAgent:
         if heard.state == TaskState.TASK_STATE_INPUT_REQUIRED:
             await self._stop(client, request, heard)
 
-    async def _stop(self, client: Client, request: Request, heard: Heard) -> None:
+    async def _stop(self, client: Client, request: Request, heard: RemoteTask) -> None:
         with suppress(A2AError, TimeoutError):
             async with asyncio.timeout(_GOODBYE):
                 known = [] if heard.task_id else await self._tasks(client, request)
@@ -161,7 +163,7 @@ _ENDED = {
 }
 
 
-class Heard:
+class RemoteTask:
     def __init__(self, hear: Hear | None = None) -> None:
         self.task_id = ""
         self.state = TaskState.TASK_STATE_UNSPECIFIED

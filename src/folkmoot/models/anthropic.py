@@ -10,37 +10,35 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from folkmoot.domain.message import Answer, Message, Thought, ToolSpec
+from folkmoot.domain.message import Message, Thought, ToolSpec
 from folkmoot.domain.part import TEXT, Part
-from folkmoot.models import anthropic_reply
-from folkmoot.models.attempt import attempt
-from folkmoot.models.http import Endpoint
-from folkmoot.models.sight import visible
-from folkmoot.models.strict import Strictness, closed_arguments
+from folkmoot.models.anthropic_reply import MessageStream, read_message
+from folkmoot.models.http import ModelEndpoint
+from folkmoot.models.strict import closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
-    ToolLists,
     Transcript,
-    Transcripts,
     encode,
+    not_blank,
+    stray_result,
     wire_arguments,
     wire_schema,
     wire_tool,
 )
-from folkmoot.ports import Hear, Request
+from folkmoot.models.wire import WireModel
+from folkmoot.ports import Request
 
 PATH = "/messages"
 
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MARK = b',"cache_control":{"type":"ephemeral"}'
-_EMPTY = "(empty)"
 _TURN = b']},{"role":"user","content":['
 _GO_ON = b'{"type":"text","text":"Go on."}'
 _ADAPTIVE = {"type": "adaptive"}
@@ -56,32 +54,19 @@ def headers(key: str) -> dict[str, str]:
     return {**version, "x-api-key": key} if key else version
 
 
-class Anthropic:
+class Anthropic(WireModel):
     """One provider that speaks the messages API."""
 
-    def __init__(self, endpoint: Endpoint, sees: bool | None = True) -> None:
-        """`sees` is what is known of it: see `sight`."""
-        self._endpoint = endpoint
-        self._sees = sees
-        self._transcripts = Transcripts(_add)
-        self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
-        self._strictness = Strictness()
-
-    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        def ask(strict: bool) -> Awaitable[Answer]:
-            body = self.body(request, stream=hear is not None, strict=strict)
-            return attempt(self._endpoint.within(request.trace), anthropic_reply, body, hear)
-
-        return await self._strictness.attempt(request, ask)
+    def __init__(self, endpoint: ModelEndpoint, sees: bool | None = True) -> None:
+        super().__init__(endpoint, sees, read_message, MessageStream, _tool, _strict_tool)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
-        messages = visible(request.messages, self._sees, self._endpoint.provider)
-        transcript = self._transcripts.of(request.session, messages, request.contents)
+        transcript = self._transcript(request)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
         return encode(
-            _Body(
+            _MessagesBody(
                 model=request.model,
                 max_tokens=request.max_output,
                 system=_system(transcript, mark) if transcript.system else None,
@@ -96,32 +81,33 @@ class Anthropic:
             )
         )
 
-
-def _add(transcript: Transcript, message: Message) -> None:
-    """Turns alternate: what one side says in a row becomes one message of several blocks, results first."""
-    if message.role == "system" and not transcript.wire:
-        transcript.system.append(encode(message.text or _EMPTY))
-        return
-    if message.role == "tool":
-        images = [file_block(part, transcript.contents) for part in message.parts]
-        _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
-        return
-    while transcript.awaited:
-        _, id = transcript.awaited.pop(0)
-        _block(transcript, "user", _result(id, NO_RESULT))
-    if message.role != "assistant":
-        for part in message.parts:
-            if part.is_image:
-                _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
-            _block(transcript, "user", file_block(part, transcript.contents))
-        _block(transcript, "user", {"type": "text", "text": _said(message.text)})
-        return
-    said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
-    for call in message.calls:
-        id = transcript.id_for(call, _IDS)
-        said.append({"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)})
-    for block in with_thoughts(said, message.thoughts):
-        _block(transcript, "assistant", block)
+    def _add(self, transcript: Transcript, message: Message) -> None:
+        """Turns alternate: what one side says in a row becomes one message of several blocks, results first."""
+        if message.role == "system" and not transcript.wire:
+            transcript.system.append(encode(not_blank(message.text)))
+            return
+        if message.role == "tool":
+            images = [file_block(part, transcript.contents) for part in message.parts]
+            _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
+            return
+        while transcript.awaited:
+            _, id = transcript.awaited.pop(0)
+            _block(transcript, "user", _result(id, NO_RESULT))
+        if message.role != "assistant":
+            for part in message.parts:
+                if part.is_image:
+                    _block(transcript, "user", {"type": "text", "text": f"{part.name}:"})
+                _block(transcript, "user", file_block(part, transcript.contents))
+            _block(transcript, "user", {"type": "text", "text": not_blank(message.text)})
+            return
+        said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+        for call in message.calls:
+            id = transcript.id_for(call, _IDS)
+            said.append(
+                {"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)}
+            )
+        for block in with_thoughts(said, message.thoughts):
+            _block(transcript, "assistant", block)
 
 
 def _block(transcript: Transcript, speaker: str, block: object) -> None:
@@ -168,15 +154,10 @@ def _marked(blocks: Raw, mark: bytes) -> Raw:
 
 
 def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
-    """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
-        return {"type": "text", "text": f"Result of a tool call: {text}"}
-    said = [{"type": "text", "text": _said(text)}, *images] if images else _said(text)
+        return {"type": "text", "text": stray_result(text)}
+    said = [{"type": "text", "text": not_blank(text)}, *images] if images else not_blank(text)
     return {"type": "tool_result", "tool_use_id": id, "content": said}
-
-
-def _said(text: str) -> str:
-    return text if text.strip() else _EMPTY
 
 
 def _tool(tool: ToolSpec) -> object:
@@ -209,7 +190,7 @@ def _is_adaptive(model: str) -> bool:
     return not _BY_BUDGET.match(model)
 
 
-class _Body(msgspec.Struct, omit_defaults=True):
+class _MessagesBody(msgspec.Struct, omit_defaults=True):
     model: str
     max_tokens: int
     messages: Raw

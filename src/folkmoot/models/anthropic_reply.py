@@ -8,52 +8,36 @@ import msgspec
 
 from folkmoot.domain.message import Answer, Message, Thought, Usage
 from folkmoot.domain.text import storable
-from folkmoot.models.http import Endpoint
+from folkmoot.models.http import ModelEndpoint
 from folkmoot.models.incoming import (
-    Unreadable,
     count,
     counted,
     joined,
-    read,
-    read_piece,
     text_of,
     tool_call,
-    whole_characters,
 )
+from folkmoot.models.wire import AnswerStream
 from folkmoot.ports import Hear
 
 
-def whole(endpoint: Endpoint, body: bytes) -> Answer:
+def read_message(endpoint: ModelEndpoint, body: bytes) -> Answer:
     """An answer in one piece."""
-    try:
-        message = read(body, _MESSAGE)
-    except Unreadable as why:
-        raise endpoint.unreadable(body, str(why)) from None
-    if message.error:
-        raise endpoint.error(message.error)
+    message = endpoint.read(body, _MESSAGE)
     if message.content is None:
         raise endpoint.unreadable(body, "it has no content")
     return _answer(message.content, message.stop_reason, message.usage)
 
 
-class Heard:
-    """An answer that comes in pieces, block by block."""
+class MessageStream(AnswerStream):
+    """An answer that comes block by block."""
 
-    def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
-        self._endpoint = endpoint
-        self._hear = whole_characters(hear)
+    def __init__(self, endpoint: ModelEndpoint, hear: Hear) -> None:
+        super().__init__(endpoint, hear)
         self._blocks: dict[str, tuple[_Block, list[str]]] = {}
-        self._usage = _Usage()
-        self._stop: Any = None
-        self._done = False
+        self._usage = _MessageUsage()
 
     def take(self, data: bytes) -> bool:
-        try:
-            event = read_piece(data, _EVENT)
-        except Unreadable as why:
-            raise self._endpoint.unreadable(data, str(why)) from None
-        if event.error:
-            raise self._endpoint.error(event.error)
+        event = self._endpoint.read(data, _EVENT, piece=True)
         if event.message:
             self._usage = event.message.usage or self._usage
         elif event.content_block:
@@ -91,9 +75,7 @@ class Heard:
             if aloud:
                 self._hear(piece)
 
-    def answer(self) -> Answer:
-        if not (self._done or self._stop):
-            raise self._endpoint.broken_off()
+    def _whole(self) -> Answer:
         blocks = [_filled(block, pieces) for block, pieces in self._blocks.values()]
         return _answer(blocks, self._stop, self._usage)
 
@@ -110,7 +92,7 @@ def _filled(block: _Block, pieces: list[str]) -> _Block:
     return block
 
 
-def _answer(blocks: list[_Block], stop: Any, usage: _Usage | None) -> Answer:
+def _answer(blocks: list[_Block], stop: Any, usage: _MessageUsage | None) -> Answer:
     text, calls, thoughts = "", [], []
     for block in blocks:
         match block.type:
@@ -132,22 +114,22 @@ def _thought(block: _Block, at: int) -> Thought:
     return Thought(block.type, storable(text_of(block.thinking)), storable(text_of(sealed)), at)
 
 
-def _counted(usage: _Usage) -> Usage:
+def _counted(usage: _MessageUsage) -> Usage:
     """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
     cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
     into = count(usage.input_tokens) + cached + written
     return counted(into, count(usage.output_tokens), cached, written)
 
 
-class _Usage(msgspec.Struct):
+class _MessageUsage(msgspec.Struct):
     input_tokens: Any = None
     output_tokens: Any = None
     cache_read_input_tokens: Any = None
     cache_creation_input_tokens: Any = None
 
-    def over(self, earlier: _Usage) -> _Usage:
+    def over(self, earlier: _MessageUsage) -> _MessageUsage:
         """Later counts replace earlier ones; what is not counted again stays."""
-        return _Usage(
+        return _MessageUsage(
             *(
                 getattr(earlier if getattr(self, field) is None else self, field)
                 for field in self.__struct_fields__
@@ -166,10 +148,10 @@ class _Block(msgspec.Struct):
     data: Any = None
 
 
-class _Message(msgspec.Struct):
+class _WholeMessage(msgspec.Struct):
     content: list[_Block] | None = None
     stop_reason: Any = None
-    usage: _Usage | None = None
+    usage: _MessageUsage | None = None
     error: Any = None
 
 
@@ -185,12 +167,12 @@ class _Delta(msgspec.Struct):
 class _Event(msgspec.Struct):
     type: Any = ""
     index: Any = None
-    message: _Message | None = None
+    message: _WholeMessage | None = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: _MessageUsage | None = None
     error: Any = None
 
 
-_MESSAGE = msgspec.json.Decoder(_Message)
+_MESSAGE = msgspec.json.Decoder(_WholeMessage)
 _EVENT = msgspec.json.Decoder(_Event)

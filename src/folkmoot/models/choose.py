@@ -12,13 +12,14 @@ from folkmoot.domain.message import Answer
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, address_of, key_variable
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import DeclarationError, ModelFailed, NotFound, Problem, WrongUse
-from folkmoot.models.libraries import installing
 from folkmoot.ports import Hear, Model, Request
 
 if TYPE_CHECKING:
     from folkmoot.models.a2a import RemoteAgent
     from folkmoot.models.http import Pool
     from folkmoot.models.pydantic_ai import PydanticAI
+import re
+from importlib.util import find_spec
 
 
 class ProviderModels:
@@ -96,7 +97,7 @@ class ProviderModels:
     def _remote(self, name: str, provider: Provider, key: str) -> Model:
         try:
             from folkmoot.models.a2a import RemoteAgent
-            from folkmoot.models.a2a_way import Way
+            from folkmoot.models.a2a_connection import RemoteConnection
         except ImportError as error:
             return Unusable(
                 f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
@@ -104,7 +105,7 @@ class ProviderModels:
         from folkmoot.models.http import proxy_for
 
         url = provider.base_url or ""
-        remote = RemoteAgent(Way(name, url, key, proxy_for(url, self._env)), self._sleep)
+        remote = RemoteAgent(RemoteConnection(name, url, key, proxy_for(url, self._env)), self._sleep)
         self._opened.append(remote)
         return remote
 
@@ -125,14 +126,14 @@ class ProviderModels:
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
-        from folkmoot.models.sight import sight_of
+        from folkmoot.models.transcript import sight_of
 
         base = address_of(provider)
         if self._pool is None:
             self._pool = http.Pool()
         wire = anthropic if provider.kind == "anthropic" else openai
         try:
-            endpoint = http.Endpoint(
+            endpoint = http.ModelEndpoint(
                 self._pool,
                 name,
                 _joined(base, wire.PATH),
@@ -178,3 +179,35 @@ def _joined(base: str, path: str) -> str:
     """The path goes before a query, which some hosts want."""
     address, mark, query = base.partition("?")
     return address.rstrip("/") + path + mark + query
+
+
+_LIBRARIES = {
+    "google": "google.genai",
+    "google-cloud": "google.genai",
+    "mistral": "mistralai",
+    "cohere": "cohere",
+    "bedrock": "boto3",
+}
+_EXTRA = re.compile(r"pydantic-ai-slim\[(\w+)\]")
+
+
+def missing_library(provider: Provider) -> str:
+    """What installs it, as far as that can be told without importing it; empty if nothing is missing."""
+    vendor = provider.provider or ""
+    wanted = ("pydantic_ai", _LIBRARIES.get(vendor, "pydantic_ai"))
+    if provider.kind != "pydantic-ai" or all(map(_is_there, wanted)):
+        return ""
+    return installing(vendor.removesuffix("-cloud"))
+
+
+def installing(vendor: str, error: ImportError | None = None) -> str:
+    """The command; pydantic-ai names in its error the extra that a library belongs to."""
+    named = _EXTRA.search(str(error))
+    return f"pip install 'folkmoot[providers]' 'pydantic-ai-slim[{named[1] if named else vendor}]'"
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:  # of the package that it is in
+        return False

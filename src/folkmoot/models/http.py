@@ -12,13 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar
 
 import aiohttp
+import msgspec
 from yarl import URL
 
+from folkmoot.domain.providers import LOOPBACK
 from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models import failure
+from folkmoot.models.incoming import Unreadable, read
+
+T = TypeVar("T")
 
 LARGEST_BODY = 32 * 1024 * 1024
 LARGEST_STREAM = 4 * LARGEST_BODY
@@ -30,7 +35,6 @@ _LARGEST_ERROR = 64 * 1024
 _LINGER = 0.25
 """Seconds to wait for the proper end of a stream after its last event, so that its connection can be kept."""
 _SENT_AT_ONCE = 1024 * 1024
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Take = Callable[[bytes], bool]
 """Takes the data of one event; true when the answer is complete with it."""
@@ -61,7 +65,7 @@ class Pool:
             await session.close()
 
 
-class Endpoint:
+class ModelEndpoint:
     """One address of one provider, with the key that opens it."""
 
     def __init__(
@@ -88,7 +92,7 @@ class Endpoint:
             **headers,
         }
 
-    def within(self, trace: Mapping[str, str]) -> Endpoint:
+    def within(self, trace: Mapping[str, str]) -> ModelEndpoint:
         """The same, for a request that belongs into a trace; what the project says of its headers goes first."""
         same = copy(self)
         same._headers = {**trace, **self._headers}
@@ -102,8 +106,15 @@ class Endpoint:
         """Hand each event to `take`; gives back the body of a provider that answers in one piece instead."""
         return await self._post(body, _timeout(self._pool.connect, self._pool.silence), take)
 
-    def error(self, error: Any) -> ModelFailed:
-        return failure.of_error(self.provider, error, self._secret)
+    def read(self, body: bytes, decoder: msgspec.json.Decoder[T], *, piece: bool = False) -> T:
+        """An answer, or a piece of one; what a provider says inside of it to have gone wrong is raised."""
+        try:
+            said = read(body, decoder, piece=piece)
+        except Unreadable as why:
+            raise self.unreadable(body, str(why)) from None
+        if error := getattr(said, "error", None):
+            raise failure.of_error(self.provider, error, self._secret)
+        return said
 
     def unreadable(self, body: bytes, why: str) -> ModelFailed:
         return failure.of_unreadable(self.provider, body, why, self._secret)
@@ -147,7 +158,7 @@ class Endpoint:
 
     async def _follow(self, content: aiohttp.StreamReader, take: Take) -> None:
         """Until the end, however it comes: whether the answer is complete by then, `take` has seen."""
-        events, size = Events(), 0
+        events, size = EventParser(), 0
         while chunk := await _next_of(content):
             size += len(chunk)
             if size > LARGEST_STREAM:
@@ -161,7 +172,7 @@ class Endpoint:
     def _in_one_piece(self, body: bytes, take: Take | None) -> bytes:
         """Some servers send events under another content type."""
         if take and body.lstrip()[:6].startswith(LOOKS_LIKE_EVENTS):
-            events = Events()
+            events = EventParser()
             for data in (*events.feed(body), *events.end()):
                 take(data)
             return b""
@@ -201,7 +212,7 @@ def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
     names = [f"{address.scheme}_proxy", "all_proxy"]
     proxy = next((env[key] for name in names for key in (name, name.upper()) if env.get(key)), None)
     direct = (env.get("no_proxy") or env.get("NO_PROXY") or "").replace(" ", "").lower().split(",")
-    if host in _LOOPBACK or "*" in direct:
+    if host in LOOPBACK or "*" in direct:
         return None
     ends = (name.lstrip("*.") for name in direct if name)
     return None if any(host == end or host.endswith(f".{end}") for end in ends) else proxy
@@ -238,7 +249,7 @@ def _reason(error: aiohttp.ClientConnectorError) -> str:
 LOOKS_LIKE_EVENTS = (b"data:", b"event:", b":")
 
 
-class Events:
+class EventParser:
     """Feed it what arrives; it gives back the data of each event that is complete."""
 
     def __init__(self) -> None:

@@ -29,27 +29,18 @@ class Unreadable(Exception):
     """Not JSON, or JSON of another shape. Never leaves the room: an adapter turns it into ModelFailed."""
 
 
-def read(body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """Decode with all text made storable; the fast way where nothing in the body speaks against it."""
-    if b"\\u0000" not in body:
+def read(body: bytes, decoder: msgspec.json.Decoder[T], *, piece: bool = False) -> T:
+    """Decode with all text made storable; the fast way where nothing in the body speaks against it.
+
+    `piece`: of a stream, where half a character may end one part and begin the next: see `joined`.
+    """
+    if piece or b"\\u0000" not in body:
         try:
             return decoder.decode(body)
         except _BROKEN:
             pass
     try:
-        return _convert(sound(_lenient(body)), decoder.type)
-    except RecursionError:
-        raise Unreadable("nested too deeply") from None
-
-
-def read_piece(body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """Decode a part of a stream, where half a character may end one part and begin the next: see `joined`."""
-    try:
-        return decoder.decode(body)
-    except _BROKEN:
-        pass
-    try:
-        return _convert(sound(_lenient(body), text=str), decoder.type)
+        return _convert(sound(_lenient(body), text=str if piece else storable), decoder.type)
     except RecursionError:
         raise Unreadable("nested too deeply") from None
 

@@ -8,33 +8,30 @@ a server refuses that.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from hashlib import blake2b
 
 import msgspec
 from msgspec import Raw
 
 from folkmoot.domain.agent import Tuning
-from folkmoot.domain.message import Answer, Message, ToolSpec
+from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.part import TEXT
-from folkmoot.models import openai_reply
-from folkmoot.models.attempt import attempt
-from folkmoot.models.http import Endpoint
-from folkmoot.models.openai_thoughts import sent_back
-from folkmoot.models.sight import visible
-from folkmoot.models.strict import PLAIN, Strictness, closed_arguments
+from folkmoot.models.http import ModelEndpoint
+from folkmoot.models.openai_reply import CompletionStream, read_completion, sent_back
+from folkmoot.models.strict import PLAIN, closed_arguments
 from folkmoot.models.transcript import (
     NO_RESULT,
-    ToolLists,
     Transcript,
-    Transcripts,
     data_url,
     encode,
+    stray_result,
     wire_arguments,
     wire_schema,
     wire_tool,
 )
-from folkmoot.ports import Hear, Request
+from folkmoot.models.wire import WireModel
+from folkmoot.ports import Request
 
 PATH = "/chat/completions"
 
@@ -50,32 +47,19 @@ def headers(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-class OpenAI:
+class OpenAI(WireModel):
     """One provider that speaks chat completions."""
 
-    def __init__(self, endpoint: Endpoint, base_url: str, sees: bool | None = True) -> None:
-        """`sees` is what is known of it: see `sight`."""
-        self._endpoint = endpoint
-        self._sees = sees
+    def __init__(self, endpoint: ModelEndpoint, base_url: str, sees: bool | None = True) -> None:
+        super().__init__(endpoint, sees, read_completion, CompletionStream, _tool, _strict_tool)
         self._own = bool(_OWN_HOSTS.match(base_url))
         self._ids = _OWN_IDS if self._own else _ANY_IDS
-        self._transcripts = Transcripts(self._add)
-        self._tools = {False: ToolLists(_tool), True: ToolLists(_strict_tool)}
-        self._strictness = Strictness()
-
-    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        def ask(strict: bool) -> Awaitable[Answer]:
-            body = self.body(request, stream=hear is not None, strict=strict)
-            return attempt(self._endpoint.within(request.trace), openai_reply, body, hear)
-
-        return await self._strictness.attempt(request, ask)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
-        messages = visible(request.messages, self._sees, self._endpoint.provider)
-        transcript = self._transcripts.of(request.session, messages, request.contents)
+        transcript = self._transcript(request)
         tuning, own = request.tuning, self._own
         return encode(
-            _Body(
+            _CompletionsBody(
                 model=request.model,
                 messages=_closed(transcript),
                 tools=self._tools[strict].of(request.tools) if request.tools else None,
@@ -168,9 +152,8 @@ def _cache_key(request: Request) -> str:
 
 
 def _result(id: str, text: str) -> object:
-    """A result to no call is still worth reading, but no provider takes it as a result."""
     if not id:
-        return {"role": "user", "content": f"Result of a tool call: {text}"}
+        return {"role": "user", "content": stray_result(text)}
     return {"role": "tool", "tool_call_id": id, "content": text}
 
 
@@ -184,7 +167,7 @@ def _thinking(tuning: Tuning) -> dict[str, int] | None:
     return {"max_tokens": tuning.reasoning_tokens} if tuning.reasoning_tokens else None
 
 
-class _Body(msgspec.Struct, omit_defaults=True):
+class _CompletionsBody(msgspec.Struct, omit_defaults=True):
     model: str
     messages: Raw
     tools: Raw | None = None

@@ -11,33 +11,25 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.message import Answer, Message, Usage
+from folkmoot.domain.message import Answer, Message, Thought, Usage
 from folkmoot.domain.text import storable
-from folkmoot.models.http import Endpoint
+from folkmoot.models.http import ModelEndpoint
 from folkmoot.models.incoming import (
-    Unreadable,
     count,
     counted,
     joined,
     money,
-    read,
-    read_piece,
+    sound,
     text_of,
     tool_call,
-    whole_characters,
 )
-from folkmoot.models.openai_thoughts import Thoughts
+from folkmoot.models.wire import AnswerStream
 from folkmoot.ports import Hear
 
 
-def whole(endpoint: Endpoint, body: bytes) -> Answer:
+def read_completion(endpoint: ModelEndpoint, body: bytes) -> Answer:
     """An answer in one piece."""
-    try:
-        completion = read(body, _COMPLETION)
-    except Unreadable as why:
-        raise endpoint.unreadable(body, str(why)) from None
-    if completion.error:
-        raise endpoint.error(completion.error)
+    completion = endpoint.read(body, _COMPLETION)
     if not completion.choices or completion.choices[0].message is None:
         raise endpoint.unreadable(body, "it has no choices")
     choice = completion.choices[0]
@@ -54,31 +46,21 @@ def whole(endpoint: Endpoint, body: bytes) -> Answer:
     return _with(thoughts, answer)
 
 
-class Heard:
-    """An answer that comes in pieces."""
-
-    def __init__(self, endpoint: Endpoint, hear: Hear) -> None:
-        self._endpoint = endpoint
-        self._hear = whole_characters(hear)
+class CompletionStream(AnswerStream):
+    def __init__(self, endpoint: ModelEndpoint, hear: Hear) -> None:
+        super().__init__(endpoint, hear)
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._thoughts = Thoughts()
         self._calls: list[_PartialCall] = []
         self._latest: dict[str, _PartialCall] = {}
-        self._stop: Any = None
-        self._usage: _Usage | None = None
-        self._done = False
+        self._usage: _CompletionUsage | None = None
 
     def take(self, data: bytes) -> bool:
         if data.strip() == b"[DONE]":
             self._done = True
             return True
-        try:
-            piece = read_piece(data, _COMPLETION)
-        except Unreadable as why:
-            raise self._endpoint.unreadable(data, str(why)) from None
-        if piece.error:
-            raise self._endpoint.error(piece.error)
+        piece = self._endpoint.read(data, _COMPLETION, piece=True)
         self._usage = piece.usage or self._usage
         if piece.choices:
             self._add(piece.choices[0])
@@ -106,9 +88,7 @@ class Heard:
             self._calls.append(partial)
         partial.add(piece)
 
-    def answer(self) -> Answer:
-        if not (self._done or self._stop):
-            raise self._endpoint.broken_off()
+    def _whole(self) -> Answer:
         calls = [(call.id, call.tool, call.arguments) for call in self._calls]
         answer = _answer(joined(self._text), joined(self._refusal), calls, self._stop, self._usage)
         return _with(self._thoughts, answer)
@@ -135,7 +115,7 @@ class _PartialCall:
 
 
 def _answer(
-    text: str, refusal: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _Usage | None
+    text: str, refusal: str, calls: list[tuple[Any, Any, Any]], stop: Any, usage: _CompletionUsage | None
 ) -> Answer:
     return Answer(
         message=Message("assistant", text or refusal, tuple([tool_call(*call) for call in calls])),
@@ -149,7 +129,7 @@ def _with(thoughts: Thoughts, answer: Answer) -> Answer:
     return replace(answer, message=replace(answer.message, thoughts=thoughts.all()))
 
 
-def _counted(usage: _Usage) -> Usage:
+def _counted(usage: _CompletionUsage) -> Usage:
     """Some servers leave thinking out of `completion_tokens` but not out of the total."""
     into, out = count(usage.prompt_tokens), count(usage.completion_tokens)
     if into and out:
@@ -191,7 +171,7 @@ class _Details(msgspec.Struct):
     cache_write_tokens: Any = 0
 
 
-class _Usage(msgspec.Struct):
+class _CompletionUsage(msgspec.Struct):
     prompt_tokens: Any = 0
     completion_tokens: Any = 0
     total_tokens: Any = 0
@@ -202,8 +182,67 @@ class _Usage(msgspec.Struct):
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: _CompletionUsage | None = None
     error: Any = None
 
 
 _COMPLETION = msgspec.json.Decoder(_Completion)
+
+
+_GROWING = ("text", "summary", "data")
+"""Fields of a detail that come in pieces; the others are said once."""
+
+
+class Thoughts:
+    """What a model thought, in one of three fields. `reasoning_content` and `reasoning_details` go back to the server
+    with the calls that they led to; `reasoning` is only for people to read."""
+
+    def __init__(self) -> None:
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+        self._details: list[Any] = []
+
+    def take(self, content: Any, reasoning: Any, details: Any) -> None:
+        self._content.append(text_of(content))
+        self._reasoning.append(text_of(reasoning))
+        for detail in details if isinstance(details, list) else ():
+            self._add(detail)
+
+    def _add(self, detail: Any) -> None:
+        last: Any = self._details[-1] if self._details else None
+        if not _goes_on(last, detail):
+            self._details.append(detail)
+            return
+        grown = {key: last.get(key, "") + detail[key] for key in _GROWING if key in detail}
+        said = {key: value for key, value in detail.items() if value is not None}
+        self._details[-1] = {**last, **said, **grown}
+
+    def all(self) -> tuple[Thought, ...]:
+        """Servers that give details say the same as text beside them."""
+        content, reasoning = joined(self._content), joined(self._reasoning)
+        if self._details:
+            sealed = msgspec.json.encode(sound(self._details)).decode()
+            return (Thought("reasoning_details", content or reasoning, sealed),)
+        if content:
+            return (Thought("reasoning_content", content),)
+        return (Thought("reasoning", reasoning),) if reasoning else ()
+
+
+def sent_back(message: Message) -> dict[str, Any]:
+    """The fields of a message with calls that hold what led to them."""
+    back: dict[str, Any] = {}
+    for thought in message.thoughts:
+        if thought.kind == "reasoning_details":
+            back[thought.kind] = msgspec.Raw(thought.sealed.encode())
+        elif thought.kind == "reasoning_content":
+            back[thought.kind] = thought.text
+    return back
+
+
+def _goes_on(last: Any, detail: Any) -> bool:
+    """The same kind at the same index; what has no index stands for itself."""
+    if not isinstance(last, dict) or not isinstance(detail, dict) or detail.get("index") is None:
+        return False
+    same = (last.get("type"), last.get("index")) == (detail.get("type"), detail["index"])
+    texts = (each.get(key, "") for each in (last, detail) for key in _GROWING)
+    return same and all(isinstance(text, str) for text in texts)

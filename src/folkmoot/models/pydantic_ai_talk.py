@@ -12,7 +12,14 @@ from pydantic_ai import messages as said
 
 from folkmoot.domain.message import Message, Thought
 from folkmoot.domain.part import TEXT, Part
-from folkmoot.models.transcript import NO_RESULT, Transcript, wire_arguments, wire_tool
+from folkmoot.models.transcript import (
+    NO_RESULT,
+    Transcript,
+    not_blank,
+    stray_result,
+    wire_arguments,
+    wire_tool,
+)
 
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _GO_ON = Message("user", "Go on.")
@@ -45,7 +52,7 @@ class _Conversation:
             case "tool":
                 id = self._ids.answered(message.answers)
                 images = [each for part in message.parts for each in self._enclosed(part)]
-                self._tell(self._result(id, message.text, images) if id else _stray(message.text))
+                self._tell(self._result(id, message.text, images))
             case "assistant":
                 self.close()
                 if not self.messages:
@@ -53,11 +60,11 @@ class _Conversation:
                 answer = said.ModelResponse(parts=list(self._answer(message)), provider_name=self._system)
                 self.messages.append(answer)
             case "system" if not any(isinstance(one, said.ModelResponse) for one in self.messages):
-                self._tell(said.SystemPromptPart(_spoken(message.text)))
+                self._tell(said.SystemPromptPart(not_blank(message.text)))
             case _:
                 self.close()
                 enclosed = [each for part in message.parts for each in self._enclosed(part)]
-                text = _spoken(message.text)
+                text = not_blank(message.text)
                 self._tell(said.UserPromptPart([*enclosed, text] if enclosed else text))
 
     def close(self) -> None:
@@ -77,7 +84,7 @@ class _Conversation:
         """Thoughts go back as they came: before the piece that they led to, or as details of it."""
         pieces: list[said.TextPart | said.ToolCallPart] = []
         if message.text.strip() or not message.calls:
-            pieces.append(said.TextPart(_spoken(message.text)))
+            pieces.append(said.TextPart(not_blank(message.text)))
         for call in message.calls:
             id = self._ids.id_for(call, _IDS)
             self._names[id] = wire_tool(call)
@@ -101,6 +108,8 @@ class _Conversation:
             yield said.BinaryContent(content, media_type=part.media)
 
     def _result(self, id: str, text: str, images: Sequence[said.UserContent] = ()) -> said.ModelRequestPart:
+        if not id:
+            return said.UserPromptPart(stray_result(text))
         content = [text, *images] if images else text
         return said.ToolReturnPart(self._names[id], content, self._fitting(id))
 
@@ -127,13 +136,3 @@ def _sealed(part: Any, *fields: str) -> str:
     """Empty where there is nothing that only the provider could read."""
     kept = {field: getattr(part, field) for field in (*fields, "provider_details") if getattr(part, field)}
     return json.dumps(kept, default=str) if kept else ""
-
-
-def _spoken(text: str) -> str:
-    """Providers refuse a text that is blank."""
-    return text if text.strip() else "(empty)"
-
-
-def _stray(text: str) -> said.ModelRequestPart:
-    """A result to no call is still worth reading, but no provider takes it as a result."""
-    return said.UserPromptPart(f"Result of a tool call: {text}")

@@ -29,7 +29,7 @@ Places = Mapping[Path, tuple[int, int]]
 Name = Annotated[str, Meta(min_length=1)]
 
 
-class Call(Value, forbid_unknown_fields=True):
+class ScriptedCall(Value, forbid_unknown_fields=True):
     tool: Name
     """As in agent files (`files.read`) or as on the wire (`files__read`)."""
     arguments: dict[str, Any] | str = {}
@@ -41,7 +41,7 @@ class Route(Selection, forbid_unknown_fields=True):
     """Where a router sends the request. Written as a string: the agent."""
 
 
-class Said(Value, forbid_unknown_fields=True):
+class ScriptedBroadcast(Value, forbid_unknown_fields=True):
     """What is said to a team. Written as a string: its message."""
 
     message: str
@@ -49,7 +49,7 @@ class Said(Value, forbid_unknown_fields=True):
     outcome: str = ""
 
 
-class Fault(Value, forbid_unknown_fields=True):
+class ScriptedFault(Value, forbid_unknown_fields=True):
     """One attempt that fails. Written as a string: its message."""
 
     message: str = "the script says so"
@@ -73,7 +73,7 @@ class Counted(Usage, forbid_unknown_fields=True):
     """What an answer is said to have used. Absent: counted by the length of what was asked and answered."""
 
 
-class Claim(Value, forbid_unknown_fields=True):
+class ScriptedClaim(Value, forbid_unknown_fields=True):
     text: str
     evidence: tuple[str, ...] = ()
     """Ids, or names of tools: the id that stands below the latest result of such a tool."""
@@ -81,7 +81,7 @@ class Claim(Value, forbid_unknown_fields=True):
     """What the model says of it; the runtime goes by the evidence."""
 
 
-class Reply(Value, forbid_unknown_fields=True):
+class ScriptedReply(Value, forbid_unknown_fields=True):
     """One answer. Written as a string: its text."""
 
     begins: str = ""
@@ -89,18 +89,18 @@ class Reply(Value, forbid_unknown_fields=True):
     text: str = ""
     thought: str = ""
     """What it thought before: recorded and shown, never part of a report."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
     report: str | dict[str, Any] | list[Any] | None = None
     """Ends the session with this report: text, or a mapping or list as JSON."""
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[ScriptedClaim, ...] = ()
     """Beside `report`."""
     metadata: dict[str, Any] = {}
     """Beside `report`."""
     route: Route | None = None
     """Ends a router's session with this choice."""
-    broadcast: Said | None = None
+    broadcast: ScriptedBroadcast | None = None
     """Ends a part in a team with this message."""
-    error: Fault | None = None
+    error: ScriptedFault | None = None
     delay: float = 0.0
     barrier: Barrier | None = None
     usage: Counted | None = None
@@ -108,11 +108,11 @@ class Reply(Value, forbid_unknown_fields=True):
     stop: str = ""
 
 
-Turn = tuple[Reply, ...]
+Turn = tuple[ScriptedReply, ...]
 """What is answered to the attempts of one turn in order; the last one also to all further ones."""
 
 
-class Rule(Value):
+class ScriptedRule(Value):
     when: str
     """What the last message of the user or a tool holds: these words in any case, or `/a pattern/`. A file that goes
     with it reads as `[attached: photo.png (image/png, 1,024 bytes)]`."""
@@ -123,25 +123,25 @@ class Rule(Value):
         return bool(re.search(pattern[1], text)) if pattern else self.when.casefold() in text.casefold()
 
 
-class Part(Value):
+class AgentScript(Value):
     """What one agent says: the first rule that fits, else its turn, else `default`. A list: its turns."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ScriptedRule, ...] = ()
     turns: tuple[Turn, ...] = ()
     repeat: bool = False
     """Begin again with the first turn after the last."""
     default: Turn = ()
 
 
-class Script(Value):
-    agents: dict[str, Part] = {}
+class ModelScript(Value):
+    agents: dict[str, AgentScript] = {}
     """By agent id; `id/part` for a part of its work, `id@session` for one session alone."""
     default: Turn = ()
     """What everybody says who has nothing else to say."""
     file: str = "script"
 
 
-def read_script(data: object, *, file: str = "script", places: Places | None = None) -> Script:
+def read_script(data: object, *, file: str = "script", places: Places | None = None) -> ModelScript:
     """Raises `DeclarationError` with everything that is wrong."""
     reader = _Reader(file, places)
     script = reader.script(data)
@@ -156,7 +156,16 @@ _STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<position>\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _KEYS = {
     field.encode_name
-    for shape in (Reply, Call, Route, Said, Fault, Barrier, Counted, Claim)
+    for shape in (
+        ScriptedReply,
+        ScriptedCall,
+        Route,
+        ScriptedBroadcast,
+        ScriptedFault,
+        Barrier,
+        Counted,
+        ScriptedClaim,
+    )
     for field in msgspec.structs.fields(shape)
 } | {"attempts", "when"}
 
@@ -169,30 +178,30 @@ class _Reader:
         self.problems: list[Problem] = []
         self._places = places
 
-    def script(self, data: object) -> Script:
+    def script(self, data: object) -> ModelScript:
         top = self._mapping((), data, {"agents", "default"})
         agents = self._mapping(("agents",), top.get("agents", {}))
         for id in agents:
             if id.endswith(".ai"):
                 self._wrong(("agents", id), f"{id!r} is a file; its agent's id is {id.removesuffix('.ai')!r}")
-        return Script(
+        return ModelScript(
             agents={id: self._part(("agents", id), part) for id, part in agents.items()},
             default=self._turn(("default",), top["default"]) if "default" in top else (),
             file=self.file,
         )
 
-    def _part(self, path: Path, part: object) -> Part:
+    def _part(self, path: Path, part: object) -> AgentScript:
         if isinstance(part, list | tuple):
-            return Part(turns=self._each(path, part, self._turn))
+            return AgentScript(turns=self._each(path, part, self._turn))
         given = self._mapping(path, part, {"rules", "turns", "repeat", "default"})
-        return Part(
+        return AgentScript(
             rules=self._each((*path, "rules"), given.get("rules", ()), self._rule),
             turns=self._each((*path, "turns"), given.get("turns", ()), self._turn),
             repeat=self._shaped((*path, "repeat"), given.get("repeat", False), bool) or False,
             default=self._turn((*path, "default"), given["default"]) if "default" in given else (),
         )
 
-    def _rule(self, path: Path, rule: object) -> Rule:
+    def _rule(self, path: Path, rule: object) -> ScriptedRule:
         given = dict(self._mapping(path, rule))
         when = self._shaped((*path, "when"), given.pop("when", ""), str) or ""
         if not when:
@@ -202,7 +211,7 @@ class _Reader:
                 re.compile(pattern[1])
             except re.error as error:
                 self._wrong((*path, "when"), f"{when} is no regular expression: {error}")
-        return Rule(when=when, then=self._turn(path, given))
+        return ScriptedRule(when=when, then=self._turn(path, given))
 
     def _turn(self, path: Path, turn: object) -> Turn:
         if not isinstance(turn, Mapping) or "attempts" not in turn:
@@ -214,7 +223,7 @@ class _Reader:
             self._wrong((*path, "attempts"), "`attempts` must list at least one answer")
         return attempts
 
-    def _reply(self, path: Path, reply: object) -> Reply:
+    def _reply(self, path: Path, reply: object) -> ScriptedReply:
         given: dict[str, Any] = {"text": reply} if isinstance(reply, str) else {**self._mapping(path, reply)}
         for key, spelt_out in _SHORT_FORMS.items():
             if isinstance(given.get(key), str):
@@ -224,7 +233,7 @@ class _Reader:
         if isinstance(error := given.get("error"), Mapping) and "retryAfter" in error:
             wait = self._seconds((*path, "error", "retryAfter"), error["retryAfter"])
             given["error"] = {**error, "retryAfter": wait}
-        return self._shaped(path, sound(given), Reply) or Reply()
+        return self._shaped(path, sound(given), ScriptedReply) or ScriptedReply()
 
     def _seconds(self, path: Path, written: object) -> float:
         span = seconds(written)

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from folkmoot.errors import DeclarationError, Problem
-from folkmoot.models.script import Path, Script, read_script
+from folkmoot.models.script import ModelScript, Path, read_script
 
 LARGEST = 5 * 1024 * 1024
 DEEPEST = 32
@@ -27,7 +27,7 @@ _DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.?\d+)(?:[eE][-+]?\d{1,3})?")
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
-def read_script_file(file: File, shown: str) -> Script:
+def read_script_file(file: File, shown: str) -> ModelScript:
     """`shown` is the file's name in messages. Raises `DeclarationError` with everything that is wrong."""
     try:
         if file.stat().st_size > LARGEST:

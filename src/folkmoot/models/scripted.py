@@ -20,7 +20,16 @@ from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
 from folkmoot.models.incoming import tool_call
-from folkmoot.models.script import Barrier, Call, Claim, Fault, Reply, Script, Turn, read_script
+from folkmoot.models.script import (
+    Barrier,
+    ModelScript,
+    ScriptedCall,
+    ScriptedClaim,
+    ScriptedFault,
+    ScriptedReply,
+    Turn,
+    read_script,
+)
 from folkmoot.models.status import is_passing, kind_of, reset_after
 from folkmoot.ports import Hear, Request
 
@@ -35,10 +44,10 @@ class ScriptedModel:
     """
 
     def __init__(
-        self, script: Mapping[str, Any] | Script, *, default: Any = None, sleep: Sleep = asyncio.sleep
+        self, script: Mapping[str, Any] | ModelScript, *, default: Any = None, sleep: Sleep = asyncio.sleep
     ) -> None:
         """`script` holds the answers by agent id, `default` is for all others."""
-        if not isinstance(script, Script):
+        if not isinstance(script, ModelScript):
             script = read_script({"agents": script} | ({} if default is None else {"default": default}))
         self.heard: list[Request] = []
         """Every request, in the order in which they came in."""
@@ -78,7 +87,7 @@ def _say(text: str, hear: Hear | None) -> None:
             hear(word)
 
 
-def _turn(script: Script, request: Request) -> Turn:
+def _turn(script: ModelScript, request: Request) -> Turn:
     names = (f"{request.agent}@{request.session}", f"{request.agent}/{request.part}", request.agent)
     part = next((script.agents[name] for name in names if name in script.agents), None)
     if part is None:
@@ -93,7 +102,7 @@ def _turn(script: Script, request: Request) -> Turn:
     return part.default or script.default or _nothing_to_say(script, request)
 
 
-def _sayable(reply: Reply, request: Request) -> Reply:
+def _sayable(reply: ScriptedReply, request: Request) -> ScriptedReply:
     """A report where nothing is offered that could be called: as a model gives it then, in nothing but words."""
     if reply.report is None or request.tools:
         return reply
@@ -108,12 +117,12 @@ def _shown(message: Message) -> str:
     return "\n".join((message.text, *(f"[attached: {part}]" for part in message.parts)))
 
 
-def _nothing_to_say(script: Script, request: Request) -> Turn:
+def _nothing_to_say(script: ModelScript, request: Request) -> Turn:
     text = f"{script.file} has no answer for agent {request.agent!r} in turn {request.turn}"
     raise ModelFailed(f"{text}; add a turn, a rule or a `default` for it", retryable=False)
 
 
-def _failed(fault: Fault) -> ModelFailed:
+def _failed(fault: ScriptedFault) -> ModelFailed:
     text, retryable = fault.message, True
     if fault.status:
         text, retryable = f"scripted answered {fault.status}: {text}", is_passing(fault.status)
@@ -128,18 +137,18 @@ def _failed(fault: Fault) -> ModelFailed:
     )
 
 
-def _answer(reply: Reply, request: Request) -> Answer:
+def _answer(reply: ScriptedReply, request: Request) -> Answer:
     calls = [*reply.calls]
     if reply.report is not None:
-        calls.append(Call(tool=FINAL_REPORT, arguments=_report(reply, request)))
+        calls.append(ScriptedCall(tool=FINAL_REPORT, arguments=_report(reply, request)))
     if reply.route:
         told = {"message": reply.route.message} if reply.route.message else {}
-        calls.append(Call(tool=ROUTE, arguments={"agent": reply.route.agent, **told}))
+        calls.append(ScriptedCall(tool=ROUTE, arguments={"agent": reply.route.agent, **told}))
     if reply.broadcast:
         said = reply.broadcast
         more = {"final": said.final, "outcome": said.outcome}
         left = {key: value for key, value in more.items() if value}
-        calls.append(Call(tool=BROADCAST, arguments={"message": said.message, **left}))
+        calls.append(ScriptedCall(tool=BROADCAST, arguments={"message": said.message, **left}))
     wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
     thoughts = (Thought("reasoning", reply.thought),) if reply.thought else ()
     message = Message("assistant", reply.begins + reply.text, wished, thoughts=thoughts)
@@ -152,7 +161,7 @@ def _answer(reply: Reply, request: Request) -> Answer:
     )
 
 
-def _report(reply: Reply, request: Request) -> dict[str, Any]:
+def _report(reply: ScriptedReply, request: Request) -> dict[str, Any]:
     """As the offered tool wants it: text as `report_content`, everything else as `content_json`."""
     offered = next((tool.parameters for tool in request.tools if tool.name == FINAL_REPORT), {})
     form = offered.get("properties", {}).get("report_format", {}).get("const", "")
@@ -162,7 +171,7 @@ def _report(reply: Reply, request: Request) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value or key == body}
 
 
-def _claimed(claim: Claim, request: Request) -> dict[str, Any]:
+def _claimed(claim: ScriptedClaim, request: Request) -> dict[str, Any]:
     cited = [_cited(name, request) for name in claim.evidence]
     status = {"status": claim.status} if claim.status else {}
     return {"text": claim.text, "evidence": cited, **status}
@@ -176,7 +185,7 @@ def _cited(name: str, request: Request) -> str:
     return next((found[-1] for text in results if (found := _EVIDENCE.findall(text))), name)
 
 
-def _wished(call: Call, request: Request, position: int) -> ToolCall:
+def _wished(call: ScriptedCall, request: Request, position: int) -> ToolCall:
     offered = {tool.name for tool in request.tools}
     tool = call.tool if call.tool in offered else wire_name(ALIASES.get(call.tool, call.tool))
     return tool_call(call.id or f"call_{request.turn}_{position}", tool, call.arguments)

@@ -1,7 +1,8 @@
 """Conversations in a provider's own bytes, kept from turn to turn so that each message is encoded once.
 
 A conversation only grows at its end, so its bytes do too. The next request finds them by its session and adds
-what is new; a conversation that is another one than before is simply encoded anew.
+what is new; a conversation that is another one than before is simply encoded anew. Of images, a model is shown those
+that a user attached, and those that tools gave where its provider sees them.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.part import Part
+from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
+from folkmoot.domain.settings import Provider
+from folkmoot.errors import ModelFailed
 
 MOST_CONVERSATIONS = 1024
 MOST_BYTES = 32 * 1024 * 1024
@@ -139,6 +144,16 @@ def data_url(part: Part, content: bytes) -> str:
     return f"data:{part.media};base64,{b64encode(content).decode()}"
 
 
+def not_blank(text: str) -> str:
+    """Providers refuse a text that is blank."""
+    return text if text.strip() else "(empty)"
+
+
+def stray_result(text: str) -> str:
+    """A result to no call is still worth reading, but no provider takes it as a result."""
+    return f"Result of a tool call: {text}"
+
+
 def wire_tool(call: ToolCall) -> str:
     """A model may have called by a name that its provider would not take back."""
     return call.tool if _TOOL_NAME.fullmatch(call.tool) else wire_name(call.tool) or "unknown"
@@ -151,3 +166,31 @@ def wire_arguments(call: ToolCall) -> dict[str, object]:
 
 def wire_schema(tool: ToolSpec) -> dict[str, object]:
     return tool.parameters or {"type": "object", "properties": {}}
+
+
+_SEEING = ("openai", "anthropic", "google")
+
+
+def sight_of(provider: Provider) -> bool | None:
+    """What it says itself; absent, a provider's own host sees, and of any other nobody knows."""
+    if provider.images is not None:
+        return provider.images
+    own = BUILT_IN[vendor_of(provider)] if vendor_of(provider) in _SEEING else None
+    return True if own and address_of(provider) == address_of(own) else None
+
+
+def visible(messages: tuple[Message, ...], sees: bool | None, provider: str) -> tuple[Message, ...]:
+    """The same messages, without what tools gave unless the provider surely sees it: the text says where it is kept.
+
+    Raises `ModelFailed` for what a user attached in vain.
+    """
+    carrying = [message for message in messages if message.parts]
+    if sees or not carrying:
+        return messages
+    attached = (part for message in carrying if message.role == "user" for part in message.parts)
+    if sees is False and any(part.is_image for part in attached):
+        raise ModelFailed(f"{provider} takes no images: folkmoot.yaml says so", retryable=False)
+    return tuple(
+        replace(message, parts=()) if message.role == "tool" and message.parts else message
+        for message in messages
+    )

@@ -38,10 +38,8 @@ from folkmoot.journal.source import open_source
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.matching import fits, in_files, is_tool
-from folkmoot.scenarios.scenario import Scenario, Stub, Word
-from folkmoot.tools.recorded import RecordedTools
+from folkmoot.scenarios.scenario import Case, Scenario, Stub, Word, fits, in_files, is_tool
+from folkmoot.tools.registry import RecordedTools
 from folkmoot.views.decisions import document as decision_document
 from folkmoot.views.result import Result
 
@@ -113,7 +111,7 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
         )
 
 
-def _answering(case: Case, graph: Graph, past: Recorded | None, clock: Clock) -> Mapping[str, Model]:
+def _answering(case: Case, graph: Graph, past: RecordedRun | None, clock: Clock) -> Mapping[str, Model]:
     """For every provider, so that nobody outside is asked; none where the project's own scripts answer."""
     model: Model | None = past.model() if past else None
     if case.script:
@@ -188,7 +186,7 @@ class HurriedClock(FakeClock):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     identity: Identity
     """With the same name and seed everything in the run is called as it was then."""
     drafts: list[Draft]
@@ -202,7 +200,7 @@ class Recorded:
         return RecordedTools({}, self.drafts, self.whole, at_once, longest + 1)
 
 
-async def read_recorded(path: Path) -> Recorded:
+async def read_recorded(path: Path) -> RecordedRun:
     """Raises `WrongUse` for a file that does not hold just one run."""
     source = open_source(path)
     try:
@@ -216,7 +214,7 @@ async def read_recorded(path: Path) -> Recorded:
         for id in {id for draft in drafts for id in named_by(draft.event)}:
             with suppress(KeyError):  # an exported log names artifacts and holds none
                 whole[id] = await source.artifact(id)
-        return Recorded(Identity(run, event.seed), drafts, whole)
+        return RecordedRun(Identity(run, event.seed), drafts, whole)
     finally:
         await source.close()
 

@@ -1,34 +1,35 @@
-"""From a file of scenarios to cases; whatever is wrong in it is reported at once, each at its place."""
+"""Which files hold scenarios, and the cases in them; whatever is wrong is reported at once, each at its place.
+
+A file of scenarios has a name that ends in `.test.yaml`, so that no other YAML file of a project is taken for one.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from folkmoot.errors import DeclarationError
+from folkmoot.errors import DeclarationError, NotFound, WrongUse
 from folkmoot.loader.compose import compose
-from folkmoot.loader.files import read_text
-from folkmoot.loader.findings import Findings, Place
+from folkmoot.loader.files import MOST_FOLDERS, NOT_SEARCHED, SETTINGS, read_text
+from folkmoot.loader.findings import Findings, Location
 from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
-from folkmoot.loader.plain import WRONG
-from folkmoot.loader.walk import definition, walk
+from folkmoot.loader.walk import WRONG, definition, walk
+from folkmoot.models.script import ModelScript, read_script
 from folkmoot.models.script import Path as Steps
-from folkmoot.models.script import Script, read_script
 from folkmoot.models.script_file import read_script_file
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.files import project_of
-from folkmoot.scenarios.scenario import Scenario, ScenarioFile
+from folkmoot.scenarios.scenario import Case, Scenario, ScenarioFile
 
 
 def read_cases(file: Path, findings: Findings) -> list[Case]:
     """The scenarios of a file, as far as they are sound."""
     shown = str(file)
     text = read_text(Path(), shown, findings)
-    node = None if text is None else compose(text, Place(shown), findings)
+    node = None if text is None else compose(text, Location(shown), findings)
     if node is None:
         return []
     said = walk(node, definition(ScenarioFile), "", findings)
@@ -44,7 +45,7 @@ class _Shared(NamedTuple):
     file: Path
     node: Node
     said: ScenarioFile
-    script: Script | None
+    script: ModelScript | None
 
 
 def _agent(node: Node) -> ScenarioFile:
@@ -89,7 +90,7 @@ def _case(shared: _Shared, own: Scenario, spelt: MapNode, findings: Findings) ->
     )
 
 
-def _script(file: Path, node: Node, findings: Findings) -> Script | None:
+def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
     """What stands there as a script, or the script file that is named there."""
     found = find(node, ("script",))
     if found is None:
@@ -100,7 +101,9 @@ def _script(file: Path, node: Node, findings: Findings) -> Script | None:
         return read_script(data(found), file=found.place.file, places=dict(_places(found, ())))
     except DeclarationError as error:
         for problem in error.problems:
-            findings.error(Place(problem.file, problem.line, problem.column), problem.message, problem.code)
+            findings.error(
+                Location(problem.file, problem.line, problem.column), problem.message, problem.code
+            )
         return None
 
 
@@ -117,7 +120,7 @@ def _places(node: Node, path: Steps) -> Iterator[tuple[Steps, tuple[int, int]]]:
                 yield from _places(item, (*path, number))
 
 
-def _merged(shared: Script | None, own: Script | None) -> Script | None:
+def _merged(shared: ModelScript | None, own: ModelScript | None) -> ModelScript | None:
     if shared is None or own is None:
         return own or shared
     return replace(own, agents={**shared.agents, **own.agents}, default=own.default or shared.default)
@@ -141,9 +144,42 @@ def _check(scenario: Scenario, node: MapNode, findings: Findings) -> None:
 
 
 def _check_names(cases: list[Case], findings: Findings) -> None:
-    seen: dict[str, Place] = {}
+    seen: dict[str, Location] = {}
     for case in cases:
         if before := seen.get(case.scenario.name):
             message = f"a scenario is called so already, in line {before.line}; give it another name"
             findings.error(case.place_of(("name",)), message)
         seen[case.scenario.name] = case.place
+
+
+SUFFIX = ".test.yaml"
+
+
+def scenario_files(paths: Iterable[Path]) -> list[Path]:
+    """The named files, and all below the named folders. Raises `WrongUse` for what does not exist."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            found |= dict.fromkeys(sorted(_below(path)))
+        elif path.is_file():
+            found[path] = None
+        else:
+            raise NotFound(
+                f"there is no file or folder {str(path)!r}; name scenario files (*{SUFFIX}) or a folder",
+                code="file_not_found",
+            )
+    return list(found)
+
+
+def project_of(file: Path) -> Path:
+    """The nearest folder upwards with settings, otherwise the file's own."""
+    folder = file.resolve().parent
+    return next((each for each in (folder, *folder.parents) if (each / SETTINGS).is_file()), folder)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for count, (here, folders, files) in enumerate(os.walk(folder)):
+        folders[:] = [name for name in folders if name[0] != "." and name not in NOT_SEARCHED]
+        yield from (Path(here, name) for name in files if name.endswith(SUFFIX) and name[0] != ".")
+        if count > MOST_FOLDERS:
+            raise WrongUse(f"{folder} has more than {MOST_FOLDERS:,} folders; name a smaller one")

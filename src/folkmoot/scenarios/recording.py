@@ -1,4 +1,4 @@
-"""Listen to real models once, and make a script of what they answered."""
+"""Listen to real models once, and put what they answered as a script into the scenario, in its author's file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
+import yaml
 
 from folkmoot.domain.agent import Graph, ModelChoice
 from folkmoot.domain.budget import FREE
 from folkmoot.domain.message import Answer, ToolCall
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
-from folkmoot.errors import ModelFailed, OperationFailed
+from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
+from folkmoot.loader.compose import compose
+from folkmoot.loader.findings import Findings, Location
+from folkmoot.loader.nodes import ListNode, data, find, meaning
 from folkmoot.ports import Hear, Model, Models, Request
+from folkmoot.scenarios.scenario import Case
 
 Said = dict[str, Any]
 """An answer as a script has it."""
 
 
-class Listener:
+class AnswerRecorder:
     """Notes what every model answers to whom."""
 
     def __init__(self, redact: Callable[[str], str]) -> None:
@@ -54,7 +59,7 @@ class Listener:
 
 
 class _Heard:
-    def __init__(self, models: Models, provider: str, listener: Listener) -> None:
+    def __init__(self, models: Models, provider: str, listener: AnswerRecorder) -> None:
         self._models, self._provider, self._listener = models, provider, listener
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
@@ -95,8 +100,8 @@ def _reply(answer: Answer) -> Said:
     said: Said = {"text": message.text} if message.text else {}
     calls = []
     for call in message.calls:
-        short = _SHORT.get(call.tool, _never)(call)
-        if short and len(message.calls) == 1:
+        short = _short_form(call) if len(message.calls) == 1 else None
+        if short:
             said |= short
         else:
             calls.append({"tool": call.tool, "arguments": call.malformed or call.arguments})
@@ -109,12 +114,14 @@ def _reply(answer: Answer) -> Said:
     return said | ({"usage": used} if used else {}) | cost
 
 
-def _never(call: ToolCall) -> Said | None:
-    return None
-
-
-def _report(call: ToolCall) -> Said | None:
-    match call.arguments:
+def _short_form(call: ToolCall) -> Said | None:
+    """What a script may say instead of this call."""
+    keys = {*call.arguments}
+    if call.tool == ROUTE and keys in ({"agent"}, {"agent", "message"}):
+        return {"route": call.arguments}
+    if call.tool == BROADCAST and keys == {"message"}:
+        return {"broadcast": call.arguments}
+    match call.arguments if call.tool == FINAL_REPORT else {}:
         case {"report_format": _, "report_content": str(content), **rest} if not rest:
             return {"report": content}
         case {"report_format": _, "content_json": dict() | list() as content, **rest} if not rest:
@@ -123,10 +130,72 @@ def _report(call: ToolCall) -> Said | None:
             return None
 
 
-_SHORT: Mapping[str, Callable[[ToolCall], Said | None]] = {
-    FINAL_REPORT: _report,
-    ROUTE: lambda call: (
-        {"route": call.arguments} if {*call.arguments} in ({"agent"}, {"agent", "message"}) else None
-    ),
-    BROADCAST: lambda call: {"broadcast": call.arguments} if {*call.arguments} == {"message"} else None,
-}
+def write_script(case: Case, script: Said) -> None:
+    """Only the lines of the scenario's script are changed; everything else stays as it was written."""
+    text = case.file.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    keys = [(key.text, key.place) for key, _ in case.node.entries]
+    column = keys[0][1].column
+    if len({place.line for _, place in keys}) < len(keys) or any(p.column != column for _, p in keys):
+        raise WrongUse(f"{case.shown}:{case.place.line}: write each key of the scenario on a line of its own")
+    begin, end = _room(lines, keys, column)
+    dumped = yaml.dump({"script": script}, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100)
+    written = [f"{' ' * (column - 1)}{line}" if line.strip() else line for line in dumped.splitlines(True)]
+    if begin and not lines[begin - 1].endswith("\n"):
+        lines[begin - 1] += "\n"
+    changed = "".join([*lines[:begin], *written, *lines[end:]])
+    _check(changed, case, script)
+    case.file.write_text(changed, encoding="utf-8")
+
+
+def _room(lines: list[str], keys: list[tuple[str, Location]], column: int) -> tuple[int, int]:
+    """The lines, from 0, that the script has, or shall stand before: `expect`, otherwise the end of the scenario."""
+    starts = {name: place.line - 1 for name, place in keys}
+    if "script" not in starts:
+        begin = starts.get("expect", _end(lines, max(starts.values()), column))
+        return begin, begin
+    after = [line for line in starts.values() if line > starts["script"]]
+    return starts["script"], min(after, default=_end(lines, starts["script"], column))
+
+
+def _end(lines: list[str], start: int, column: int) -> int:
+    """The line behind the scenario: what follows stands further out, or there is nothing more."""
+    out = (n for n, line in enumerate(lines) if line.strip() and len(line) - len(line.lstrip()) < column - 1)
+    end = next((number for number in out if number > start), len(lines))
+    while not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _check(text: str, case: Case, script: Said) -> None:
+    """Read back before it is written: somebody's file is at stake."""
+    read = compose(text, Location(case.shown), Findings())
+    listed = find(read, ("scenarios",)) if read else None
+    spelt = [data(item) for item in listed.items] if isinstance(listed, ListNode) else []
+    if {"name": case.scenario.name, "script": script} not in [
+        {"name": each["name"], "script": each.get("script")} for each in spelt
+    ]:
+        raise OperationFailed(f"{case.shown} could not be changed without harm; nothing was written")
+
+
+class _Readable(yaml.SafeDumper):
+    """Texts of several lines as they are, and items of lists further in."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _as_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """In quotes wherever our own reading of YAML, which is that of 1.2, would take it for something else."""
+    style = "|" if "\n" in text else '"' if _is_no_text(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _is_no_text(text: str) -> bool:
+    try:
+        return meaning(text) != text
+    except ValueError:
+        return True
+
+
+_Readable.add_representer(str, _as_text)

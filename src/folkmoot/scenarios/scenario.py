@@ -1,12 +1,21 @@
-"""What a file of scenarios may say, as values."""
+"""What a file of scenarios may say, as values; whether something fits it; and one scenario with its files."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from folkmoot.domain.naming import ALIASES, wire_glob, wire_name
 from folkmoot.domain.value import Value
+from folkmoot.loader.findings import Location
+from folkmoot.loader.nodes import MapNode, Node, find, place_of
+from folkmoot.loader.nodes import Path as Keys
+from folkmoot.models.script import ModelScript
 
 Names = Annotated[tuple[str, ...], Meta(extra={"written": "names"})]
 Texts = Annotated[tuple[str, ...], Meta(extra={"written": "one or more"})]
@@ -49,7 +58,7 @@ class Word(Value, forbid_unknown_fields=True):
     """Beside `answer`: only to a question that holds these words."""
 
 
-class Text(Value, forbid_unknown_fields=True):
+class ExpectedText(Value, forbid_unknown_fields=True):
     """What a text should be. Written as a text: what it contains."""
 
     equals: str | None = None
@@ -91,7 +100,7 @@ class Expect(Value, forbid_unknown_fields=True):
     """Absent: `completed`, unless `stopReason` or `error` says otherwise."""
     stop_reason: str = ""
     """Such as `MAX_TURNS`."""
-    error: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    error: Annotated[ExpectedText, Meta(extra={"short": "contains"})] | None = None
     """Why the run failed; a text: what it contains."""
     route: Names | None = None
     """The agents that routers chose, in order."""
@@ -99,7 +108,7 @@ class Expect(Value, forbid_unknown_fields=True):
     """All agents that ran, in any order."""
     final_agent: str = ""
     """The agent whose report is the answer."""
-    report: Annotated[Text, Meta(extra={"short": "contains"})] | None = None
+    report: Annotated[ExpectedText, Meta(extra={"short": "contains"})] | None = None
     """The final report; a text: what it contains."""
     calls: tuple[Annotated[Called, Meta(extra={"short": "tool"})], ...] = ()
     """Tool calls that were made, in this order; others may stand between them."""
@@ -153,3 +162,71 @@ class ScenarioFile(Value, forbid_unknown_fields=True):
     """For all scenarios."""
     live: bool = False
     """Scenarios without answers are left out, unless `--model` or `--record` is given."""
+
+
+_PATTERN = re.compile(r"/(.+)/", re.DOTALL)
+
+
+def fits(wanted: Any, found: Any) -> bool:
+    """A mapping has at least these keys, a list just these items; a text like `/a pattern/` is found in a text."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(
+            key in found and fits(each, found[key]) for key, each in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(found, list) and len(wanted) == len(found) and all(map(fits, wanted, found))
+    if isinstance(wanted, str) and isinstance(found, str) and (pattern := _PATTERN.fullmatch(wanted)):
+        return wanted == found or _found(pattern[1], found)
+    return bool(wanted == found) and isinstance(wanted, bool) == isinstance(found, bool)
+
+
+def is_tool(name: str, wire: str) -> bool:
+    """`psp.refund`, `psp__refund` and `psp.*` are all meant by it; `files.read` by `file_read` too."""
+    return wire in (name, wire_name(name), wire_name(ALIASES.get(name, name))) or fnmatchcase(
+        wire, wire_glob(name)
+    )
+
+
+def in_files(wire: str) -> str:
+    """As an author would call the tool; as good as always."""
+    return wire.replace("__", ".")
+
+
+def _found(pattern: str, text: str) -> bool:
+    try:
+        return bool(re.search(pattern, text))
+    except re.error:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    scenario: Scenario
+    """With what its file says for all."""
+    file: Path
+    project: Path
+    node: MapNode
+    whole: Node
+    """All of its file, which may say something for it."""
+    script: ModelScript | None = None
+    recorded: Path | None = None
+    live: bool = False
+
+    @property
+    def place(self) -> Location:
+        return self.node.place
+
+    @property
+    def needs_model(self) -> bool:
+        """Nobody answers but a real one."""
+        return self.live and not self.script and not self.recorded
+
+    @property
+    def shown(self) -> str:
+        """The file as it is called in messages."""
+        return self.place.file
+
+    def place_of(self, keys: Keys) -> Location:
+        """Where something of the scenario stands, or the nearest thing around it."""
+        own = find(self.node, keys[:1]) is not None or find(self.whole, keys[:1]) is None
+        return place_of(self.node if own else self.whole, keys)

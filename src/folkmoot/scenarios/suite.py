@@ -19,16 +19,14 @@ from folkmoot.engine.admission import reachable
 from folkmoot.engine.workshop import Surroundings, Unguarded
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.loader.findings import Findings
-from folkmoot.loader.hints import near
+from folkmoot.loader.findings import Findings, near
 from folkmoot.loader.nodes import Path as Keys
 from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.matching import is_tool
 from folkmoot.scenarios.playing import Wishes, play
 from folkmoot.scenarios.reading import read_cases
-from folkmoot.scenarios.recording import Listener, Said
+from folkmoot.scenarios.recording import AnswerRecorder, Said
+from folkmoot.scenarios.scenario import Case, is_tool
 from folkmoot.scenarios.verdict import Verdict, judged, skipped
 from folkmoot.tools.registry import Registry
 
@@ -61,7 +59,7 @@ class Suite:
         """Play a case with real models, and what they answered; no secret of this environment is in it."""
         graph = self.projects[case.project].graph
         real = ProviderModels(graph.settings.providers, os.environ, case.project)
-        listener = Listener(secrets_of(graph.settings, os.environ).text)
+        listener = AnswerRecorder(secrets_of(graph.settings, os.environ).text)
         try:
             around = replace(wishes, live=True, models=lambda graph: listener.around(real, graph))
             played = await play(case, graph, around)
@@ -108,13 +106,13 @@ class Surveyed(Value):
 
 async def survey(project: Path, overrides: Mapping[str, str]) -> Surveyed:
     """Raises what opening the project raises: its own faults come before those of its scenarios."""
-    seen = _Seen()
+    seen = _ToolNames()
     around = Surroundings(journal=MemoryJournal(), guard=seen)
     async with Folkmoot.open(project, overrides=overrides, around=around) as moot:
         return Surveyed(moot.graph, tuple(seen.names))
 
 
-class _Seen(Unguarded):
+class _ToolNames(Unguarded):
     """Only looks which tools there are."""
 
     names: list[str]

@@ -17,17 +17,15 @@ from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
 from folkmoot.loader.nodes import Path as Keys
-from folkmoot.scenarios.case import Case
-from folkmoot.scenarios.matching import fits, in_files, is_tool
 from folkmoot.scenarios.playing import Played
-from folkmoot.scenarios.scenario import Called, Expect, Text
+from folkmoot.scenarios.scenario import Called, Case, Expect, ExpectedText, fits, in_files, is_tool
 from folkmoot.views.result import Result
 from folkmoot.views.timeline import timeline
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Failure(Value, omit_defaults=False):
+class ScenarioFailure(Value, omit_defaults=False):
     """One expectation that was not met, at its place."""
 
     file: str
@@ -45,7 +43,7 @@ class Verdict(Value, omit_defaults=False):
     line: int
     status: Literal["passed", "failed", "skipped"]
     seconds: float = 0.0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ScenarioFailure, ...] = ()
     timeline: tuple[str, ...] = ()
     """What happened, for people; only where something failed."""
 
@@ -55,7 +53,7 @@ def judged(case: Case, played: Played) -> Verdict:
     for miss in judge(case.scenario.expect, played):
         place = case.place_of(miss.keys)
         what = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in miss.keys).lstrip(".")
-        failures.append(Failure(*place, what or case.scenario.name, miss.expected, miss.actual))
+        failures.append(ScenarioFailure(*place, what or case.scenario.name, miss.expected, miss.actual))
     return Verdict(
         name=case.scenario.name,
         file=case.shown,
@@ -290,7 +288,7 @@ class Miss(Value):
     actual: str
 
 
-def text_misses(keys: Keys, wanted: Text, text: str, structured: Any = None) -> Iterator[Miss]:
+def text_misses(keys: Keys, wanted: ExpectedText, text: str, structured: Any = None) -> Iterator[Miss]:
     if wanted.equals is not None and text.strip() != wanted.equals.strip():
         yield Miss((*keys, "equals"), wanted.equals, text or NOTHING)
     for number, part in enumerate(wanted.contains):

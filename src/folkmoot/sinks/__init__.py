@@ -1,8 +1,7 @@
 """Places outside that events are sent on to, each behind the port `Sink`: it takes a batch, or says why not.
 
 ndjson     a file that only grows
-discord    embeds in a channel; `embeds` makes them (pure)
-dashboard  one message in a channel, edited whenever the team's state has changed; `roster` is that state (pure)
+discord    embeds in a channel, or one message with the team's state, edited whenever that has changed
 webhook    signed JSON
 otel       runs as traces, with the metrics of models; `spans`, `genai` and `meters` make them (pure), `otlp` sends them
 http       the one way out of all but the first and the last

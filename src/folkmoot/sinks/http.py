@@ -23,15 +23,15 @@ WAIT = 5.0
 _LARGEST = 1024 * 1024
 
 
-class Way:
-    """To one address; its connection is kept."""
+class HttpSink:
+    """Sends to one address; its connection is kept."""
 
     def __init__(self, url: str, clock: Clock) -> None:
         self.url = URL(url)
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
 
-    async def send(self, method: str, url: URL, body: bytes, headers: Mapping[str, str] = {}) -> bytes:
+    async def _send(self, method: str, url: URL, body: bytes, headers: Mapping[str, str] = {}) -> bytes:
         """The answer to JSON."""
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), trust_env=True)

@@ -30,7 +30,7 @@ Prompt = Callable[[str, int], Awaitable[Sequence[Message]]]
 """What a model was sent, by the run and the `runSeq` of the request."""
 
 
-class Wire(Protocol):
+class OtelTransport(Protocol):
     """How it gets out; both raise `SinkFailed`, and may take their time."""
 
     def send_spans(self, spans: Sequence[Span]) -> None: ...
@@ -41,7 +41,9 @@ class Wire(Protocol):
 
 
 class OtelSink:
-    def __init__(self, wire: Wire, journal: Journal, *, prompt: Prompt | None, metrics: bool) -> None:
+    def __init__(
+        self, wire: OtelTransport, journal: Journal, *, prompt: Prompt | None, metrics: bool
+    ) -> None:
         """With `prompt`, what anybody wrote is sent too."""
         self._wire = wire
         self._journal = journal

@@ -50,7 +50,7 @@ class Otlp:
 
     def __init__(self, url: str, headers: Mapping[str, str], resource: Mapping[str, str]) -> None:
         """An empty `url` leaves the address to the environment."""
-        self._line = _Line()
+        self._line = _OtlpSession()
         base = url.rstrip("/")
         given = dict(headers) or None
         self._spans: SpanExporter = OTLPSpanExporter(
@@ -90,7 +90,7 @@ class Otlp:
         self._metrics.shutdown()
 
 
-class _Line(requests.Session):
+class _OtlpSession(requests.Session):
     """Of one request, what came of it: nothing is followed elsewhere, and only the host is told."""
 
     failure: SinkFailed | None = None

@@ -15,15 +15,14 @@ from hashlib import sha256
 
 from folkmoot.domain.entry import Entry
 from folkmoot.ports import Clock
-from folkmoot.sinks.http import Way
+from folkmoot.sinks.http import HttpSink
 
 
-class WebhookSink:
+class WebhookSink(HttpSink):
     def __init__(self, url: str, key: str, clock: Clock, line: Callable[[Entry], bytes]) -> None:
         """`line` writes an entry out."""
-        self._way = Way(url, clock)
+        super().__init__(url, clock)
         self._key = key.encode()
-        self._clock = clock
         self._line = line
 
     async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
@@ -34,11 +33,8 @@ class WebhookSink:
         headers["X-Folkmoot-Timestamp"] = moment
         if self._key:
             headers["X-Folkmoot-Signature"] = f"sha256={signature(self._key, moment, body)}"
-        await self._way.send("POST", self._way.url, body, headers)
+        await self._send("POST", self.url, body, headers)
         return kept
-
-    async def close(self) -> None:
-        await self._way.close()
 
 
 def signature(key: bytes, moment: str, body: bytes) -> str:

@@ -19,7 +19,7 @@ import msgspec
 
 from folkmoot.domain.value import Value
 from folkmoot.errors import Untrusted
-from folkmoot.tools.mcp.listing import Listings
+from folkmoot.tools.mcp.listing import Listings, write_private
 
 Kind = Literal[
     "module", "server", "program", "gate", "address", "variable", "storage", "sink", "folder", "host"
@@ -107,7 +107,7 @@ class ConsentStore:
         self.write(folder, msgspec.structs.replace(consent, grants={**consent.grants, **old, **fresh}))
 
     def write(self, folder: Path, consent: FolderConsent) -> None:
-        _write_private(self._file(folder), msgspec.json.format(msgspec.json.encode(consent), indent=1))
+        write_private(self._file(folder), msgspec.json.format(msgspec.json.encode(consent), indent=1))
         self._drop_texts(folder, consent)
 
     def text(self, folder: Path, digest: str) -> str | None:
@@ -124,7 +124,7 @@ class ConsentStore:
             content = _content(folder / file, _LARGEST_TEXT)
             if len(content) <= min(left, _LARGEST_TEXT) and sha256(content).hexdigest() == digest:
                 left -= len(content)
-                _write_private(self._texts(folder) / digest, zlib.compress(content))
+                write_private(self._texts(folder) / digest, zlib.compress(content))
 
     def _drop_texts(self, folder: Path, consent: FolderConsent) -> None:
         """All that no grant names any more."""
@@ -209,13 +209,3 @@ def _content(file: Path, most: int | None = None) -> bytes:
             return opened.read(-1 if most is None else most + 1)
     except OSError:
         return b""
-
-
-def _write_private(file: Path, content: bytes) -> None:
-    """Whole or not at all, and for this user alone."""
-    for folder in (file.parent.parent, file.parent):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = file.with_suffix(f".{os.getpid()}")
-    fresh.touch(mode=0o600)
-    fresh.write_bytes(content)
-    fresh.replace(file)

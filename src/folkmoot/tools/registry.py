@@ -1,19 +1,36 @@
-"""All tools of a project by the names that agent files use."""
+"""What every tool is, and all tools of a project by the names that agent files use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import ToolFailed, ToolFinished
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import GROUPS, wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
 from folkmoot.ports import Site
 from folkmoot.tools.modules import without_own_name
-from folkmoot.tools.tool import Tool
+
+
+class Tool(Protocol):
+    @property
+    def name(self) -> str:
+        """Its own name, without that of its source."""
+
+    def spec(self, name: str) -> ToolSpec:
+        """As it is offered under this name of agent files."""
+
+    def under(self, source: ToolSource) -> Tool:
+        """The same with what the settings say of the effect and access of its source's tools."""
+
+    async def call(self, call: ToolCall, site: Site, work_dir: Path) -> ToolResult:
+        """Do it. Whatever goes wrong is a result that says so to the model."""
 
 
 class Registry:
@@ -77,3 +94,54 @@ def meant(name: str, known: Iterable[str]) -> list[str]:
     if name in GROUPS:
         return [each for each in GROUPS[name] if each in names]
     return [name] if name in names else [each for each in names if each.startswith(f"{name}.")]
+
+
+class RecordedTools:
+    """Tools that give what they gave, from a journal: nothing is really called."""
+
+    def __init__(
+        self,
+        specs: Mapping[str, ToolSpec],
+        drafts: Sequence[Draft],
+        whole: Mapping[str, bytes],
+        turn: Callable[[int], Awaitable[None]],
+        too_long: int,
+    ) -> None:
+        """`whole` are the results by artifact that models read only a part of; a result of `too_long` bytes
+        stands for one that did not fit into the context, and of which nothing else is known. `turn` returns when it is
+        the turn of an entry of the record."""
+        self._specs = specs
+        self._whole = whole
+        self._turn = turn
+        self._too_long = too_long
+        self._results = {
+            (draft.span, draft.event.turn, draft.event.call): (place, draft.event)
+            for place, draft in enumerate(drafts)
+            if isinstance(draft.event, ToolFinished | ToolFailed)
+        }
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        return tuple(self._specs[known] for name in names for known in meant(name, self._specs))
+
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
+        place, event = self._results.get((site.span, site.turn, site.call), (-1, None))
+        await self._turn(place)
+        match event:
+            case ToolFinished():
+                whole = self._whole.get(event.artifact)
+                text = event.text if whole is None else whole.decode()
+                return ToolResult(
+                    text=text,
+                    parts=event.parts,
+                    sources=event.sources,
+                    records=event.records,
+                    recorded=whole is None,
+                )
+            case ToolFailed(overflow=True):
+                return ToolResult(text="x" * self._too_long, sources=event.sources)
+            case ToolFailed():
+                return ToolResult(
+                    text=event.text, failed=True, sources=event.sources, code=event.code, recorded=True
+                )
+            case None:
+                return ToolResult(text=f"the record holds no result of {site.key}", failed=True)

@@ -13,7 +13,7 @@ from folkmoot.domain.agent import Graph
 from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.gate import HUMAN, GateSettings
 from folkmoot.domain.naming import VARIABLE
-from folkmoot.domain.providers import BUILT_IN, REMOTE, address_of, key_variable
+from folkmoot.domain.providers import BUILT_IN, LOOPBACK, REMOTE, address_of, key_variable
 from folkmoot.domain.rules import Rule
 from folkmoot.domain.settings import Provider, Settings, Storage, ToolSource
 from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
@@ -22,7 +22,6 @@ from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.modules import imported_files
 from folkmoot.tools.registry import meant
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PROGRAMS = {"shell": "run programs (`shell`)", "python": "run Python code (`python`)"}
 _MOST_FILES = 500
 """Of a folder that a command names; a larger one is known by its first files only, and says so."""

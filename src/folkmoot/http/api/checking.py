@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from folkmoot.contract.fault import Fault, Guarantee
+from folkmoot.contract.folds import Fault, Guarantee
 from folkmoot.contract.verify import verify
 from folkmoot.http.api.shapes import require_run
 from folkmoot.http.endpoint import Asked, Endpoint

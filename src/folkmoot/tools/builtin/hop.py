@@ -25,7 +25,7 @@ _MOVED = (301, 302, 303, 307, 308)
 _GZIP_OR_ZLIB = 47
 
 
-class Reply(Value):
+class WebReply(Value):
     url: str
     status: int
     reason: str
@@ -52,8 +52,10 @@ def parsed(url: str, base: URL | None = None) -> URL:
     return target
 
 
-async def get(url: URL, addresses: Sequence[str], largest: int) -> Reply:
-    connector = aiohttp.TCPConnector(resolver=_Pinned(addresses), use_dns_cache=False, force_close=True)
+async def get(url: URL, addresses: Sequence[str], largest: int) -> WebReply:
+    connector = aiohttp.TCPConnector(
+        resolver=_PinnedResolver(addresses), use_dns_cache=False, force_close=True
+    )
     async with aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -65,7 +67,7 @@ async def get(url: URL, addresses: Sequence[str], largest: int) -> Reply:
             async with session.get(url, allow_redirects=False, headers=HEADERS) as response:
                 location = response.headers.get("Location", "") if response.status in _MOVED else ""
                 content, whole = (b"", True) if location else await _body(response, largest)
-                return Reply(
+                return WebReply(
                     url=str(url),
                     status=response.status,
                     reason=response.reason or "",
@@ -94,7 +96,7 @@ async def _body(response: aiohttp.ClientResponse, largest: int) -> tuple[bytes, 
     return bytes(content), unpack is None or unpack.eof
 
 
-class _Pinned(AbstractResolver):
+class _PinnedResolver(AbstractResolver):
     """Knows the addresses that were judged, and no way to ask for others."""
 
     def __init__(self, addresses: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Run as a script: find the lines that match, in files given as JSON on stdin. See `aside`."""
+"""Run as a script: find the lines that match, in files given as JSON on stdin. See `process`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Run as a script: the text of an HTML page that comes on stdin. See `aside`."""
+"""Run as a script: the text of an HTML page that comes on stdin. See `process`."""
 
 import re
 import resource
@@ -12,7 +12,7 @@ BLOCKS = frozenset(
 )
 
 
-class Page(HTMLParser):
+class PageText(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.text: list[str] = []
@@ -48,7 +48,7 @@ def main() -> None:
     seconds = int(sys.argv[1])
     if seconds:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    page = Page()
+    page = PageText()
     page.feed(sys.stdin.read())
     page.close()
     lines = (line.strip() for line in "".join(page.text).split("\n"))

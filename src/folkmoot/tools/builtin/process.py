@@ -1,9 +1,14 @@
-"""Run one program under the guard: within its limits, with nothing of it left afterwards."""
+"""Run one program under the guard, with nothing of it left afterwards; or work on foreign text in a process of its own.
+
+A regular expression and an HTML parser can be made to compute for hours, and no thread can be stopped. The scripts
+of this folder that run so import nothing of the package.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,12 +21,11 @@ from folkmoot.tools.builtin.refused import Refused
 PATH = "/usr/local/bin:/usr/bin:/bin"
 FLOOD = 100_000_000
 """Bytes; whoever writes more is ended, because nobody will read it."""
-_GUARD = Path(__file__).parent / "guard.py"
 _GRACE = 6.0
 """Seconds that the guard has to end everything; a little more than its own patience."""
 
 
-class Output:
+class ProgramOutput:
     """The beginning and the end of a long output; what lies between is only counted."""
 
     def __init__(self, most: int) -> None:
@@ -47,13 +51,9 @@ async def run_program(
     argv: Sequence[str], folder: Path, env: Mapping[str, str], limits: ProcessLimits
 ) -> ToolResult:
     """Its exit code and its output, stdout and stderr as they came. Raises `Refused` if it cannot be started."""
-    guard = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", "-X", "utf8", str(_GUARD),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env={}, start_new_session=True,
-    )  # fmt: skip
+    guard = await _start("guard.py")
     assert guard.stdin is not None
-    output, why = Output(limits.output_bytes), ""
+    output, why = ProgramOutput(limits.output_bytes), ""
     said = b""
     try:
         guard.stdin.write(_job(argv, folder, env, limits))
@@ -68,7 +68,7 @@ async def run_program(
     return _told(argv, said, why, output, limits)
 
 
-async def _collect(guard: asyncio.subprocess.Process, output: Output) -> str:
+async def _collect(guard: asyncio.subprocess.Process, output: ProgramOutput) -> str:
     """Until the guard is gone, and with it everybody who could write."""
     assert guard.stdout is not None
     while piece := await guard.stdout.read(65_536):
@@ -100,7 +100,9 @@ def _job(argv: Sequence[str], folder: Path, env: Mapping[str, str], limits: Proc
     return json.dumps(job).encode() + b"\n"
 
 
-def _told(argv: Sequence[str], said: bytes, why: str, output: Output, limits: ProcessLimits) -> ToolResult:
+def _told(
+    argv: Sequence[str], said: bytes, why: str, output: ProgramOutput, limits: ProcessLimits
+) -> ToolResult:
     try:
         ended = json.loads(said.partition(b"\n")[0])
     except ValueError:
@@ -117,3 +119,30 @@ def _told(argv: Sequence[str], said: bytes, why: str, output: Output, limits: Pr
 
 def _ended(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
+
+
+async def run_script(script: str, given: bytes, seconds: float) -> bytes:
+    """What the script makes of `given`. Raises `Refused` if it takes too long."""
+    process = await _start(script, str(math.ceil(seconds)))
+    try:
+        async with asyncio.timeout(seconds or None):
+            made, _ = await process.communicate(given)
+    except TimeoutError:
+        raise Refused(
+            f"it took longer than {seconds:g} s; look for something simpler, or in fewer files"
+        ) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+    if process.returncode:
+        raise Refused("it could not be worked out; look for something simpler")
+    return made
+
+
+async def _start(script: str, *arguments: str) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", "-X", "utf8", str(Path(__file__).parent / script), *arguments,
+        stdin=pipe, stdout=pipe, stderr=pipe, env={}, start_new_session=True,
+    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 
 class Refused(Exception):
-    """It was not done. The model reads why, and what to do instead."""
+    """It was not done. The model reads why, and what to do instead; this name is recorded with it."""
 
 
 class Absent(Refused):

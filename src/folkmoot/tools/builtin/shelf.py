@@ -12,10 +12,9 @@ from pathlib import Path
 
 from folkmoot.domain.builtins import Builtins, FileLimits, ProcessLimits
 from folkmoot.domain.message import ToolResult
-from folkmoot.tools.builtin.aside import aside
 from folkmoot.tools.builtin.change import before_and_after, change
 from folkmoot.tools.builtin.folder import MOST_SEEN, look, read_file, shown, write_file
-from folkmoot.tools.builtin.process import run_program
+from folkmoot.tools.builtin.process import run_program, run_script
 from folkmoot.tools.builtin.refused import Refused
 from folkmoot.tools.builtin.web import Web
 from folkmoot.tools.functions import FunctionTool, in_thread
@@ -182,7 +181,9 @@ class Search:
             "most": MOST_SHOWN,
             "width": WIDTH,
         }
-        made = json.loads(await aside("matcher.py", json.dumps(asked).encode(), self._limits.search_time))
+        made = json.loads(
+            await run_script("matcher.py", json.dumps(asked).encode(), self._limits.search_time)
+        )
         if "wrong" in made:
             raise Refused(
                 f"{text!r} is no regular expression: {made['wrong']}; leave `regex` out to find it as it is"

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.builtins import WebLimits
 from folkmoot.domain.message import ToolResult
-from folkmoot.tools.builtin.aside import aside
+from folkmoot.tools.builtin.process import run_script
 from folkmoot.tools.builtin.refused import Refused
 
 if TYPE_CHECKING:
     from yarl import URL
 
-    from folkmoot.tools.builtin.hop import Reply
+    from folkmoot.tools.builtin.hop import WebReply
 
 
 REDIRECTS = 5
@@ -54,7 +54,7 @@ class Web:
         except TimeoutError:
             raise Refused(f"{url} took longer than {self._limits.time:g} s") from None
 
-    async def _follow(self, url: str) -> Reply:
+    async def _follow(self, url: str) -> WebReply:
         # aiohttp takes its time to be imported, and most runs fetch nothing.
         from folkmoot.tools.builtin.hop import get, parsed
 
@@ -78,13 +78,13 @@ class Web:
                 raise Refused(f"{why}; `builtins.web.allow` in folkmoot.yaml could allow it")
         return addresses
 
-    async def _told(self, reply: Reply) -> ToolResult:
+    async def _told(self, reply: WebReply) -> ToolResult:
         type = reply.type or "application/octet-stream"
         text = "[this is not text; it is not shown]"
         if _TEXT.fullmatch(type):
             text = _decoded(reply)
         if type in _HTML:
-            made = await aside("page.py", text.encode("utf-8", "replace"), self._limits.time)
+            made = await run_script("page.py", text.encode("utf-8", "replace"), self._limits.time)
             text = made.decode("utf-8", "replace")
         more = "" if reply.whole else f", of which the first {len(reply.content):,} bytes were read"
         head = f"{reply.url}\n{reply.status} {reply.reason}, {type}{more}\n"
@@ -93,7 +93,7 @@ class Web:
         return ToolResult(text=f"{head}\n{text}")
 
 
-def _decoded(reply: Reply) -> str:
+def _decoded(reply: WebReply) -> str:
     """By the charset that the server names, that the page names, or UTF-8."""
     meta = _META.search(reply.content[:2048])
     for name in (reply.charset, meta[1].decode() if meta else ""):

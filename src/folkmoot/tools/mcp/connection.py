@@ -21,9 +21,9 @@ from pydantic import ValidationError
 from folkmoot.domain.message import Attachment, ToolResult
 from folkmoot.domain.trace import told
 from folkmoot.errors import ServerFailed
+from folkmoot.tools.mcp.config import LONGEST, ServerConfig
 from folkmoot.tools.mcp.listing import Offer
 from folkmoot.tools.mcp.process import Process, running
-from folkmoot.tools.mcp.way import LONGEST, Way
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -40,12 +40,12 @@ _LOOK = "look whether it runs there, and whether you may use it"
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
-class Connection:
+class ServerConnection:
     """Held by a task of its own, because whoever opens a client must also close it; calls come from any task."""
 
-    def __init__(self, way: Way) -> None:
-        self._way = way
-        self._process = Process(way) if way.source.command else None
+    def __init__(self, config: ServerConfig) -> None:
+        self._config = config
+        self._process = Process(config) if config.source.command else None
         self._over = asyncio.Event()
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._holding = asyncio.create_task(self._hold())
@@ -73,7 +73,7 @@ class Connection:
         """`trace` goes into the call's `_meta`, and over HTTP into its headers too.
 
         Raises `ServerFailed` if nobody knows what became of the call."""
-        client, limit = self._opened.result(), self._way.source.timeout
+        client, limit = self._opened.result(), self._config.source.timeout
         heard = self._process.heard if self._process else -1
         try:
             async with asyncio.timeout(limit or None) as bound:
@@ -95,9 +95,9 @@ class Connection:
                 raise self._lost(f"the connection was lost ({error})") from None
             if self._process is None and error.code in _FORGOTTEN:
                 self._over.set()
-            return ToolResult(text=f"the server {self._way.name!r} refused: {error}", failed=True)
+            return ToolResult(text=f"the server {self._config.name!r} refused: {error}", failed=True)
         except (RuntimeError, ValidationError) as error:  # what it gave is not what it says it gives
-            return ToolResult(text=f"the server {self._way.name!r} answered wrongly: {error}", failed=True)
+            return ToolResult(text=f"the server {self._config.name!r} answered wrongly: {error}", failed=True)
 
     async def close(self) -> None:
         self._over.set()
@@ -129,29 +129,29 @@ class Connection:
     async def _answering(self, otherwise: str) -> AsyncIterator[None]:
         """Whatever goes wrong here is told as a failure of this server."""
         try:
-            async with asyncio.timeout(self._way.source.timeout or None):
+            async with asyncio.timeout(self._config.source.timeout or None):
                 yield
         except ServerFailed:
             raise
         except Exception as error:
             self._over.set()
-            why = f"{otherwise} within {self._way.source.timeout:g} s"
+            why = f"{otherwise} within {self._config.source.timeout:g} s"
             if not isinstance(error, TimeoutError):
                 why = f"{otherwise}: {_innermost(error)}"
             account = self._process.account() if self._process else ""
             remedy = _HAND_RUN if self._process else _LOOK
-            raise self._way.failed("; ".join(filter(None, (why, account))), remedy) from None
+            raise self._config.failed("; ".join(filter(None, (why, account))), remedy) from None
 
     def _lost(self, why: str) -> ServerFailed:
         account = self._process.account() if self._process else ""
         told = "; ".join(filter(None, (why, account)))
         return ServerFailed(
-            f"the tool server {self._way.name!r} was lost: {told}. "
+            f"the tool server {self._config.name!r} was lost: {told}. "
             "Whether the call had an effect is not known: look before you repeat it"
         )
 
     def _transport(self) -> Transport:
-        return running(self._process) if self._process else over_http(self._way)
+        return running(self._process) if self._process else over_http(self._config)
 
     async def _hear(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -262,12 +262,12 @@ _CONNECT = 30.0
 
 
 @asynccontextmanager
-async def over_http(way: Way) -> AsyncIterator[TransportStreams]:
+async def over_http(config: ServerConfig) -> AsyncIterator[TransportStreams]:
     timeout = httpx2.Timeout(_CONNECT, read=None)
     hooks: dict[str, list[Callable[..., Any]]] = {"request": [_trace], "response": [_bound]}
     async with (
-        httpx2.AsyncClient(headers=way.headers(), timeout=timeout, event_hooks=hooks) as http,
-        streamable_http_client(way.source.url or "", http_client=http) as streams,
+        httpx2.AsyncClient(headers=config.headers(), timeout=timeout, event_hooks=hooks) as http,
+        streamable_http_client(config.source.url or "", http_client=http) as streams,
     ):
         yield streams
 
@@ -275,7 +275,7 @@ async def over_http(way: Way) -> AsyncIterator[TransportStreams]:
 async def _trace(request: httpx2.Request) -> None:
     """What stands in a call's `_meta`, for those that look at headers. The SDK sends it from a task of its own."""
     try:
-        meta = msgspec.json.decode(request.content, type=_Message).params.meta
+        meta = msgspec.json.decode(request.content, type=_RpcMessage).params.meta
     except (msgspec.DecodeError, httpx2.StreamError):
         return
     request.headers.update({name: str(text) for name, text in told(meta).items()})
@@ -285,7 +285,7 @@ class _Params(msgspec.Struct):
     meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
 
 
-class _Message(msgspec.Struct):
+class _RpcMessage(msgspec.Struct):
     params: _Params = msgspec.field(default_factory=_Params)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -73,11 +74,7 @@ class Listings:
     def keep(self, folder: Path, mark: str, offers: tuple[Offer, ...]) -> None:
         known = self._read()
         known.setdefault(str(folder.resolve()), {})[mark] = offers
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = self._file.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=1))
-        fresh.chmod(0o600)
-        fresh.replace(self._file)
+        write_private(self._file, msgspec.json.format(msgspec.json.encode(known), indent=1))
 
     def _read(self) -> dict[str, dict[str, tuple[Offer, ...]]]:
         """A file that cannot be read holds nothing."""
@@ -85,3 +82,13 @@ class Listings:
             return msgspec.json.decode(self._file.read_bytes(), type=dict[str, dict[str, tuple[Offer, ...]]])
         except (OSError, msgspec.MsgspecError):
             return {}
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Whole or not at all, and for this user alone."""
+    for folder in (file.parent.parent, file.parent):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = file.with_suffix(f".{os.getpid()}")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(content)
+    fresh.replace(file)

@@ -15,8 +15,8 @@ import anyio
 import mcp_types
 from mcp.shared.message import SessionMessage
 
+from folkmoot.tools.mcp.config import LONGEST, ServerConfig
 from folkmoot.tools.mcp.processes import end_processes
-from folkmoot.tools.mcp.way import LONGEST, Way
 
 MOST_NOISE = 10_000
 """Lines that are no messages, in a row."""
@@ -31,8 +31,8 @@ _GRACE = 1.0
 class Process(asyncio.SubprocessProtocol):
     """Both streams that the SDK asks of a transport: it is read from as `async for`, and written to with `send`."""
 
-    def __init__(self, way: Way) -> None:
-        self._way = way
+    def __init__(self, config: ServerConfig) -> None:
+        self._config = config
         self._lines: deque[bytes] = deque()
         self._waiting = 0
         """Bytes in them."""
@@ -54,15 +54,15 @@ class Process(asyncio.SubprocessProtocol):
         try:
             transport, _ = await loop.subprocess_exec(
                 lambda: self,
-                *self._way.source.command,
-                env=self._way.environment(),
-                cwd=self._way.cwd,
+                *self._config.source.command,
+                env=self._config.environment(),
+                cwd=self._config.cwd,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             remedy = "install it, or correct its entry under `tools` in folkmoot.yaml"
-            raise self._way.failed(why, remedy) from None
+            raise self._config.failed(why, remedy) from None
         self._transport = transport
         self._stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
         self._stdout = cast(asyncio.ReadTransport, transport.get_pipe_transport(1))
@@ -177,7 +177,7 @@ class Process(asyncio.SubprocessProtocol):
                 await self._ends()
         finally:
             self._signal(signal.SIGKILL)
-            end_processes(lambda mark: mark == self._way.mark)
+            end_processes(lambda mark: mark == self._config.mark)
             self._transport.close()
             await self._ends()
 

@@ -13,12 +13,12 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed, Untrusted
 from folkmoot.ports import Site
+from folkmoot.tools.mcp.config import ServerConfig
 from folkmoot.tools.mcp.listing import Listings, Offer, changes, mark_of
 from folkmoot.tools.mcp.processes import end_processes
-from folkmoot.tools.mcp.way import Way
 
 if TYPE_CHECKING:
-    from folkmoot.tools.mcp.connection import Connection
+    from folkmoot.tools.mcp.connection import ServerConnection
 
 
 class Servers:
@@ -36,7 +36,7 @@ class Servers:
         self._listings = listings
         self._owner = owner
         self._is_gone = is_gone
-        self._servers: dict[tuple[str, str], Server] = {}
+        self._servers: dict[tuple[str, str], ToolServer] = {}
 
     def tools(self, name: str, source: ToolSource) -> list[ServerTool]:
         """As they were trusted; the server is not started. Raises `Untrusted`."""
@@ -63,11 +63,11 @@ class Servers:
         if failed:
             raise next(error for error in failed if not isinstance(error, ServerFailed))
         changed = [
-            f"\n  - {server.way.name}.{tool} {how}"
+            f"\n  - {server.config.name}.{tool} {how}"
             for server, outcome in zip(servers, outcomes, strict=True)
             if not isinstance(outcome, BaseException)
             for tool, how in outcome.items()
-            if f"{server.way.name}.{tool}" in tools
+            if f"{server.config.name}.{tool}" in tools
         ]
         if changed:
             raise Untrusted(
@@ -83,13 +83,15 @@ class Servers:
         await asyncio.gather(*(server.close() for server in self._servers.values()))
         self._servers.clear()
 
-    def _server(self, name: str, source: ToolSource, trusted: tuple[Offer, ...]) -> Server:
+    def _server(self, name: str, source: ToolSource, trusted: tuple[Offer, ...]) -> ToolServer:
         key = (name, mark_of(source))
         if key not in self._servers:
             if not self._servers:
                 end_processes(self._is_gone)  # what a Folkmoot left that was killed
-            way = Way(name, source, self._folder, self._env, f"{self._owner}/{len(self._servers)}")
-            self._servers[key] = Server(way, trusted)
+            config = ServerConfig(
+                name, source, self._folder, self._env, f"{self._owner}/{len(self._servers)}"
+            )
+            self._servers[key] = ToolServer(config, trusted)
         return self._servers[key]
 
 
@@ -98,12 +100,12 @@ _MOST_LOSSES = 3
 _PAUSE = 30.0
 
 
-class Server:
-    def __init__(self, way: Way, trusted: tuple[Offer, ...]) -> None:
-        self.way = way
+class ToolServer:
+    def __init__(self, config: ServerConfig, trusted: tuple[Offer, ...]) -> None:
+        self.config = config
         self._trusted = trusted
         self._changed: dict[str, str] = {}
-        self._connection: Connection | None = None
+        self._connection: ServerConnection | None = None
         self._connecting = asyncio.Lock()
         self._losses = 0
         self._left_alone = 0.0
@@ -134,7 +136,7 @@ class Server:
         if self._connection:
             await self._connection.close()
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> ServerConnection:
         async with self._connecting:
             connection = self._connection
             if connection is None or not connection.alive:
@@ -144,20 +146,20 @@ class Server:
                 self._changed = {name: how for name, how in changes(self._trusted, found) if how != "is new"}
             return connection
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> ServerConnection:
         now = asyncio.get_running_loop().time()
         if now < self._left_alone:
             why = f"it was lost {self._losses} times in a row and is left alone for {_PAUSE:g} s"
-            raise self.way.failed(why, "do without it, or try again later")
+            raise self.config.failed(why, "do without it, or try again later")
         if self._connection:
             await self._connection.close()
         try:
-            from folkmoot.tools.mcp.connection import Connection
+            from folkmoot.tools.mcp.connection import ServerConnection
         except ImportError as error:
-            raise self.way.failed(
+            raise self.config.failed(
                 str(error), "install the client with: pip install 'folkmoot[mcp]'"
             ) from None
-        self._connection = connection = Connection(self.way)
+        self._connection = connection = ServerConnection(self.config)
         try:
             await connection.opened()
         except BaseException:
@@ -172,8 +174,8 @@ class Server:
 
     def _distrusted(self, tool: str) -> ToolResult:
         text = (
-            f"the tool {tool!r} of the server {self.way.name!r} {self._changed[tool]} since it was trusted; "
-            f"it is not used until a person allows it again with: folkmoot trust {quote(str(self.way.folder))}"
+            f"the tool {tool!r} of the server {self.config.name!r} {self._changed[tool]} since it was trusted; "
+            f"it is not used until a person allows it again with: folkmoot trust {quote(str(self.config.folder))}"
         )
         return ToolResult(text=text, failed=True)
 
@@ -181,7 +183,7 @@ class Server:
 class ServerTool:
     """A tool of a server, as it was trusted."""
 
-    def __init__(self, server: Server, offer: Offer, source: ToolSource | None = None) -> None:
+    def __init__(self, server: ToolServer, offer: Offer, source: ToolSource | None = None) -> None:
         self.name = offer.name
         self._server = server
         self._offer = offer

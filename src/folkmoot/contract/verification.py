@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.contract.fault import TITLES, Fault, Guarantee
+from folkmoot.contract.folds import TITLES, Fault, Guarantee
 from folkmoot.journal.chain import Head
 
 KEPT = 1_000
@@ -17,7 +17,7 @@ KEPT = 1_000
 
 
 @dataclass
-class Verdict:
+class Verification:
     counts: Counter[str] = field(default_factory=Counter)
     """How much was looked at, by the words below."""
     faults: list[Fault] = field(default_factory=list)

@@ -21,7 +21,7 @@ _BINDINGS = ["JSONRPC", "HTTP+JSON"]
 _NOT_LET_IN = (401, 403)
 
 
-class Way:
+class RemoteConnection:
     def __init__(self, name: str, url: str, token: str = "", proxy: str | None = None) -> None:
         self.name = name
         self._url = URL(url.rstrip("/"))

@@ -20,7 +20,7 @@ _EVERYBODYS = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TM
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ServerConfig:
     name: str
     """Of the source in the settings."""
     source: ToolSource
