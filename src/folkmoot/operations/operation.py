@@ -208,14 +208,14 @@ def read_operation(
             given[field.name] = msgspec.convert(value, field.type, strict=False)
         except msgspec.ValidationError as error:
             name = (names or {}).get(field.name, field.name)
-            raise WrongUse(f"`{name}`: {_explain(field, str(error))}", code=BAD_VALUE) from error
+            raise WrongUse(f"`{name}`: {_explain(field, value, str(error))}", code=BAD_VALUE) from error
     return operation(**given)
 
 
-def _explain(field: Field, words: str) -> str:
-    known = [value for value in _choices(field.type) if value]
+def _explain(field: Field, value: Any, words: str) -> str:
+    known = [choice for choice in _choices(field.type) if choice]
     if known:
-        return f"it is one of {', '.join(known)}"
+        return f"{value!r} is not one of {', '.join(known)}"
     return words.partition(" - at ")[0].replace(
         "Expected `str` matching regex '\\\\S'", "it is empty; say something"
     )
