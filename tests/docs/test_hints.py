@@ -17,10 +17,14 @@ SOURCE = ROOT / "src" / "folkmoot"
 
 
 def messages(file: Path) -> Iterator[tuple[int, str]]:
-    """Every text of a file that somebody may read, with `X` for what is put in; but what explains the code."""
+    """Every text of a file that somebody may read, with `X` for what is put in; but what explains the code, and the
+    examples of operations, which are lines for a shell and are run as such."""
     tree = ast.parse(file.read_text())
     inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     explained = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "examples":
+            explained |= {id(part) for part in ast.walk(node.value)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             yield (

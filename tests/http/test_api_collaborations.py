@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
+from folkmoot.engine.collaboration import Collaboration
 from folkmoot.engine.making import Shift
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
@@ -136,6 +137,32 @@ async def test_a_run_that_somebody_cancelled_is_not_begun_anew_before_somebody_s
 
     assert (stopped["status"], stopped["waiting"]) == ("waiting", ["planner (plan/1) was cancelled"])
     assert runs == 1
+
+
+async def test_a_word_to_continue_counts_also_while_the_server_looks_for_what_comes_next(shop, monkeypatch):
+    """D-27: it had seen that the run was cancelled, and not yet said that it waits."""
+    looked, told, carry_on = asyncio.Event(), asyncio.Event(), Collaboration.carry_on
+
+    async def slow(self):
+        stopped = await carry_on(self)
+        looked.set()
+        await told.wait()
+        return stopped
+
+    edit(shop, "script.yaml", *WAITS)
+    async with served(shop) as api:
+        work = (await api.post("/api/collaborations", 202, goal=GOAL))["id"]
+        run = await seen(api, "llm.request")
+        await api.post(f"/api/runs/{run}/cancel", reason="not like this")
+        await seen(api, "run.cancelled", run)
+    edit(shop, "script.yaml", *reversed(WAITS))
+    monkeypatch.setattr(Collaboration, "carry_on", slow)
+    async with served(shop) as again:
+        await looked.wait()
+        await again.post(f"/api/collaborations/{work}/resume", 202, by="ann")
+        told.set()
+        await seen(again, "work_session.completed", work)
+        assert (await types(again, run))[-1] == "run.cancelled"
 
 
 async def test_whoever_cancels_the_work_stops_all_of_it(shop):

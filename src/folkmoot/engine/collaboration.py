@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -69,8 +70,9 @@ class Collaboration:
         self._told = told
         self.leaving = False
         """Set it, and nothing new is begun; what is under way is left to whoever hands its run over."""
-        self.again = True
-        """Whether a member whose run was cancelled before is asked again: somebody wants the work to go on."""
+        self.overruled = math.inf
+        """The position of the journal at which somebody wanted the work to continue: a member whose run was cancelled
+        before it is asked again."""
 
     async def carry_on(self) -> Stopped:
         """Until it has ended or waits; one process at a time does."""
@@ -109,7 +111,7 @@ class Collaboration:
         run = asking.run if asking else await self._named(ask, "")
         try:
             result = await self._started(scene, ask, run)
-            if asking and self.again and result.status == "cancelled":
+            if asking and result.status == "cancelled" and await self._is_overruled(run):
                 run = await self._named(ask, run)
                 result = await self._started(scene, ask, run)
         except HandedOver:
@@ -125,6 +127,10 @@ class Collaboration:
             ask.purpose, run, result.success, report or result.error or "", result.sources
         )
         return await self._answer(said)
+
+    async def _is_overruled(self, run: str) -> bool:
+        last = self._moot.journal.read(Query(stream=run, newest_first=True, limit=1))
+        return all([entry.seq < self.overruled async for entry in last])
 
     async def _named(self, ask: AskMove, before: str) -> str:
         """Its run has a name that is durable before it begins; `before` is one that was given up."""

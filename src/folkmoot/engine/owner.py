@@ -114,7 +114,13 @@ def _started(pid: int) -> str:
 @asynccontextmanager
 async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[None]:
     """Raises `Held` if another process is at it. It says nothing about appending: records are changed by version."""
-    claim = await claim_run(journal, clock, record, this_process(), LEASE)
+    claiming = asyncio.ensure_future(claim_run(journal, clock, record, this_process(), LEASE))
+    try:
+        claim = await asyncio.shield(claiming)
+    except asyncio.CancelledError:
+        with suppress(Held, OperationFailed):  # it may be held here by now, and nobody would let go of it
+            await journal.release(await claiming)
+        raise
     renewing = asyncio.create_task(_renewed(journal, clock, claim))
     try:
         yield

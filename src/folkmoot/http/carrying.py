@@ -29,9 +29,8 @@ PATIENCE = 60.0
 
 @dataclass
 class _Carried:
-    again: bool
-    """The next look asks members again whose runs were cancelled: somebody wants the work to go on."""
-    waits: bool = False
+    overruled: int
+    """The position of the journal at which somebody last wanted it to continue; 0 if nobody did here."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
@@ -68,7 +67,7 @@ class Carrying:
     async def begin(self, id: str, author: Author = Author()) -> None:
         """Carry it on until it has ended, whoever else asks for what; also over restarts."""
         await self._moot.moot.work_sessions.change(id, entrusted, author)
-        await self._take_up(id, again=True)
+        await self._take_up(id, await self._moot.position())
 
     async def _look(self) -> None:
         """For what the last server left; a journal that is away now may not be so later."""
@@ -76,21 +75,20 @@ class Carrying:
             works = await self._moot.moot.work_sessions.all()
             async for entry in self._moot.moot.journal.read(Query(types=(WorkSessionEntrusted.type,))):
                 if not works[entry.stream].ended:
-                    await self._take_up(entry.stream, again=False)
+                    await self._take_up(entry.stream, 0)
         except OperationFailed as error:
             self.say(f"collaborations are taken up in {PATIENCE:g} s: {error}")
             await self._clock.sleep(PATIENCE)
             await self._look()
 
-    async def _take_up(self, id: str, *, again: bool) -> None:
+    async def _take_up(self, id: str, overruled: int) -> None:
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen(await self._moot.position()))
         if carried := self._going.get(id):
-            if carried.waits:  # otherwise it goes on already
-                carried.again |= again
-                carried.news.set()
+            carried.overruled = max(carried.overruled, overruled)
+            carried.news.set()  # also while it is looked at: that look may have seen too little
             return
-        carried = self._going[id] = _Carried(again)
+        carried = self._going[id] = _Carried(overruled)
         carried.task = asyncio.create_task(self._carry_on(id, carried))
 
     async def _listen(self, position: int) -> None:
@@ -101,17 +99,15 @@ class Carrying:
     async def _carry_on(self, id: str, carried: _Carried) -> None:
         try:
             while not await self._has_ended(id, carried):
-                carried.waits = True
                 with suppress(TimeoutError):
                     await self._clock.within(PATIENCE, carried.news.wait())
-                carried.waits = False
         finally:
             del self._going[id]
 
     async def _has_ended(self, id: str, carried: _Carried) -> bool:
         """Carry it on as far as it goes now."""
         collaboration = Collaboration(self._moot.moot, id, self._run, lambda move: None)
-        collaboration.again, carried.again = carried.again, False
+        collaboration.overruled = carried.overruled
         carried.news.clear()  # first: what comes from here on may be more than is seen
         try:
             return not (await collaboration.carry_on()).why
