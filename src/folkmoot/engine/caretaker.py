@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from folkmoot.domain.events import RunParked
 from folkmoot.domain.run_row import OPEN_STATUSES, is_overdue
-from folkmoot.engine.owner import is_gone
+from folkmoot.engine.owner import held_claims
 from folkmoot.errors import FolkmootError, ForeignRun, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.ports import Clock, Journal, Query, RunQuery
 from folkmoot.views.result import Result
@@ -61,8 +61,7 @@ class Caretaker:
         open = {
             run.run: run for run in await self._journal.runs(RunQuery(statuses=OPEN_STATUSES, sort="started"))
         }
-        claims = await self._journal.claims(open) if open else ()
-        held = {claim.run for claim in claims if claim.live and not is_gone(claim.owner)}
+        held = {claim.run for claim in held_claims(await self._journal.claims(open))} if open else set()
         idle = [
             run
             for name, run in open.items()

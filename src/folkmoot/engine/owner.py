@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from hashlib import sha256
@@ -83,10 +83,16 @@ async def claim_run(
 
 async def holder(journal: Journal, run_id: str) -> str:
     """Who has its lease; empty if nobody."""
-    for claim in await journal.claims([run_id]):
-        if claim.live and not is_gone(claim.owner):
-            return claim.owner
+    for claim in held_claims(await journal.claims([run_id])):
+        return claim.owner
     return ""
+
+
+def held_claims(claims: Iterable[Claim]) -> list[Claim]:
+    """Those whose owner has a lease and has not surely ended. Each owner is looked at once, however much it holds."""
+    live = [claim for claim in claims if claim.live]
+    gone = {owner for owner in {claim.owner for claim in live} if is_gone(owner)}
+    return [claim for claim in live if claim.owner not in gone]
 
 
 @cache
