@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +19,10 @@ from bench import moot, scenes
 from bench.measure import Run, Side, median_of, one_round
 from bench.server import REPORT_TEXT
 from folkmoot import Folkmoot
+from folkmoot.http.application import application
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.protocols.chat import chat_routes
 
 AGENT = scenes.CHAIN[-1]
 """It reports at once."""
@@ -43,7 +45,7 @@ async def compared(folder: Path, runs: int, rounds: int) -> Sides:
     """Server and client in one process: what the client costs is the same on all sides with a server."""
     async with (
         Folkmoot.open(folder, tools=[moot.look]) as opened,
-        listening(House(moot=opened, door=Door(port=0))) as door,
+        _listening(opened) as door,
         _bare() as bare,
         aiohttp.ClientSession() as http,
     ):
@@ -66,6 +68,11 @@ async def compared(folder: Path, runs: int, rounds: int) -> Sides:
             for rounds_of, side in zip(measured, sides, strict=True):
                 rounds_of.append(await one_round(side, runs))
         return Sides(*map(median_of, measured))
+
+
+def _listening(moot: Folkmoot) -> AbstractAsyncContextManager[str]:
+    house = House(moot=moot, door=Door(port=0))
+    return listening(house, application(house, [chat_routes(house)]))
 
 
 @asynccontextmanager

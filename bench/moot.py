@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench import scenes
+from chaos.project import allow
 from folkmoot import Folkmoot, tool
 
 SETTINGS = """\
@@ -25,7 +26,7 @@ async def look(what: str) -> str:
 
 def write_project(folder: Path, port: int) -> None:
     """One agent file per part of a scene."""
-    (folder / "folkmoot.yaml").write_text(SETTINGS.format(port=port))
+    (allow(folder) / "folkmoot.yaml").write_text(SETTINGS.format(port=port))
     advisors = [f"advisor-{number}.ai" for number in range(1, scenes.ADVISORS + 1)]
     destinations = [f"{name}.ai" for name in scenes.DESTINATIONS]
     first, second, third = (f"{name}.ai" for name in scenes.CHAIN)
@@ -47,6 +48,7 @@ def write_project(folder: Path, port: int) -> None:
     ):
         (folder / name).mkdir()
         (folder / name / "folkmoot.yaml").write_text(SETTINGS.format(port=port) + SWITCHED_ON)
+        allow(folder / name)
         _write_agents(
             folder / name, {"caller.ai": f"models: bench/{model}", "helper.ai": f"models: bench/{helper}"}
         )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from chaos import strace, zombies
 from chaos.crowd import crowd
 from chaos.faults import suffer_faults
+from chaos.http import RATE, Part, serve_many
 from chaos.kills import kill_at_random
 from chaos.load import load
 from chaos.power import cut_power
@@ -23,6 +24,7 @@ from chaos.workers import Tally, crash_servers, disturb_workers
 from chaos.writes import kill_at_writes
 
 P99_MS, MEGABYTES = 50.0, 400.0
+ANSWER_MS, HEALTH_MS = 500.0, 200.0
 SHOWN = 20
 
 
@@ -121,6 +123,27 @@ def _load(count: int, seed: int) -> Found:
     return Found(figures, missed)
 
 
+def _http(count: int, seed: int) -> Found:
+    got = serve_many(count)
+    figures = (
+        f"{count} runs, {RATE} in a second: {_answers(got.spread)}; at once: {_answers(got.burst)}; on top of"
+        f" {got.past}, all in {got.seconds:.1f} s"
+    )
+    missed = [*got.faults]
+    if got.spread.p99 > ANSWER_MS:
+        missed.append(f"p99 {got.spread.p99:.0f} ms, the aim is at most {ANSWER_MS:.0f}")
+    if got.spread.health > HEALTH_MS:
+        missed.append(f"/api/health took {got.spread.health:.0f} ms, the aim is at most {HEALTH_MS:.0f}")
+    return Found(figures, missed)
+
+
+def _answers(part: Part) -> str:
+    return (
+        f"median {part.median:.1f} ms, p99 {part.p99:.1f} ms ({part.client_p99:.0f} ms with queueing),"
+        f" health at most {part.health:.0f} ms"
+    )
+
+
 def _workers(count: int, seed: int) -> Found:
     tally = disturb_workers(count, seed)
     kills, stops, handovers, _ = tally.done.values()
@@ -168,6 +191,7 @@ SCENES = {
     "power": Scene("power cuts", _power, 2_000, 100, traces=True),
     "faults": Scene("faults of the disk and its neighbours", _faults, 10, 1, traces=True),
     "load": Scene("many runs at once", _load, 1_000, 100),
+    "http": Scene("many runs over HTTP, spread and at once", _http, 1_000, 50),
     "workers": Scene("workers killed, stopped, sent home", _workers, 200, 10),
     "postgres": Scene("the server killed under load", _postgres, 20, 2),
     "zombies": Scene("workers stopped amid a call that go on later", _zombies, 50, 2),

@@ -42,7 +42,7 @@ class Changes(msgspec.Struct):
     unpaid: list[str] = []
     """Runs whose rows of `spend` are void."""
     begun: list[RunSummary] = []
-    """Rows of `runs` that may be new; the others only change what can change after the start."""
+    """Rows of `runs` that may be new or have another start; the others only change what can change after it."""
     runs: list[RunSummary] = []
     items: list[tuple[int, Item]] = []
     """Each with the position of the entry that asked."""
@@ -82,7 +82,7 @@ class StreamFold:
 
     def collect(self, changes: Changes) -> None:
         if self.run.changed and (summary := self.run.summary):
-            (changes.begun if self.is_new else changes.runs).append(summary)
+            (changes.begun if self.is_new or self.spend.erased else changes.runs).append(summary)
         changes.items += [(self._asked[id], self.inbox.items[id]) for id in self.inbox.changed]
         if self.spend.erased and (summary := self.run.summary):
             changes.unpaid.append(summary.run)

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from folkmoot.domain.events import RunParked
 from folkmoot.domain.run_row import OPEN_STATUSES, is_overdue
-from folkmoot.engine.owner import is_gone
+from folkmoot.engine.owner import held_claims
 from folkmoot.errors import FolkmootError, ForeignRun, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.ports import Clock, Journal, Query, RunQuery
 from folkmoot.views.result import Result
@@ -58,16 +58,10 @@ class Caretaker:
 
     async def _forsaken(self) -> list[str]:
         now = self._clock.monotonic()
-        open = {
-            run.run: run for run in await self._journal.runs(RunQuery(statuses=OPEN_STATUSES, sort="started"))
-        }
-        claims = await self._journal.claims(open) if open else ()
-        held = {claim.run for claim in claims if claim.live and not is_gone(claim.owner)}
-        idle = [
-            run
-            for name, run in open.items()
-            if name not in held and name not in self.under_way and self._tried.get(name, now) <= now
-        ]
+        wanted = RunQuery(statuses=OPEN_STATUSES, sort="started")
+        open = {run.run: run for run in await self._journal.runs(wanted)}
+        taken = {*self.under_way, *(claim.run for claim in held_claims(await self._journal.claims(open)))}
+        idle = [run for run in open.values() if run.run not in taken and self._tried.get(run.run, now) <= now]
         told = {post.run for post in await self._journal.posts([run.run for run in idle])} if idle else set()
         return [
             run.run

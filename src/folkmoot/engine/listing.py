@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.reference import LAST, RUN
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunRow, RunSummary
-from folkmoot.engine.owner import is_gone
+from folkmoot.engine.owner import held_claims
 from folkmoot.ports import Journal, Query, RunQuery
 
 
@@ -56,8 +56,8 @@ async def find_run(journal: Journal, name: str) -> RunRow:
 async def with_holders(journal: Journal, runs: Sequence[RunSummary]) -> list[RunRow]:
     open = [run.run for run in runs if run.is_open]
     claims = await journal.claims(open) if open else ()
-    live = (claim for claim in claims if not claim.owner or (claim.live and not is_gone(claim.owner)))
-    held = {claim.run: "running" if claim.owner else "queued" for claim in live}
+    held = {claim.run: "running" for claim in held_claims(claims)}
+    held |= {claim.run: "queued" for claim in claims if not claim.owner}
     return [run.row(held.get(run.run, "")) for run in runs]
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from hashlib import sha256
@@ -83,10 +83,13 @@ async def claim_run(
 
 async def holder(journal: Journal, run_id: str) -> str:
     """Who has its lease; empty if nobody."""
-    for claim in await journal.claims([run_id]):
-        if claim.live and not is_gone(claim.owner):
-            return claim.owner
-    return ""
+    return next((claim.owner for claim in held_claims(await journal.claims([run_id]))), "")
+
+
+def held_claims(claims: Sequence[Claim]) -> list[Claim]:
+    """Those whose owner has a lease and has not surely ended. Each owner is looked at once, however much it holds."""
+    gone = {owner for owner in {claim.owner for claim in claims if claim.live} if is_gone(owner)}
+    return [claim for claim in claims if claim.live and claim.owner not in gone]
 
 
 @cache

@@ -97,10 +97,8 @@ class EngineRoom:
     def resume(self, run: str, *, wait: bool = False, with_current_files: bool = False) -> None:
         """Go on with a run, unless it is under way here already."""
         if run not in self._runs:
-            ear = self.ear(run)
-            self._hold(
-                run, self._moot.resume(run, hear=ear, wait=wait, with_current_files=with_current_files)
-            )
+            ear, current = self.ear(run), with_current_files
+            self._hold(run, self._moot.resume(run, hear=ear, wait=wait, with_current_files=current))
 
     def look(self) -> None:
         """Now, for runs that were answered: not only at the next look."""
@@ -136,10 +134,9 @@ class EngineRoom:
             if not self._starting:
                 return
 
-    def _hold(self, run: str, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+    def _hold(self, run: str, work: Coroutine[Any, Any, Result]) -> None:
         task = self._runs[run] = asyncio.create_task(work)
         task.add_done_callback(lambda ended: self._ended(run, ended))
-        return task
 
     def _ended(self, run: str, task: asyncio.Task[Result]) -> None:
         if self._runs.get(run) is task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -31,8 +32,10 @@ async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[s
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.ready.wait()
+            gc.freeze()  # what is loaded stays; looking through it for garbage would hold up every request
             yield _address(house.door, listener)
         finally:
+            gc.unfreeze()
             server.should_exit = True
             await serving
 

@@ -22,22 +22,11 @@ _RUN = (
     *("run", "began", "agent", "status", "started", "ended", "error", "work_session", "label", "part"),
     *("chain", "tokens", "cost", "seconds", "until"),
 )
-_CHANGING = ("status", "started", "ended", "error", "chain", "tokens", "cost", "seconds", "until")
+_CHANGING = ("status", "ended", "error", "chain", "tokens", "cost", "seconds", "until")
+"""Without `started`: SQLite would write the index again that begins with it."""
 _ITEM = (
-    *(
-        "run",
-        "id",
-        "asked",
-        "kind",
-        "subject",
-        "assignee",
-        "since",
-        "deadline",
-        "outcome",
-        "answers",
-        "status",
-    ),
-    "body",
+    *("run", "id", "asked", "kind", "subject", "assignee", "since", "deadline", "outcome", "answers"),
+    *("status", "body"),
 )
 _HAS_WORD = """(words LIKE ? ESCAPE '!' OR lower(chain) LIKE ? ESCAPE '!'
   OR lower(coalesce(error, '')) LIKE ? ESCAPE '!' OR (status = 'waiting' AND EXISTS (SELECT 1 FROM inbox
@@ -195,7 +184,7 @@ def _run_values(run: RunSummary) -> Sequence[Any]:
 
 def _changing_values(run: RunSummary) -> Sequence[Any]:
     sums = (run.tokens, run.cost, run.seconds, run.until)
-    return (run.status, run.started_at, run.ended_at, run.error, _chain(run), *sums, run.run)
+    return (run.status, run.ended_at, run.error, _chain(run), *sums, run.run)
 
 
 def _chain(run: RunSummary) -> str:
