@@ -8,15 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import categorised, known_category, labelled
 from folkmoot.domain.category import LABELS
 from folkmoot.domain.collaboration_events import WorkSessionAsked
 from folkmoot.domain.work_session import WorkSession
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import NotFound
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
+from folkmoot.operations.work_sessions import OPERATIONS
 from folkmoot.ports import Query, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
@@ -119,21 +118,7 @@ async def change(request: Request) -> Response:
 
 
 async def _changed(house: House, id: str, deed: str, form: Form) -> str:
-    control, by, text = house.moot.control, Author(person(form)), form["text"]
-    match deed:
-        case "pause":
-            await control.pause(id, text, by)
-        case "resume":
-            for run in await control.resume(id, by):
-                house.go_on(run)
-        case "cancel":
-            await control.cancel(id, text, by)
-        case "label":
-            await control.desk.change(id, labelled(text), by)
-        case "category":
-            await control.desk.change(id, categorised(known_category(form["category"])), by)
-        case _:
-            raise WrongUse(f"nobody can {deed!r} a work session; use one of the buttons")
+    await perform_form(find_form(deed, OPERATIONS), house, form, work=id)
     return f"/work-sessions/{id}"
 
 
