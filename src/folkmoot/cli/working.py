@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from folkmoot.cli.records import has_run, opened
-from folkmoot.coordination.work_sessions.desk import WORK_SESSION, WorkSessions
+from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
+from folkmoot.operations.work_sessions import choose_row
 from folkmoot.ports import Filter, Journal, Query
 from folkmoot.views.work_sessions import WorkList, WorkRow
 from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_document, work_timeline
@@ -36,16 +37,10 @@ async def read_rows(journal: Journal) -> list[WorkRow]:
     return rows.rows(SystemClock().now())
 
 
-def chosen(rows: Sequence[WorkRow], name: str) -> WorkRow:
-    """`rows` as they are listed, the newest first."""
-    known = {row.id: row for row in reversed(rows)}
-    return known[WORK_SESSION.resolve(known, name)]
-
-
 async def content(folder: Path, name: str, artifact: str) -> bytes:
     """Of an artifact of a work session, by its hash, the beginning of that, or its title."""
     async with opened(folder) as journal:
-        row = chosen(await read_rows(journal), name)
+        row = choose_row(await read_rows(journal), name)
         record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
         for each in record.artifacts if record else ():
             if artifact and (each.title == artifact or each.artifact.startswith(artifact)):
@@ -55,14 +50,14 @@ async def content(folder: Path, name: str, artifact: str) -> bytes:
 
 async def read_timeline(folder: Path, name: str) -> list[TimelineEntry]:
     async with opened(folder) as journal:
-        row = chosen(await read_rows(journal), name)
+        row = choose_row(await read_rows(journal), name)
         return await _timeline(folder, journal, row)
 
 
 async def document(folder: Path, name: str) -> dict[str, Any]:
     """Everything about one work session, as `--json` shows it."""
     async with opened(folder) as journal:
-        row = chosen(await read_rows(journal), name)
+        row = choose_row(await read_rows(journal), name)
         record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
         timeline = await _timeline(folder, journal, row)
     return work_document(row, record, timeline)
@@ -80,7 +75,7 @@ async def _timeline(folder: Path, journal: Journal, row: WorkRow) -> list[Timeli
 async def follow_timeline(folder: Path, name: str) -> AsyncIterator[TimelineEntry]:
     """What happened, then what happens, without end."""
     async with opened(folder) as journal:
-        id = chosen(await read_rows(journal), name).id
+        id = choose_row(await read_rows(journal), name).id
         async for entry in journal.follow():
             if entry.draft.work_session_id == id and (line := timeline_entry(entry)):
                 yield line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -53,9 +54,14 @@ class ControlledWork(msgspec.Struct):
     """The runs that it concerns."""
 
 
-async def find_row(project: OpenProject, name: str) -> WorkRow:
-    known = {row.id: row for row in reversed(await project.host.work_rows())}
+def choose_row(rows: Sequence[WorkRow], name: str) -> WorkRow:
+    """`rows` as they are listed, the newest first."""
+    known = {row.id: row for row in reversed(rows)}
     return known[WORK_SESSION.resolve(known, name)]
+
+
+async def find_row(project: OpenProject, name: str) -> WorkRow:
+    return choose_row(await project.host.work_rows(), name)
 
 
 def _with_status(record: WorkSession, status: str) -> WorkRecord:

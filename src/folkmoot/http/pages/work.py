@@ -15,7 +15,7 @@ from folkmoot.errors import NotFound
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
-from folkmoot.operations.work_sessions import OPERATIONS
+from folkmoot.operations.work_sessions import OPERATIONS, find_row
 from folkmoot.ports import Query, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
@@ -57,7 +57,7 @@ async def work_session(request: Request) -> Response:
 async def shown(request: Request, problem: str = "") -> Response:
     """`problem` is what became of a form in it."""
     house = house_of(request)
-    row = await _row(house, request.path_params["id"])
+    row = await find_row(house.project, request.path_params["id"])
     kind = request.query_params.get("kind", "")
     timeline = await house.records.timeline(row)
     return page(
@@ -89,14 +89,6 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
         "is_collaboration": bool([entry async for entry in asked]),
         "agents": {agent.id for agent in house.moot.graph.agents.values()},
     }
-
-
-async def _row(house: House, id: str) -> WorkRow:
-    if row := next((row for row in await house.records.work_rows() if row.id == id), None):
-        return row
-    raise NotFound(
-        f"there is no work session {id!r}; the list shows those that are", code="work_session_not_found"
-    )
 
 
 async def artifact(request: Request) -> Response:
