@@ -42,7 +42,6 @@ from folkmoot.views.live import Gated, LiveChild, gates, live_children
 from folkmoot.views.result import Result
 
 if TYPE_CHECKING:
-    from folkmoot.coordination.moot import Moot
     from folkmoot.engine.bus import Bus
     from folkmoot.engine.control import Control
     from folkmoot.engine.replay import Replayed
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from folkmoot.engine.watch import Duty, Watch
     from folkmoot.engine.worker import Worker
     from folkmoot.loader.load import Loaded
+    from folkmoot.operations.project import OpenProject
     from folkmoot.views.difference import Difference
 
 
@@ -374,7 +374,7 @@ class Folkmoot:
         return await last_position(self._journal)
 
     @property
-    def moot(self) -> Moot:
+    def moot(self) -> OpenProject:
         """What outlives the runs of this project: tasks, plans, decisions, work sessions."""
         return self._workshop.moot(self.graph)
 

@@ -83,23 +83,6 @@ def test_a_work_session_is_walked_through_all_its_states(at):
     assert shown["timeline"][1]["text"].endswith("forms the team: ann (lead), bob (worker), rex (reviewer)")
 
 
-def test_an_illegal_jump_and_a_role_that_nobody_has_are_refused_with_the_remedy(at):
-    """D-12, D-13: exit code 2, and what could be done instead."""
-    work = opened(at)
-
-    jump = at("work", "state", work, "Executing")
-    nobody = at("work", "team", work, "planner")
-    unknown = at("work", "state", work, "Dreaming")
-
-    assert (jump.code, nobody.code, unknown.code) == (2, 2, 2)
-    assert "is Initialized; it cannot become Executing now, only TeamFormed or Cancelled or Error" in jump.err
-    assert (
-        "lacks a planner: no agent is one; there are ann: lead; bob: worker, python; rex: reviewer"
-        in nobody.err
-    )
-    assert "there is no state 'Dreaming'; they are Initialized, TeamFormed" in unknown.err
-
-
 def test_a_team_has_members_with_roles_and_policies(at):
     """D-2, D-36, U-3: the team as data."""
     work = opened(at)

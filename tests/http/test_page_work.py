@@ -60,7 +60,7 @@ async def test_a_paused_work_session_asks_no_model_until_it_is_resumed(desk):
     async with browsing(at) as page:
         made = await opened(page)
         await page.house.moot.run("clerk", "sweep", errand=Errand(work_session=made.id))
-        await page.send(f"/work-sessions/{made.id}/pause", text="lunch", by="eve")
+        await page.send(f"/work-sessions/{made.id}/pause", reason="lunch", by="eve")
         assert "Paused: lunch" in (await page.get(f"/work-sessions/{made.id}")).words
         asked = len(at.model.heard)
 
@@ -74,24 +74,11 @@ async def test_a_paused_work_session_asks_no_model_until_it_is_resumed(desk):
         assert (await page.house.moot.result("run-1")).status == "completed"
 
 
-async def test_a_cancelled_work_session_is_over(desk):
-    """D-10."""
-    async with browsing(desk(FILES, {})) as page:
-        made = await opened(page)
-        await page.send(f"/work-sessions/{made.id}/cancel", text="no yard")
-
-        shown = await page.get(f"/work-sessions/{made.id}")
-        assert "Cancelled" in shown.words
-        again = await page.send(f"/work-sessions/{made.id}/pause")
-        assert again.status == 409
-        assert "is Cancelled; open another" in again.words
-
-
 async def test_the_list_names_what_is_worked_on_with_category_and_activity(desk):
     """E-9, E-78, E-83."""
     async with browsing(desk(FILES, {})) as page:
         made = await opened(page, "[Goal] Refund the order of a customer")
-        await page.send(f"/work-sessions/{made.id}/label", text="The refund")
+        await page.send(f"/work-sessions/{made.id}/label", label="The refund")
 
         shown = await page.get("/work-sessions?category=customer_community&q=refund")
         assert "Active · 1" in shown.words

@@ -135,7 +135,7 @@ class Interfaces:
             else:
                 content = msgspec.json.encode({**body, "by": account_name()})
                 headers = {"content-type": "application/json", "accept": "application/json"}
-                shown = await browser._ask("POST", path, content, headers)
+                shown = await browser._ask(operation.http.method, path, content, headers)
         return "" if shown.status < 300 else json.loads(shown.html)["code"]
 
     async def _form(self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str) -> str:

@@ -115,9 +115,10 @@ def _named(folder: Path, work_session: str) -> str:
 
     if not work_session:
         return ""
-    from folkmoot.cli.working import all_rows, chosen
+    from folkmoot.cli.working import all_rows
+    from folkmoot.operations.work_sessions import choose_row
 
-    return chosen(finished(all_rows(folder)), work_session).id
+    return choose_row(finished(all_rows(folder)), work_session).id
 
 
 def _attached(paths: list[Path] | None) -> list[File]:

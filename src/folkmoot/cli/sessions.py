@@ -10,7 +10,11 @@ from folkmoot.cli.call import AsJson, call_of, finished
 from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from folkmoot.cli.output import Cell
+    from folkmoot.domain.entry import Draft
     from folkmoot.views.branches import Row
 
 app = typer.Typer(help="The agent sessions of a run.", no_args_is_help=True)
@@ -40,7 +44,6 @@ def list_sessions(
       folkmoot sessions list 20260101-101500 --json
       folkmoot sessions list --live last
     """
-    from folkmoot.cli.kept import write_live
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import all_runs, read_record
     from folkmoot.views.branches import rows, session_rows
@@ -52,7 +55,7 @@ def list_sessions(
         return
     record = finished(read_record(folder, run))
     if live:
-        write_live(record.drafts, as_json=as_json)
+        _write_live(record.drafts, as_json=as_json)
         return
     if record.row.status == "pruned":
         write_json([]) if as_json else say(f"run {record.row.run_id} was pruned; its sessions are gone")
@@ -83,10 +86,9 @@ def destroy(
     Examples:
       folkmoot sessions destroy 20260101-101500-1a2b3c4d:sub_clerk_5e6f7a8b
     """
-    from folkmoot.cli.kept import let_go
     from folkmoot.cli.output import say, write_json
 
-    finished(let_go(call_of(context).folder, session, reason))
+    finished(_let_go(call_of(context).folder, session, reason))
     if as_json:
         write_json({"sessionId": session, "status": "destroyed"})
     else:
@@ -109,3 +111,31 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
         between(branch.started_at, branch.ended_at),
         branch.id,
     )
+
+
+def _write_live(drafts: Iterable[Draft], *, as_json: bool) -> None:
+    from folkmoot.cli.output import say, write_json, write_table
+    from folkmoot.views.live import live_children
+
+    children = live_children(drafts)
+    if as_json:
+        write_json(children)
+    elif not children:
+        say("no finished session of this run can be asked")
+    else:
+        head = ("agent", "turns left", "asked", "session")
+        rows = (
+            (child.agent_id, str(child.turns_remaining), str(child.clarifications), child.id)
+            for child in children
+        )
+        write_table(head, rows)
+
+
+async def _let_go(folder: Path, session: str, reason: str) -> None:
+    from folkmoot.cli.records import opened
+    from folkmoot.engine.clock import SystemClock
+    from folkmoot.engine.commands import CloseSession
+    from folkmoot.engine.local import LocalEngine
+
+    async with opened(folder, readonly=False) as journal:
+        await LocalEngine(journal, SystemClock()).send(session, CloseSession(session, reason))

@@ -1,4 +1,4 @@
-"""How `folkmoot work` reads its arguments and shows what there is."""
+"""How `folkmoot work` reads its arguments, and shows what there is and what has changed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
+import typer
 from msgspec.structs import replace
 
 from folkmoot.cli import working
 from folkmoot.cli.amounts import moment
 from folkmoot.cli.call import finished
+from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.work_sessions.decide import known_category
@@ -22,8 +24,20 @@ from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.activity import Activity
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.role import Role
-from folkmoot.domain.work_session import Action, Roster, WorkSession
+from folkmoot.domain.work_session import Action, Roster, WorkState
 from folkmoot.errors import NotFound, WrongUse
+from folkmoot.operations.operation import Operation
+from folkmoot.operations.work_sessions import (
+    AddArtifact,
+    CancelWorkSession,
+    CategoriseWorkSession,
+    ChangeState,
+    FormTeam,
+    LabelWorkSession,
+    OpenWorkSession,
+    PauseWorkSession,
+    ResumeWorkSession,
+)
 from folkmoot.views.work_sessions import WorkRow
 from folkmoot.views.work_timeline import TimelineEntry
 
@@ -106,39 +120,32 @@ async def _tell_live(folder: Path, work: str, *, as_json: bool) -> None:
         sys.stdout.flush()  # a pipe would keep it until it has more
 
 
-def control(folder: Path, work: str, what: str, reason: str, *, as_json: bool) -> None:
-    id, runs = finished(_controlled(folder, work, what, reason))
-    if as_json:
-        write_json({"id": id, "status": f"{what}d" if what != "cancel" else "cancelled", "runs": runs})
+_CHANGES: Mapping[type, Callable[[Any, Any], str]] = {
+    FormTeam: lambda _, output: f"has its team: {in_words(output.team)}",
+    CategoriseWorkSession: lambda operation, _: f"is about {operation.category}",
+    LabelWorkSession: lambda operation, _: f"is called {operation.label}",
+    AddArtifact: lambda operation, _: f"has a {operation.kind} more: {operation.title}",
+    PauseWorkSession: lambda _, work: (
+        f"is paused: its runs ask no model until folkmoot work resume {work.id}"
+    ),
+    ResumeWorkSession: lambda _, __: "goes on",
+    CancelWorkSession: lambda _, work: (
+        f"is cancelled, and its runs with it: {', '.join(work.runs) or 'there were none'}"
+    ),
+}
+
+
+def present(operation: Operation[Any], output: Any) -> None:
+    """What has changed."""
+    if isinstance(operation, OpenWorkSession):
+        write(output.id)
         return
-    match what:
-        case "pause":
-            say(f"work session {id} is paused: its runs ask no model until folkmoot work resume {id}")
-        case "resume":
-            say(f"work session {id} goes on")
-            for run in runs:
-                say(f"  to go on with what waited: folkmoot runs resume {run}")
-        case _:
-            say(
-                f"work session {id} is cancelled, and its runs with it: {', '.join(runs) or 'there were none'}"
-            )
-
-
-async def _controlled(folder: Path, work: str, what: str, reason: str) -> tuple[str, list[str]]:
-    async with working.at_desk(folder, work) as (control, id):
-        match what:
-            case "pause":
-                runs = await control.pause(id, reason, working.me())
-            case "resume":
-                runs = await control.resume(id, working.me())
-            case _:
-                runs = await control.cancel(id, reason, working.me())
-        return id, runs
-
-
-def report(record: WorkSession, said: str, *, as_json: bool) -> None:
-    """After a change: the record as it is now, or what has changed."""
-    write_json(record) if as_json else say(f"work session {record.id} {said.format(record=record)}")
+    id = output["id"] if isinstance(output, dict) else output.id
+    change = _CHANGES.get(type(operation), lambda _, output: f"is {output.state}")
+    say(f"work session {id} {change(operation, output)}")
+    if isinstance(operation, ResumeWorkSession):
+        for run in output.runs:
+            say(f"  to go on with what waited: folkmoot runs resume {run}")
 
 
 def write_document(shown: Mapping[str, Any]) -> None:
@@ -171,18 +178,35 @@ def _in_words(value: object) -> str:
     return str(value)
 
 
-def read_seats(seats: Sequence[str], may: Sequence[str], tools: Sequence[str]) -> list[Seat]:
-    """`role`, `role:capability,capability` or `role=agent`; policies hold for all seats of a role, or for an agent."""
+def _seats(
+    seats: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SEAT…",
+            help="`role`, `role:capability,capability`, or `role=agent`; one for each member.",
+            show_default=False,
+        ),
+    ],
+    may: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEAT=ACTIONS", help="All that seat may do: plan, vote, execute, review, decide."
+        ),
+    ] = None,
+    tools: Annotated[
+        list[str] | None, typer.Option(metavar="SEAT=TOOLS", help="All tools that seat may use, `files.*`.")
+    ] = None,
+) -> dict[str, Any]:
     wanted = [_seat(written) for written in seats]
-    for written in may:
+    for written in may or ():
         name, words = _pair("--may", written)
         for word in words:
             one_of("action", word, get_args(Action))
         wanted = _given(wanted, name, {"actions": words})
-    for written in tools:
+    for written in tools or ():
         name, words = _pair("--tools", written)
         wanted = _given(wanted, name, {"tools": words})
-    return wanted
+    return {"members": wanted}
 
 
 def _seat(written: str) -> Seat:
@@ -213,13 +237,32 @@ def _given(seats: Sequence[Seat], name: str, limits: Mapping[str, Any]) -> list[
     ]
 
 
-def file_content(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
+def _file(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Its content; `-`: what comes on stdin.")],
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="What it is called; absent: the file's name.")
+    ] = "",
+) -> dict[str, Any]:
     try:
-        return Path(file).read_bytes()
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise WrongUse(f"cannot read {file!r}: {error.strerror}") from None
+    return {"title": title or file, "content": content.decode(errors="surrogateescape")}
+
+
+def _state(
+    to: Annotated[
+        str, typer.Argument(metavar="STATE", help="Planning, Executing, Reviewing, Cancelled or Error.")
+    ],
+) -> dict[str, Any]:
+    return {"state": {name.lower(): name for name in get_args(WorkState)}.get(to.lower(), to)}
+
+
+TERMINAL_OPTIONS = {
+    FormTeam: TerminalOptions(_seats),
+    ChangeState: TerminalOptions(_state),
+    AddArtifact: TerminalOptions(_file),
+}
 
 
 def write_content(content: bytes) -> None:

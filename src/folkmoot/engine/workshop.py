@@ -34,11 +34,11 @@ from folkmoot.tools.registry import Registry, meant
 from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
-    from folkmoot.coordination.moot import Moot
     from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.worker import Worker
     from folkmoot.journal.index import Index
     from folkmoot.models.choose import ProviderModels
+    from folkmoot.operations.project import OpenProject
     from folkmoot.tools.mcp.servers import Servers
 
 
@@ -100,7 +100,7 @@ class Workshop:
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
         self._started: Servers | None = None
-        self._moot: Moot | None = None
+        self._moot: OpenProject | None = None
         self._index: Index | None = None
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
@@ -176,13 +176,13 @@ class Workshop:
         stack.push_async_callback(self._close)
         return journal
 
-    def moot(self, graph: Graph) -> Moot:
+    def moot(self, graph: Graph) -> OpenProject:
         """What outlives the runs of this project. Its journal is open by now."""
-        from folkmoot.coordination.moot import Moot
+        from folkmoot.operations.project import OpenProject
 
         assert self._journal is not None
         if self._moot is None or self._moot.graph is not graph:
-            self._moot = Moot(self._journal, self.clock, graph)
+            self._moot = OpenProject(self._journal, self.clock, graph)
         return self._moot
 
     async def write_files(self) -> tuple[()]:
@@ -308,7 +308,7 @@ def _registry(
     given: list[FunctionTool],
     env: Mapping[str, str],
     servers: Callable[[], Servers],
-    moot: Callable[[], Moot],
+    moot: Callable[[], OpenProject],
 ) -> Registry:
     require_consent(folder, wanted_items(folder, graph))
     registry = _filled(folder, graph, given, env, servers, moot)
@@ -331,7 +331,7 @@ def _filled(  # because tools come from everywhere
     given: list[FunctionTool],
     env: Mapping[str, str],
     servers: Callable[[], Servers],
-    moot: Callable[[], Moot],
+    moot: Callable[[], OpenProject],
 ) -> Registry:
     registry = Registry(given, folder)
     functions = load_modules(folder, graph.settings.tools, registry)
@@ -352,7 +352,7 @@ def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> N
         _add(registry, builtin_tools(graph.settings.builtins, env), named)
 
 
-def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], Moot]) -> None:
+def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], OpenProject]) -> None:
     if named := _named(graph, COORDINATION) - set(MESSAGES):
         from folkmoot.operations.agent_tools import coordination_tools
 

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
+from folkmoot.engine.control import Control
 from folkmoot.errors import WrongUse
 from folkmoot.http.carrying import Carrying
 from folkmoot.http.crowd import Crowd
@@ -24,8 +25,10 @@ from folkmoot.http.refusals import Refusals
 from folkmoot.http.repeating import Repeats
 from folkmoot.http.spoken import Spoken
 from folkmoot.http.stream.hub import Hub
+from folkmoot.operations.project import OpenProject
 from folkmoot.orchestration.invocation import Ear
 from folkmoot.ports import Clock
+from folkmoot.views.work_sessions import WorkRow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +94,20 @@ class House:
     def carrying(self) -> Carrying:
         """The collaborations that this server carries on."""
         return Carrying(self.moot, self.room)
+
+    @cached_property
+    def project(self) -> OpenProject:
+        """For operations."""
+        project = self.moot.moot
+        project.host = self
+        return project
+
+    @property
+    def control(self) -> Control:
+        return self.moot.control
+
+    async def work_rows(self) -> list[WorkRow]:
+        return await self.records.work_rows()
 
     def go_on(self, run: str) -> None:
         """With a run that was answered or let go on; in front of a shared journal a worker does."""

@@ -60,7 +60,7 @@ def _make_handler(operation: OperationType) -> Callable[[Asked], Awaitable[Any]]
         wanted = _read(operation, asked)
         by: str = asked.body.by if asked.body else PERSON
         actor = by_name(by, asked.moot.graph, "http", asked.chance)
-        output = await wanted.run(asked.desks, actor)
+        output = await wanted.run(asked.house.project, actor)
         if operation.creates:
             asked.must_repeat(wanted.repeats(output))
         document = wanted.document(output)

@@ -8,18 +8,18 @@ from typing import Annotated, Any
 
 from msgspec import NODEFAULT, Meta
 
-from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task.deciding import StopGuard
 from folkmoot.domain.message import ToolResult
 from folkmoot.operations import decisions, memory, plan_steps, tasks
 from folkmoot.operations.actor import by_call
 from folkmoot.operations.operation import Field, OperationType, fields_of, read_operation, strip_constraints
+from folkmoot.operations.project import OpenProject
 from folkmoot.ports import Site
 from folkmoot.tools.functions import SITE, FunctionTool
 from folkmoot.tools.parameters import as_text
 
 
-def coordination_tools(project: Callable[[], Moot]) -> dict[str, FunctionTool]:
+def coordination_tools(project: Callable[[], OpenProject]) -> dict[str, FunctionTool]:
     """What changes a record is `keyed`: a call that is made again after a crash is known by its place.
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
@@ -29,7 +29,7 @@ def coordination_tools(project: Callable[[], Moot]) -> dict[str, FunctionTool]:
     return {tool.name: tool for tool in made}
 
 
-def agent_tool(operation: OperationType, project: Callable[[], Moot]) -> FunctionTool:
+def agent_tool(operation: OperationType, project: Callable[[], OpenProject]) -> FunctionTool:
     assert operation.tool
     offered = {_name(field): field for field in fields_of(operation) if field.spelling.tool is not None}
 

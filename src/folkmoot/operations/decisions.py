@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from folkmoot.coordination.decisions.committing import Choice
 from folkmoot.coordination.decisions.proposing import read_rule
-from folkmoot.coordination.moot import Moot
 from folkmoot.domain.decision import WINDOW, Decision, DecisionStatus, Option, Proposal, Voter
 from folkmoot.domain.message import ToolResult
 from folkmoot.operations.actor import Actor
@@ -22,6 +21,7 @@ from folkmoot.operations.operation import (
     Text,
     WorkSessionId,
 )
+from folkmoot.operations.project import OpenProject
 from folkmoot.views.adr import record
 from folkmoot.views.decisions import document
 
@@ -43,7 +43,7 @@ class DecisionOperation(Operation[Decision]):
     def document(self, output: Decision) -> dict[str, Any]:
         return document(output)
 
-    async def result(self, output: Decision, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Decision, project: OpenProject, actor: Actor) -> ToolResult:
         brief = project.decisions.brief(output)
         return ToolResult(brief, sources=await project.decisions.keeper.sources([output.id]))
 
@@ -55,7 +55,7 @@ class ChangeOfDecision(DecisionOperation):
     named = "user"
     form = True
 
-    async def find_id(self, project: Moot, actor: Actor) -> str:
+    async def find_id(self, project: OpenProject, actor: Actor) -> str:
         name: str = getattr(self, "decision", "")
         if not name and actor.kind == "agent":
             return await project.decisions.meant("", actor.call.work_session)
@@ -74,7 +74,7 @@ class ListDecisions(Operation[list[Decision]]):
     work_session: Annotated[str, Spelling(metavar="ID")] = ""
     """Only those of this one."""
 
-    async def run(self, project: Moot, actor: Actor) -> list[Decision]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Decision]:
         return [
             decision
             for decision in await project.decisions.all()
@@ -99,7 +99,7 @@ class ShowDecision(DecisionOperation):
     reads = True
     decision: DecisionName
 
-    async def run(self, project: Moot, actor: Actor) -> Decision:
+    async def run(self, project: OpenProject, actor: Actor) -> Decision:
         return await project.decisions.get(await project.decisions.keeper.find(self.decision))
 
 
@@ -117,7 +117,7 @@ class ShowDecisionRecord(Operation[DecisionRecord]):
     reads = True
     decision: DecisionName
 
-    async def run(self, project: Moot, actor: Actor) -> DecisionRecord:
+    async def run(self, project: OpenProject, actor: Actor) -> DecisionRecord:
         found = await ShowDecision(decision=self.decision).run(project, actor)
         return DecisionRecord(found.id, found.status, record(found))
 
@@ -161,7 +161,7 @@ class ProposeDecision(DecisionOperation):
     ] = ""
     """What it belongs to."""
 
-    async def run(self, project: Moot, actor: Actor) -> Decision:
+    async def run(self, project: OpenProject, actor: Actor) -> Decision:
         proposal = Proposal(
             self.topic,
             self.options,
@@ -195,7 +195,7 @@ class CommentDecision(ChangeOfDecision):
     references: Annotated[tuple[str, ...], Spelling(terminal="--reference", metavar="REF")] = ()
     """What you refer to."""
 
-    async def run(self, project: Moot, actor: Actor) -> Decision:
+    async def run(self, project: OpenProject, actor: Actor) -> Decision:
         id = await self.find_id(project, actor)
         return await project.decisions.comment(id, actor.author(), self.text, self.references)
 
@@ -220,7 +220,7 @@ class VoteDecision(ChangeOfDecision):
     reason: str = ""
     """Kept with the vote."""
 
-    async def run(self, project: Moot, actor: Actor) -> Decision:
+    async def run(self, project: OpenProject, actor: Actor) -> Decision:
         id = await self.find_id(project, actor)
         return await project.decisions.vote(id, actor.author(), self.option, self.reason)
 
@@ -244,7 +244,7 @@ class CommitDecision(ChangeOfDecision, kw_only=True):
     rationale: str = ""
     """Why; kept in the record."""
 
-    async def run(self, project: Moot, actor: Actor) -> Decision:
+    async def run(self, project: OpenProject, actor: Actor) -> Decision:
         id = await self.find_id(project, actor)
         return await project.decisions.commit(id, actor.author(), Choice(self.option, self.rationale))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from folkmoot.coordination.memory import Notes
-from folkmoot.coordination.moot import Moot
 from folkmoot.domain.message import ToolResult
 from folkmoot.domain.naming import MEMORY_NOTE, MEMORY_READ
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Operation, OperationType, Spelling
+from folkmoot.operations.project import OpenProject
 
 
 class NoteMemory(Operation[Notes]):
@@ -18,10 +18,10 @@ class NoteMemory(Operation[Notes]):
     )
     text: str
 
-    async def run(self, project: Moot, actor: Actor) -> Notes:
+    async def run(self, project: OpenProject, actor: Actor) -> Notes:
         return await project.memories.note(actor.author(), self.text)
 
-    async def result(self, output: Notes, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Notes, project: OpenProject, actor: Actor) -> ToolResult:
         return ToolResult(f"noted; you have {len(output.notes)} now")
 
 
@@ -33,10 +33,10 @@ class ReadMemory(Operation[Notes]):
     reads = True
     owner: Annotated[str, Spelling(tool="agent")] = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Notes:
+    async def run(self, project: OpenProject, actor: Actor) -> Notes:
         return await project.memories.read(actor.id, self.owner or actor.id)
 
-    async def result(self, output: Notes, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Notes, project: OpenProject, actor: Actor) -> ToolResult:
         lines = [f"- {note.at}: {note.text}" for note in reversed(output.notes)]
         text = "\n".join(lines) or f"{output.agent} has noted nothing yet"
         return ToolResult(text, sources=await project.memories.read_for(output.agent))

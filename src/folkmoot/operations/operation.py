@@ -29,10 +29,10 @@ from typing import (
 import msgspec
 from msgspec import NODEFAULT, Meta
 
-from folkmoot.coordination.moot import Moot
 from folkmoot.domain.message import ToolResult
 from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.operations.actor import Actor
+from folkmoot.operations.project import OpenProject
 
 Out = TypeVar("Out")
 Op = TypeVar("Op", bound="Operation[Any]")
@@ -101,9 +101,11 @@ class Operation(
     whoever runs the command."""
     reads: ClassVar[bool] = False
     """It changes nothing."""
+    reads_files: ClassVar[bool] = True
+    """Whether the files of the project matter to it; otherwise it can be done whatever state they are in."""
     creates: ClassVar[bool] = False
 
-    async def run(self, project: Moot, actor: Actor) -> Out:
+    async def run(self, project: OpenProject, actor: Actor) -> Out:
         """Raises `WrongUse`, with the same code whatever the interface."""
         raise NotImplementedError
 
@@ -115,7 +117,7 @@ class Operation(
         """The output as JSON."""
         return output
 
-    async def result(self, output: Out, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Out, project: OpenProject, actor: Actor) -> ToolResult:
         """The output as an agent reads it."""
         raise NotImplementedError
 

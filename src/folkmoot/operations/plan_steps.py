@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Concatenate, ParamSpec
 
-from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import steps
 from folkmoot.coordination.plans.actor import PlanActor as Role
 from folkmoot.coordination.plans.life import Events
@@ -13,6 +12,7 @@ from folkmoot.domain.plan import Plan, Verdict
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import OperationType, Spelling, Text
 from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, Reason, ReviewPlan, post
+from folkmoot.operations.project import OpenProject
 
 P = ParamSpec("P")
 StepName = Annotated[str, Spelling(terminal="STEP")]
@@ -25,7 +25,7 @@ class ChangeOfStep(ChangeOfPlan):
 
     async def change_step(
         self,
-        project: Moot,
+        project: OpenProject,
         actor: Actor,
         decide: Callable[Concatenate[Plan, Role, str, P], Events],
         *args: P.args,
@@ -46,7 +46,7 @@ class StartStep(ChangeOfStep):
     examples = ("folkmoot plans start last s1",)
     http = post("start", of_step=True)
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.start)
 
 
@@ -64,7 +64,7 @@ class CompleteStep(ChangeOfStep):
     skipped: Annotated[bool, Spelling(terminal="--skip")] = False
     """It will not be done."""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.complete, self.note, skipped=self.skipped)
 
 
@@ -78,7 +78,7 @@ class BlockStep(ChangeOfStep):
     decision: Annotated[str, Spelling(metavar="ID")] = ""
     """What must be decided first."""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.block, self.reason, self.decision)
 
 
@@ -91,7 +91,7 @@ class ResumeStep(ChangeOfStep):
     reason: str = ""
     """Why; whoever it concerns reads it."""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.resume, self.reason)
 
 
@@ -105,7 +105,7 @@ class ReassignStep(ChangeOfStep):
     """The id of the agent that shall own it."""
     reason: Reason
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.reassign, self.to, self.reason)
 
 
@@ -116,7 +116,7 @@ class AcceptStep(ChangeOfStep):
     examples = ("folkmoot plans accept last s1",)
     http = post("accept", of_step=True)
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.accept)
 
 
@@ -128,7 +128,7 @@ class ReopenStep(ChangeOfStep):
     http = post("reopen", of_step=True)
     reason: Reason
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await self.change_step(project, actor, steps.reopen, self.reason)
 
 
@@ -141,7 +141,7 @@ class ReviewStep(ChangeOfStep):
     text: str = ""
     """What should change."""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         wanted = ReviewPlan(plan=self.plan, step=self.step, verdict=self.verdict, text=self.text)
         return await wanted.run(project, actor)
 

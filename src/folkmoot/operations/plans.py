@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plans import life, steps
 from folkmoot.coordination.plans.brief import brief
 from folkmoot.coordination.plans.wish import PlanWish, StepWish
@@ -21,6 +20,7 @@ from folkmoot.operations.operation import (
     Text,
     WorkSessionId,
 )
+from folkmoot.operations.project import OpenProject
 from folkmoot.views.plan_json import document
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
@@ -52,7 +52,7 @@ class PlanOperation(Operation[Plan]):
     def document(self, output: Plan) -> dict[str, Any]:
         return document(output)
 
-    async def result(self, output: Plan, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Plan, project: OpenProject, actor: Actor) -> ToolResult:
         sources = await project.plans.keeper.sources([output.id])
         return ToolResult(brief(output), sources=sources, records=(_state(output),))
 
@@ -62,7 +62,7 @@ class ChangeOfPlan(PlanOperation):
 
     subject = "plan"
 
-    async def find_id(self, project: Moot, actor: Actor) -> str:
+    async def find_id(self, project: OpenProject, actor: Actor) -> str:
         name: str = getattr(self, "plan", "")
         if not name and actor.kind == "agent":
             return await project.plans.meant("", actor.call.work_session)
@@ -85,7 +85,7 @@ class ListPlans(Operation[list[Plan]]):
     work_session: Annotated[str, Spelling(metavar="ID")] = ""
     """Only those of this one."""
 
-    async def run(self, project: Moot, actor: Actor) -> list[Plan]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Plan]:
         return [
             plan
             for plan in (await project.plans.all()).values()
@@ -104,7 +104,7 @@ class ListAgentPlans(Operation[list[Plan]]):
     reads = True
     agent: str
 
-    async def run(self, project: Moot, actor: Actor) -> list[Plan]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Plan]:
         agent, plans = find_agent(project.graph, self.agent).id, (await project.plans.all()).values()
         return [plan for plan in plans if agent in (plan.author, *(step.owner for step in plan.steps))]
 
@@ -123,7 +123,7 @@ class ShowPlan(PlanOperation):
     reads = True
     plan: PlanName
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await project.plans.get(await project.plans.keeper.find(self.plan))
 
 
@@ -162,7 +162,7 @@ class DraftPlan(PlanInput):
     )
     creates = True
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         wish = self.wish
         return await project.plans.draft(actor.author(), wish, chance=actor.id_seed, submitted=self.submitted)
 
@@ -178,7 +178,7 @@ class RevisePlan(PlanInput, ChangeOfPlan, kw_only=True):
     http = post("revise")
     plan: PlanName
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         id = await self.find_id(project, actor)
         return await project.plans.revise(id, actor.author(), self.wish, submitted=self.submitted)
 
@@ -191,7 +191,7 @@ class SubmitPlan(ChangeOfPlan):
     http = post("submit")
     plan: PlanName
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await project.plans.change(await self.find_id(project, actor), actor.author(), life.submit)
 
 
@@ -212,7 +212,7 @@ class ApprovePlan(ChangeOfPlan):
     commit: bool = False
     """And let it be carried out at once."""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         id = await self.find_id(project, actor)
         return await project.plans.change(id, actor.author(), life.approve, self.text, committed=self.commit)
 
@@ -230,7 +230,7 @@ class RejectPlan(ChangeOfPlan):
     reason: Reason
     plan: PlanOrWaiting
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         id = await self.find_id(project, actor)
         return await project.plans.change(id, actor.author(), life.reject, self.reason)
 
@@ -243,7 +243,7 @@ class CommitPlan(ChangeOfPlan):
     http = post("commit")
     plan: PlanName
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         return await project.plans.change(await self.find_id(project, actor), actor.author(), life.commit)
 
 
@@ -264,7 +264,7 @@ class ReviewPlan(ChangeOfPlan):
     text: str = ""
     """What should change."""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         id, by, change = await self.find_id(project, actor), actor.author(), project.plans.change
         if self.step:
             return await change(id, by, steps.review, self.step, self.verdict, self.text)
@@ -289,7 +289,7 @@ class SubmitOwnPlan(PlanOperation):
     plan: Annotated[str, Spelling(tool="plan_id")] = ""
     task: Annotated[str, Spelling(tool="task_id")] = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Plan:
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
         wish = PlanWish(self.title, self.steps, self.goal, self.tools_requested, self.task)
         if not self.plan:
             return await project.plans.draft(actor.author(), wish, submitted=True)
@@ -307,12 +307,12 @@ class ReviewOwnPlans(Operation[list[Plan]]):
     reads = True
     plan: Annotated[str, Spelling(tool="plan_id")] = ""
 
-    async def run(self, project: Moot, actor: Actor) -> list[Plan]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Plan]:
         if self.plan:
             return [await project.plans.get(await project.plans.keeper.find(self.plan))]
         return list((await project.plans.all()).values())
 
-    async def result(self, output: list[Plan], project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: list[Plan], project: OpenProject, actor: Actor) -> ToolResult:
         if self.plan:
             return await ShowPlan(plan=self.plan).result(output[0], project, actor)
         lines = [f"{plan.id} ({plan.status}): {plan.title}" for plan in output]

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task.desk import AgentTasks
 from folkmoot.coordination.task.document import document, step_counts
 from folkmoot.coordination.task.picking import by_priority, current, of_agent
@@ -18,6 +17,7 @@ from folkmoot.domain.task import Task, TaskStatus
 from folkmoot.errors import NotFound
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, Operation, OperationType, Spelling
+from folkmoot.operations.project import OpenProject
 from folkmoot.tools.parameters import as_text
 
 NAMED = "A task's id, its beginning, or `last`."
@@ -38,7 +38,7 @@ def task_document(task: Task) -> dict[str, Any]:
     return {**document(task), "stepCounts": step_counts(task)}
 
 
-def tasks_of(agent: str, project: Moot, actor: Actor, work_session: str = "") -> AgentTasks:
+def tasks_of(agent: str, project: OpenProject, actor: Actor, work_session: str = "") -> AgentTasks:
     """An agent acts on its own tasks, a person on those of any agent."""
     if actor.kind == "agent":
         agent = actor.id
@@ -53,7 +53,7 @@ class TaskOperation(Operation[Task]):
     def document(self, output: Task) -> dict[str, Any]:
         return task_document(output)
 
-    async def result(self, output: Task, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Task, project: OpenProject, actor: Actor) -> ToolResult:
         said = {
             "success": True,
             "task_id": output.id,
@@ -99,7 +99,7 @@ class ListTasks(Operation[list[Task]]):
     def select(self, tasks: Mapping[str, Task]) -> list[Task]:
         return by_priority(task for task in tasks.values() if self.includes(task))
 
-    async def run(self, project: Moot, actor: Actor) -> list[Task]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         tasks = await project.tasks.all()
         if self.agent and all(task.agent_id != self.agent for task in tasks.values()):
             find_agent(project.graph, self.agent)
@@ -119,7 +119,7 @@ class ShowTask(TaskOperation):
     reads = True
     task: NamedTask
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         return await project.tasks.get(await project.tasks.keeper.find(self.task))
 
 
@@ -130,7 +130,7 @@ class OfAgent(Operation[list[Task]]):
     reads = True
     agent: str
 
-    async def tasks(self, project: Moot) -> list[Task]:
+    async def tasks(self, project: OpenProject) -> list[Task]:
         return of_agent(await project.tasks.all(), find_agent(project.graph, self.agent).id)
 
     def document(self, output: list[Task]) -> list[dict[str, Any]]:
@@ -142,7 +142,7 @@ class ListAgentTasks(OfAgent):
 
     http = Http(method="GET", path="/agents/{id}/tasks", name="agentTasks")
 
-    async def run(self, project: Moot, actor: Actor) -> list[Task]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         return by_priority(await self.tasks(project))
 
 
@@ -151,7 +151,7 @@ class ListBlockedTasks(OfAgent):
 
     http = Http(method="GET", path="/agents/{id}/blocked", name="blockedTasks")
 
-    async def run(self, project: Moot, actor: Actor) -> list[Task]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         return by_priority(task for task in await self.tasks(project) if task.status == "blocked")
 
 
@@ -162,7 +162,7 @@ class ListEndedTasks(OfAgent):
     month: Annotated[str, Meta(pattern=r"^([0-9]{4}-(0[1-9]|1[0-2]))?$")] = ""
     """Only what ended in this month, such as `2026-03`."""
 
-    async def run(self, project: Moot, actor: Actor) -> list[Task]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         tasks = await self.tasks(project)
         ended = (task for task in tasks if task.has_ended and task.ended_at.startswith(self.month))
         return sorted(ended, key=lambda task: task.ended_at, reverse=True)
@@ -177,7 +177,7 @@ class ShowAgentTask(Operation[Task]):
     agent: str
     task_id: str
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         for task in of_agent(await project.tasks.all(), find_agent(project.graph, self.agent).id):
             if task.id == self.task_id:
                 return task
@@ -195,7 +195,7 @@ class ShowCurrentTask(Operation[Task | None]):
     reads = True
     agent: str
 
-    async def run(self, project: Moot, actor: Actor) -> Task | None:
+    async def run(self, project: OpenProject, actor: Actor) -> Task | None:
         return current(await project.tasks.all(), find_agent(project.graph, self.agent).id)
 
     def document(self, output: Task | None) -> dict[str, Any] | None:
@@ -213,11 +213,11 @@ class ListOwnTasks(Operation[list[Task]]):
     status: Annotated[TaskStatus | None, Spelling(tool_type=str, tool_default="")] = None
     scope: Literal["own", "all"] = "own"
 
-    async def run(self, project: Moot, actor: Actor) -> list[Task]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         own = tasks_of("", project, actor)
         return await own.list(self.status, everybody=self.scope == "all")
 
-    async def result(self, output: list[Task], project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: list[Task], project: OpenProject, actor: Actor) -> ToolResult:
         return await _describe_tasks(
             project, {"count": len(output), "tasks": [*map(document, output)]}, *output
         )
@@ -233,13 +233,13 @@ class ReviewOwnTasks(Operation[list[Task]]):
     reads = True
     task: Annotated[str, Spelling(tool="task_id")] = ""
 
-    async def run(self, project: Moot, actor: Actor) -> list[Task]:
+    async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         if self.task:
             found = (await project.tasks.all()).get(self.task)
             return [found] if found else []
         return await tasks_of("", project, actor).list()
 
-    async def result(self, output: list[Task], project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: list[Task], project: OpenProject, actor: Actor) -> ToolResult:
         if self.task and not output:
             return ToolResult(as_text({"found": False, "task_id": self.task}), records=())
         if self.task:
@@ -252,7 +252,7 @@ class ReviewOwnTasks(Operation[list[Task]]):
         return await _describe_tasks(project, said, *([focus] if focus else ()))
 
 
-async def _describe_tasks(project: Moot, said: dict[str, Any], *tasks: Task) -> ToolResult:
+async def _describe_tasks(project: OpenProject, said: dict[str, Any], *tasks: Task) -> ToolResult:
     """With what those have read who wrote the tasks."""
     read = await project.tasks.keeper.sources([task.id for task in tasks]) if tasks else ()
     return ToolResult(as_text(said), sources=read, records=())

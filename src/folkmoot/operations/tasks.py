@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task.desk import AgentTasks
 from folkmoot.coordination.task.document import whole
 from folkmoot.coordination.task.opening import NewTask
@@ -19,6 +18,7 @@ from folkmoot.domain.task import Blocking, Effort, Priority, Task
 from folkmoot.domain.task_events import StepAction
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts, WorkSessionId
+from folkmoot.operations.project import OpenProject
 from folkmoot.operations.task_reading import AFTER_TASK, NAMED, READING, NamedTask, TaskOperation, tasks_of
 
 
@@ -59,7 +59,7 @@ class ChangeOfTask(TaskOperation):
     subject = "task"
     form = True
 
-    async def find_task(self, project: Moot, actor: Actor) -> tuple[AgentTasks, str]:
+    async def find_task(self, project: OpenProject, actor: Actor) -> tuple[AgentTasks, str]:
         """Those of the agent that is meant, and the id of the task that is named, if one is."""
         named: str = getattr(self, "task", "")
         id = await project.tasks.keeper.find(named) if named else ""
@@ -69,7 +69,7 @@ class ChangeOfTask(TaskOperation):
 class NewTaskOperation(TaskOperation):
     creates = True
 
-    async def create(self, project: Moot, actor: Actor, work_session: str, *, begun: bool) -> Task:
+    async def create(self, project: OpenProject, actor: Actor, work_session: str, *, begun: bool) -> Task:
         wish = msgspec.convert(msgspec.to_builtins(self), NewTask)
         tasks = tasks_of(getattr(self, "agent", ""), project, actor, work_session)
         return await (tasks.start(wish, actor.id_seed) if begun else tasks.add(wish, actor.id_seed))
@@ -101,7 +101,7 @@ class StartTask(NewTaskOperation):
     """What to tick off."""
     work_session_id: OwnWorkSession = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         return await self.create(project, actor, self.work_session_id, begun=True)
 
 
@@ -136,7 +136,7 @@ class AddTask(NewTaskOperation):
     """Another agent that is asked to do it."""
     work_session_id: OwnWorkSession = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         return await self.create(project, actor, self.work_session_id, begun=False)
 
     def extra_result(self, task: Task) -> Mapping[str, Any]:
@@ -154,11 +154,11 @@ class PickTask(ChangeOfTask):
     task: Annotated[str, _or_else("most urgent")] = ""
     agent: OwnerOrNone = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         return await tasks.pick(id)
 
-    async def result(self, output: Task, project: Moot, actor: Actor) -> ToolResult:
+    async def result(self, output: Task, project: OpenProject, actor: Actor) -> ToolResult:
         said = await super().result(output, project, actor)
         return replace(said, sources=await project.tasks.keeper.sources([output.id]))
 
@@ -173,7 +173,7 @@ class PickNextTask(TaskOperation):
     agent: Text
     """From whose backlog the most urgent is taken."""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         return await PickTask(agent=self.agent).run(project, actor)
 
 
@@ -208,7 +208,7 @@ class UpdateTask(ChangeOfTask):
     steps_order: Annotated[Texts, Spelling(terminal=None)] = ()
     """Ids in their new order, for `reorder_steps`."""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         stepping = None
         if self.action:
@@ -236,7 +236,7 @@ class CompleteTask(ChangeOfTask):
     force: Annotated[bool, Spelling(tool="force_complete")] = False
     """Also with open steps."""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         return await tasks.complete(id, self.summary, force=self.force)
 
@@ -260,7 +260,7 @@ class BlockTask(ChangeOfTask):
     task: TaskOrCurrent = ""
     agent: OwnerOrNone = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         return await tasks.block(Blocking(self.reason, self.unblock_by, self.unblock_action), id)
 
@@ -275,7 +275,7 @@ class ResumeTask(ChangeOfTask):
     task: Annotated[str, _or_else("blocked")] = ""
     agent: OwnerOrNone = ""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         return await tasks.resume(id)
 
@@ -289,7 +289,7 @@ class ApproveTask(ChangeOfTask):
     tool = AgentTool("task_approve", "Approve of a task that waits for it; work on it begins.")
     task: NamedTask
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         return await tasks.approve(id)
 
@@ -305,7 +305,7 @@ class CancelTask(ChangeOfTask):
     reason: str = ""
     """Kept with the task."""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         unsaid = "cancelled by a person" if actor.kind == "person" else ""
         return await tasks.cancel(id, self.reason or unsaid)
@@ -322,7 +322,7 @@ class FailTask(ChangeOfTask):
     error: Text
     """What went wrong."""
 
-    async def run(self, project: Moot, actor: Actor) -> Task:
+    async def run(self, project: OpenProject, actor: Actor) -> Task:
         tasks, id = await self.find_task(project, actor)
         return await tasks.fail(id, self.error)
 

@@ -21,12 +21,12 @@ from folkmoot.http.api import (
     starting,
     status,
     stream,
-    work_control,
     work_sessions,
 )
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.operations import make_endpoints
 from folkmoot.operations import decisions, plan_steps, tasks
+from folkmoot.operations import work_sessions as operations_on_work
 
 OPERATIONS: tuple[Endpoint, ...] = (
     *status.OPERATIONS,
@@ -45,7 +45,7 @@ OPERATIONS: tuple[Endpoint, ...] = (
     *plans.OPERATIONS,
     *make_endpoints(decisions.OPERATIONS),
     *work_sessions.OPERATIONS,
-    *work_control.OPERATIONS,
+    *make_endpoints(operations_on_work.OPERATIONS),
     *collaborations.OPERATIONS,
     *conversations.OPERATIONS,
     *costs.OPERATIONS,

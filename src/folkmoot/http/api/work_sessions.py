@@ -10,10 +10,10 @@ from msgspec import Meta
 from folkmoot.domain.activity import Activity
 from folkmoot.domain.category import LABELS, CategoryId
 from folkmoot.domain.role import Role
-from folkmoot.errors import NotFound
 from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.reading import Words
+from folkmoot.operations.work_sessions import find_row
 from folkmoot.ports import Filter
 from folkmoot.views.work_sessions import WorkRow
 from folkmoot.views.work_timeline import TimelineEntry, work_document, work_timeline
@@ -99,10 +99,7 @@ async def rows_of(asked: Asked) -> list[WorkRow]:
 
 
 async def row_of(asked: Asked) -> WorkRow:
-    for row in await rows_of(asked):
-        if row.id == asked.id:
-            return row
-    raise NotFound(f"there is no work session {asked.id!r}", code="work_session_not_found")
+    return await find_row(asked.house.project, asked.id)
 
 
 async def _fitting(asked: Asked) -> list[WorkRow]:

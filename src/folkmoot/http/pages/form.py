@@ -63,7 +63,7 @@ async def perform_form(operation: OperationType, house: House, form: Form, **giv
     wanted = read_operation(operation, {**_values(operation, form), **given})
     graph = house.moot.graph
     actor = by_name(form["by"], graph, "page", chance()) if form["by"] else by_account("page", chance())
-    return await wanted.run(house.moot.moot, actor)
+    return await wanted.run(house.project, actor)
 
 
 def _values(operation: OperationType, form: Form) -> dict[str, Any]:

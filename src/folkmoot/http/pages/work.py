@@ -8,15 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import categorised, known_category, labelled
 from folkmoot.domain.category import LABELS
 from folkmoot.domain.collaboration_events import WorkSessionAsked
 from folkmoot.domain.work_session import WorkSession
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import NotFound
 from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, person, posted
+from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
+from folkmoot.operations.work_sessions import OPERATIONS, find_row
 from folkmoot.ports import Query, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
@@ -58,7 +57,7 @@ async def work_session(request: Request) -> Response:
 async def shown(request: Request, problem: str = "") -> Response:
     """`problem` is what became of a form in it."""
     house = house_of(request)
-    row = await _row(house, request.path_params["id"])
+    row = await find_row(house.project, request.path_params["id"])
     kind = request.query_params.get("kind", "")
     timeline = await house.records.timeline(row)
     return page(
@@ -92,14 +91,6 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
     }
 
 
-async def _row(house: House, id: str) -> WorkRow:
-    if row := next((row for row in await house.records.work_rows() if row.id == id), None):
-        return row
-    raise NotFound(
-        f"there is no work session {id!r}; the list shows those that are", code="work_session_not_found"
-    )
-
-
 async def artifact(request: Request) -> Response:
     """As text, whatever it holds: nothing of it is run."""
     house, id = house_of(request), request.path_params["id"]
@@ -119,21 +110,7 @@ async def change(request: Request) -> Response:
 
 
 async def _changed(house: House, id: str, deed: str, form: Form) -> str:
-    control, by, text = house.moot.control, Author(person(form)), form["text"]
-    match deed:
-        case "pause":
-            await control.pause(id, text, by)
-        case "resume":
-            for run in await control.resume(id, by):
-                house.go_on(run)
-        case "cancel":
-            await control.cancel(id, text, by)
-        case "label":
-            await control.desk.change(id, labelled(text), by)
-        case "category":
-            await control.desk.change(id, categorised(known_category(form["category"])), by)
-        case _:
-            raise WrongUse(f"nobody can {deed!r} a work session; use one of the buttons")
+    await perform_form(find_form(deed, OPERATIONS), house, form, work=id)
     return f"/work-sessions/{id}"
 
 
