@@ -13,11 +13,12 @@ import msgspec
 from folkmoot.cli.records import has_run, opened
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Decide
-from folkmoot.coordination.work_sessions.desk import WORK_SESSION, WorkSessions
+from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.work_session import ArtifactKind, WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session_fold import WORK_SESSION
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.control import Control
 from folkmoot.engine.identity import chance

@@ -17,11 +17,12 @@ import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.item import Item
-from folkmoot.domain.read_model import APPLIED, Applier, Changes, Past, unread
+from folkmoot.domain.read_model import Applier, Changes, Past, is_applied, unread
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
 from folkmoot.journal.artifacts import fetch_file, fetch_row
-from folkmoot.journal.codec import to_entry
+from folkmoot.journal.codec import to_applied
 from folkmoot.journal.database import begin, connect
 from folkmoot.journal.migrations import statements_of
 from folkmoot.journal.rows import (
@@ -30,13 +31,15 @@ from folkmoot.journal.rows import (
     group_select,
     item_of,
     item_select,
+    record_of,
+    record_select,
     run_of,
     run_select,
     spend_select,
     sum_of,
     writing,
 )
-from folkmoot.ports import ItemQuery, Journal, Query, RunQuery, SpendQuery, Stored
+from folkmoot.ports import ItemQuery, Journal, Query, RecordQuery, RunQuery, SpendQuery, Stored
 
 CHUNK = 500
 """Entries applied in one transaction."""
@@ -101,6 +104,9 @@ class Tables:
     def items(self, query: ItemQuery) -> list[Item]:
         return [*map(item_of, self._connection.execute(*item_select(query)))]
 
+    def records(self, query: RecordQuery) -> list[RecordRow]:
+        return [*map(record_of, self._connection.execute(*record_select(query)))]
+
     def spend(self, query: SpendQuery) -> list[SpendSum]:
         return [*map(sum_of, self._connection.execute(*spend_select(query)))]
 
@@ -139,12 +145,12 @@ class StoredTables(Tables):
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         seq, stream, run_seq, type, id, text, data = row
-        if type not in APPLIED:
+        if not is_applied(stream, type):
             return unread(seq, stream, run_seq)
         if data is not None:
             content = fetch_row(self._connection, data.hex())
             text += (content if content is not None else fetch_file(self._folder, data.hex())) + b"}"
-        return to_entry(Stored(seq, stream, run_seq, type, id.hex(), text))
+        return to_applied(Stored(seq, stream, run_seq, type, id.hex(), text))
 
 
 def create_tables(connection: sqlite3.Connection, folder: Path) -> None:
@@ -182,7 +188,7 @@ def catch_up(path: Path, told: Progress = lambda done, count: None, *, anew: boo
 
 
 async def compare_tables(journal: Journal) -> list[str]:
-    """The runs whose stored rows are not those that follow from the entries."""
+    """The runs and records whose stored rows are not those that follow from the entries."""
     expected = Tables(memory_connection(), lambda stream, end: ())
     expected.create()
     entries: list[Entry] = []
@@ -196,6 +202,7 @@ async def compare_tables(journal: Journal) -> list[str]:
     rows = (
         *((run.run, run) for run in [*await journal.runs(RunQuery()), *expected.runs(RunQuery())]),
         *((item.run, item) for item in [*await journal.items(ItemQuery()), *expected.items(ItemQuery())]),
+        *((each.id, each) for each in [*await journal.records(_ALL), *expected.records(_ALL)]),
         *((each.name, each) for each in [*await journal.spend(_BY_RUN), *expected.spend(_BY_RUN)]),
     )
     found = Counter((run, msgspec.json.encode(row)) for run, row in rows)
@@ -203,6 +210,7 @@ async def compare_tables(journal: Journal) -> list[str]:
 
 
 _BY_RUN = SpendQuery(by="run")
+_ALL = RecordQuery()
 
 
 def memory_connection() -> sqlite3.Connection:

@@ -17,7 +17,7 @@ from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
-from folkmoot.ports import Query, RunQuery
+from folkmoot.ports import Query, RecordQuery, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
 
@@ -78,14 +78,14 @@ async def shown(request: Request, problem: str = "") -> Response:
 
 async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
     """The records that belong to it."""
-    moot = house.moot.moot
+    moot, here = house.moot.moot, RecordQuery(work_session=row.id)
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
     runs = {run.run_id: run for run in await house.moot.runs(RunQuery(runs=row.runs))}
     return {
         "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
-        "plans": [plan for plan in (await moot.plans.all()).values() if plan.work_session == row.id],
-        "tasks": [task for task in (await moot.tasks.all()).values() if task.work_session_id == row.id],
-        "decisions": [each for each in await moot.decisions.all() if each.work_session == row.id],
+        "plans": [*(await moot.plans.keeper.select(here)).values()],
+        "tasks": [*(await moot.tasks.keeper.select(here)).values()],
+        "decisions": [*(await moot.decisions.keeper.select(here)).values()],
         "runs": [runs[run] for run in row.runs if run in runs],
         "is_collaboration": bool([entry async for entry in asked]),
         "agents": {agent.id for agent in house.moot.graph.agents.values()},

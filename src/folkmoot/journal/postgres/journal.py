@@ -15,6 +15,7 @@ from typing import Any
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.settings import Storage
 from folkmoot.domain.spend import SpendSum
@@ -29,7 +30,17 @@ from folkmoot.journal.postgres.server import Server
 from folkmoot.journal.postgres.tables import PostgresTables
 from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
-from folkmoot.journal.rows import group_select, item_of, item_select, run_of, run_select, spend_select, sum_of
+from folkmoot.journal.rows import (
+    group_select,
+    item_of,
+    item_select,
+    record_of,
+    record_select,
+    run_of,
+    run_select,
+    spend_select,
+    sum_of,
+)
 from folkmoot.ports import (
     Claim,
     Epoch,
@@ -37,6 +48,7 @@ from folkmoot.ports import (
     NewRun,
     Post,
     Query,
+    RecordQuery,
     RunQuery,
     SpendQuery,
     Stored,
@@ -153,6 +165,9 @@ class PostgresJournal:
     @progress.setter
     def progress(self, told: Callable[[int, int], None]) -> None:
         self._tables.progress = told
+
+    async def records(self, query: RecordQuery) -> list[RecordRow]:
+        return [*map(record_of, await self._tables.select(*record_select(query)))]
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
         return [*map(sum_of, await self._tables.select(*spend_select(query)))]
