@@ -126,3 +126,20 @@ async def test_a_journal_without_tables_gets_them_when_it_is_first_read(tmp_path
     assert (await again.runs(RunQuery()), await again.items(ItemQuery())) == found[:2]
     assert told[-1][0] == told[-1][1] > 0
     await again.close()
+
+
+async def test_a_record_whose_entries_are_damaged_hides_no_others(tmp_path, journal):
+    await write(journal, Random(1), {}, 20)
+    before = await rows(journal)
+    connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
+    connection.execute(
+        "UPDATE entry SET text = x'00' WHERE stream = (SELECT number FROM stream WHERE name = 'task_1')"
+    )
+    connection.commit()
+    connection.close()
+
+    runs, items, spend, records = await rebuilt(journal)
+
+    assert (runs, items, spend) == before[:3]
+    assert [row.id for row in records] == [row.id for row in before[3]]
+    assert {row.status for row in records if row.id == "task_1"} == {""}

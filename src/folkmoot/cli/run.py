@@ -115,9 +115,9 @@ def _named(folder: Path, work_session: str) -> str:
 
     if not work_session:
         return ""
-    from folkmoot.cli.working import all_rows, chosen
+    from folkmoot.cli.working import find_id
 
-    return chosen(finished(all_rows(folder)), work_session).id
+    return finished(find_id(folder, work_session))
 
 
 def _attached(paths: list[Path] | None) -> list[File]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from folkmoot.coordination.keeping import Decide
 from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.reference import LAST
 from folkmoot.domain.work_session import ArtifactKind, WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.domain.work_session_fold import WORK_SESSION
@@ -44,20 +47,31 @@ async def all_rows(folder: Path) -> list[WorkRow]:
     if not has_run(folder):
         return []
     async with opened(folder) as journal:
-        return await read_rows(journal)
+        rows = WorkList([entry async for entry in journal.read(Query())])
+        return [*rows.rows(SystemClock().now())]
 
 
-async def read_rows(journal: Journal) -> list[WorkRow]:
-    rows = WorkList()
-    async for entry in journal.read(Query()):
-        rows.take(entry)
-    return rows.rows(SystemClock().now())
+async def find_id(folder: Path, name: str) -> str:
+    """The id of a work session that is named by it, by its beginning, or as `last`."""
+    if not has_run(folder):
+        raise WORK_SESSION.missing(name)
+    async with opened(folder) as journal:
+        return await _found_id(folder, journal, name)
 
 
-def chosen(rows: Sequence[WorkRow], name: str) -> WorkRow:
-    """`rows` as they are listed, the newest first."""
-    known = {row.id: row for row in reversed(rows)}
-    return known[WORK_SESSION.resolve(known, name)]
+async def _found_id(folder: Path, journal: Journal, name: str) -> str:
+    with closing(Index.open(folder)) as index:
+        beginning = "" if name == LAST else name.removeprefix(WORK_SESSION.prefix)
+        return WORK_SESSION.resolve(await index.work_sessions(journal, beginning), name)
+
+
+async def _found(folder: Path, journal: Journal, name: str) -> tuple[WorkRow, list[Entry]]:
+    """A work session, and all that happened in it."""
+    id = await _found_id(folder, journal, name)
+    with closing(Index.open(folder)) as index:
+        entries = await index.find(journal, Filter(work_session=id, limit=sys.maxsize, oldest_first=True))
+    (row,) = WorkList(entries).rows(SystemClock().now())
+    return row, entries
 
 
 async def open_one(folder: Path, opening: WorkSessionOpened) -> WorkSession:
@@ -65,7 +79,7 @@ async def open_one(folder: Path, opening: WorkSessionOpened) -> WorkSession:
     journal = open_journal(folder)
     try:
         if opening.previous:
-            previous = chosen(await read_rows(journal), opening.previous).id
+            previous = await _found_id(folder, journal, opening.previous)
             opening = msgspec.structs.replace(opening, previous=previous)
         return await WorkSessions(journal, SystemClock(), Graph({})).open(opening, me(), chance=chance())
     finally:
@@ -78,7 +92,7 @@ async def at_desk(folder: Path, name: str, graph: Graph = Graph({})) -> AsyncIte
     async with opened(folder, readonly=False) as journal:
         clock = SystemClock()
         desk = WorkSessions(journal, clock, graph)
-        yield Control(desk, LocalEngine(journal, clock)), chosen(await read_rows(journal), name).id
+        yield Control(desk, LocalEngine(journal, clock)), await _found_id(folder, journal, name)
 
 
 async def change(folder: Path, name: str, decided: Decide[WorkSession]) -> WorkSession:
@@ -99,42 +113,32 @@ async def add(folder: Path, name: str, kind: ArtifactKind, title: str, content: 
 async def content(folder: Path, name: str, artifact: str) -> bytes:
     """Of an artifact of a work session, by its hash, the beginning of that, or its title."""
     async with opened(folder) as journal:
-        row = chosen(await read_rows(journal), name)
-        record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
+        id = await _found_id(folder, journal, name)
+        record = await WorkSessions(journal, SystemClock(), Graph({})).find(id)
         for each in record.artifacts if record else ():
             if artifact and (each.title == artifact or each.artifact.startswith(artifact)):
                 return await journal.artifact(each.artifact)
-        raise WrongUse(f"{row.id} has no artifact {artifact!r}; `folkmoot work show {row.id}` lists them")
+        raise WrongUse(f"{id} has no artifact {artifact!r}; `folkmoot work show {id}` lists them")
 
 
 async def read_timeline(folder: Path, name: str) -> list[TimelineEntry]:
     async with opened(folder) as journal:
-        row = chosen(await read_rows(journal), name)
-        return await _timeline(folder, journal, row)
+        row, entries = await _found(folder, journal, name)
+        return work_timeline(row.id, entries)
 
 
 async def document(folder: Path, name: str) -> dict[str, Any]:
     """Everything about one work session, as `--json` shows it."""
     async with opened(folder) as journal:
-        row = chosen(await read_rows(journal), name)
+        row, entries = await _found(folder, journal, name)
         record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
-        timeline = await _timeline(folder, journal, row)
-    return work_document(row, record, timeline)
-
-
-async def _timeline(folder: Path, journal: Journal, row: WorkRow) -> list[TimelineEntry]:
-    index = Index.open(folder)
-    try:
-        entries = await index.find(journal, Filter(work_session=row.id, limit=row.events))
-        return work_timeline(row.id, entries)
-    finally:
-        index.close()
+    return work_document(row, record, work_timeline(row.id, entries))
 
 
 async def follow_timeline(folder: Path, name: str) -> AsyncIterator[TimelineEntry]:
     """What happened, then what happens, without end."""
     async with opened(folder) as journal:
-        id = chosen(await read_rows(journal), name).id
+        id = await _found_id(folder, journal, name)
         async for entry in journal.follow():
             if entry.draft.work_session_id == id and (line := timeline_entry(entry)):
                 yield line
@@ -158,7 +162,7 @@ async def follow_rows(folder: Path) -> AsyncIterator[list[WorkRow]]:
             while not taking.done():
                 await news.wait()
                 news.clear()
-                yield rows.rows(SystemClock().now())
+                yield [*rows.rows(SystemClock().now())]
                 await asyncio.sleep(_BEAT)
             taking.result()
         finally:

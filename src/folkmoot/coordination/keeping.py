@@ -42,8 +42,9 @@ class Keeper(Generic[R]):
         self._table = kind.prefix.removesuffix("_")
         self._journal = journal
         self._clock = clock
-        self._known: dict[str, tuple[int, R]] = {}
-        """Records that were read, each with the number of its entries then."""
+        self._known: dict[str, R] = {}
+        self._versions: dict[str, int] = {}
+        """How many entries each of `_known` had when it was read."""
         self._made: dict[tuple[str, str], str] = {}
         self.seen = 0
         """Up to where the journal was read by `select`."""
@@ -75,7 +76,7 @@ class Keeper(Generic[R]):
     async def select(self, query: RecordQuery) -> dict[str, R]:
         """The records that fit, in the order in which they were created; only what is new of them is read."""
         rows = await self._journal.records(replace(query, kind=self._table))
-        new = {row.id: row for row in rows if row.version > self._known.get(row.id, (0, None))[0]}
+        new = {row.id: row for row in rows if row.version > self._versions.get(row.id, 0)}
         streams: dict[str, list[Entry]] = {id: [] for id in new}
         if len(new) > _READ_APART:
             start = min(row.began for row in new.values()) - 1
@@ -86,11 +87,12 @@ class Keeper(Generic[R]):
             streams = {id: await self._entries(id) for id in new}
         for id, entries in streams.items():
             record, version = self._folded(entries)
-            if record is not None:
-                self._known[id] = version, record
-            self._made |= {(entry.draft.session_id, entry.draft.span): id for entry in entries}
-            self.seen = max(self.seen, entries[-1].seq)
-        return {row.id: self._known[row.id][1] for row in rows if row.id in self._known}
+            if record is not None and version > self._versions.get(id, 0):  # or another call came first
+                self._versions[id], self._known[id] = version, record
+            for entry in entries:
+                self._made[entry.draft.session_id, entry.draft.span] = id
+                self.seen = max(self.seen, entry.seq)
+        return {row.id: self._known[row.id] for row in rows if row.id in self._known}
 
     def made(self, author: Author) -> str:
         """The record that this very call changed before its process died, as of the last `select`; empty if none."""

@@ -162,7 +162,7 @@ def record_select(query: RecordQuery) -> tuple[str, list[Any]]:
         conditions.append("id >= ? AND id < ?")
         values += (query.prefix, query.prefix + "\U0010ffff")
     if query.statuses is not None:
-        conditions.append(f"status IN ('', {','.join('?' * len(query.statuses))})")
+        conditions.append(f"status IN (''{',?' * len(query.statuses)})")
         values += query.statuses
     order = "began DESC LIMIT 1" if query.last else "began"
     return (

@@ -97,18 +97,13 @@ class ListTasks(Operation[list[Task]]):
         live = self.all or self.status or not task.has_ended
         return bool(live) and self.agent in ("", task.agent_id) and self.status in (None, task.status)
 
-    @property
-    def query(self) -> RecordQuery:
-        """For the tasks that may be included."""
-        wanted = (self.status,) if self.status else None if self.all else LIVE
-        return RecordQuery(agent=self.agent, statuses=wanted)
-
     def select(self, tasks: Mapping[str, Task]) -> list[Task]:
         return by_priority(task for task in tasks.values() if self.includes(task))
 
     async def run(self, project: Moot, actor: Actor) -> list[Task]:
-        tasks = await project.tasks.keeper.select(self.query)
-        if self.agent and not tasks and not await project.tasks.keeper.select(RecordQuery(agent=self.agent)):
+        wanted, keeper = (self.status,) if self.status else None if self.all else LIVE, project.tasks.keeper
+        tasks = await keeper.select(RecordQuery(agent=self.agent, statuses=wanted))
+        if self.agent and not tasks and not await keeper.select(RecordQuery(agent=self.agent)):
             find_agent(project.graph, self.agent)
         return self.select(tasks)
 
@@ -190,8 +185,9 @@ class ShowAgentTask(Operation[Task]):
     task_id: str
 
     async def run(self, project: Moot, actor: Actor) -> Task:
+        agent = find_agent(project.graph, self.agent).id
         task = await project.tasks.keeper.look_up(self.task_id)
-        if task and task.agent_id == find_agent(project.graph, self.agent).id:
+        if task and task.agent_id == agent:
             return task
         raise NotFound(f"there is no task {self.task_id!r} of {self.agent}", code="task_not_found")
 

@@ -28,9 +28,7 @@ class Decisions:
         self._clock = clock
         self._agents = {agent.id for agent in graph.agents.values()}
         self._leads = {agent.id for agent in graph.agents.values() if agent.role == "lead"}
-
-    async def get(self, id: str) -> Decision:
-        return await self.keeper.get(id)
+        self.get = self.keeper.get
 
     async def all(self) -> list[Decision]:
         """The oldest first."""

@@ -30,13 +30,8 @@ class TaskDesk:
         self.clock = clock
         self.agents = frozenset(agent.id for agent in graph.agents.values())
         self.leads = frozenset(agent.id for agent in graph.agents.values() if agent.role == "lead")
-
-    async def get(self, id: str) -> Task:
-        """Raises `WrongUse` if there is no such task."""
-        return await self.keeper.get(id)
-
-    async def all(self) -> dict[str, Task]:
-        return await self.keeper.all()
+        self.get = self.keeper.get
+        self.all = self.keeper.all
 
     def of(self, agent: str, by: Author) -> AgentTasks:
         """The tasks of an agent, in the hands of that agent or of a person who acts for it."""

@@ -49,17 +49,10 @@ class WorkSessions:
         self._clock = clock
         self._graph = graph
         self.keeper: Keeper[WorkSession] = Keeper(WORK_SESSION, journal, clock)
-
-    async def get(self, id: str) -> WorkSession:
-        """Raises `WrongUse` if there is none of this name, or if it began with a plain run and nobody said anything
-        about it yet."""
-        return await self.keeper.get(id)
-
-    async def find(self, id: str) -> WorkSession | None:
-        return await self.keeper.look_up(id)
-
-    async def all(self) -> dict[str, WorkSession]:
-        return await self.keeper.all()
+        self.get = self.keeper.get
+        """Refuses also one that began with a plain run and of which nobody said anything yet."""
+        self.find = self.keeper.look_up
+        self.all = self.keeper.all
 
     async def open(
         self,

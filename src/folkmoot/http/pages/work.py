@@ -17,9 +17,13 @@ from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
+from folkmoot.http.paging import Page, part
 from folkmoot.ports import Query, RecordQuery, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
+
+PAGE = 60
+"""Work sessions at once."""
 
 
 async def work_sessions(request: Request) -> Response:
@@ -29,21 +33,23 @@ async def work_sessions(request: Request) -> Response:
 async def listed(request: Request, problem: str = "") -> Response:
     """`problem` is what became of a form in it."""
     house, query = house_of(request), request.query_params
-    rows = await house.records.work_rows()
     category, text = query.get("category", ""), query.get("q", "")
-    wanted = [
+    fitting = (
         row
-        for row in rows
+        for row in await house.records.work_rows()
         if category in ("", row.category)
         and text.casefold() in f"{row.title} {row.subtitle} {row.id}".casefold()
-    ]
+    )
+    found = part(fitting, Page(limit=PAGE, after=query.get("after", "")), lambda row: row.id)
     return page(
         request,
         "work_list.html",
         screen="work-sessions",
         title="Work sessions",
-        groups=[(name, [row for row in wanted if row.status == key]) for key, name in GROUPS.items()],
-        categories=sorted({row.category for row in rows}),
+        groups=[(name, [row for row in found.rows if row.status == key]) for key, name in GROUPS.items()],
+        is_whole=not found.value and "after" not in query,
+        further=str(request.url.include_query_params(after=found.value).query) if found.value else "",
+        categories=sorted({*house.folds.work.categories().values()}),
         category=category,
         text=text,
         problem=problem,
@@ -93,7 +99,7 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
 
 
 async def _row(house: House, id: str) -> WorkRow:
-    if row := next((row for row in await house.records.work_rows() if row.id == id), None):
+    if row := await house.records.work_row(id):
         return row
     raise NotFound(
         f"there is no work session {id!r}; the list shows those that are", code="work_session_not_found"
