@@ -13,6 +13,7 @@ from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSort, RunSummary
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import call_span
@@ -241,6 +242,21 @@ class ItemQuery(Value):
     status: str = ""
 
 
+class RecordQuery(Value):
+    """Which records to list, in the order in which they were created. Empty fields do not restrict."""
+
+    kind: str = ""
+    """How their ids begin, without `_`."""
+    prefix: str = ""
+    """Only those whose ids begin with this."""
+    agent: str = ""
+    """Of this, of `work_session` and in one of `statuses` is also what cannot be read."""
+    statuses: tuple[str, ...] | None = None
+    work_session: str = ""
+    last: bool = False
+    """Only the one that was created last."""
+
+
 class SpendQuery(Value):
     """Which spending on models to sum up. Empty fields do not restrict."""
 
@@ -344,6 +360,9 @@ class Journal(Protocol):
 
     async def items(self, query: ItemQuery) -> list[Item]:
         """Rows of the inbox of all runs, without replies that no run has acknowledged yet."""
+
+    async def records(self, query: RecordQuery) -> list[RecordRow]:
+        """Rows of tasks, plans, decisions, work sessions and whatever else outlives a run."""
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
         """Sums over the spending of all runs, by name."""

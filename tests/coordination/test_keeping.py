@@ -8,9 +8,10 @@ import pytest
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author, calling
-from folkmoot.coordination.keeping import Keeper, Kind
+from folkmoot.coordination.keeping import Keeper
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
+from folkmoot.domain.reference import Kind
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.ports import Query, Site
 
@@ -82,6 +83,50 @@ async def test_calls_that_read_at_the_same_time_fold_every_entry_once():
         await kept.change("count_1", Author(), one_more)
 
     assert await asyncio.gather(kept.all(), kept.all()) == [{"count_1": 5}] * 2
+
+
+class Narrow(MemoryJournal):
+    """Knows which streams were read; empty: all of a kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def read(self, query):
+        self.asked.append(query.stream)
+        return super().read(query)
+
+
+async def test_a_record_is_found_by_id_beginning_or_as_the_last_without_reading_the_others():
+    journal = Narrow()
+    kept = keeper(journal)
+    for name in ("count_ab", "count_ac", "count_b"):
+        await kept.change(name, Author(), one_more)
+    journal.asked.clear()
+
+    found = [await kept.find(name) for name in ("count_ab", "b", "count_ac", "last")]
+
+    assert found == ["count_ab", "count_b", "count_ac", "count_b"]
+    assert {*journal.asked} == {"count_ab", "count_ac"}
+    with pytest.raises(WrongUse, match="2 counts begin with 'a': count_ab, count_ac"):
+        await kept.find("a")
+
+
+async def test_only_what_changed_since_is_read_again_and_many_records_are_read_at_once():
+    journal = Narrow()
+    kept = keeper(journal)
+    for number in range(250):
+        await kept.change(f"count_{number:03}", Author(), one_more)
+    journal.asked.clear()
+    every = await kept.all()
+    await keeper(journal).change("count_007", Author(), one_more)
+    read = [*journal.asked]
+    journal.asked.clear()
+
+    assert every == {f"count_{number:03}": 1 for number in range(250)}
+    assert read == ["", "count_007"]
+    assert await kept.all() == {**every, "count_007": 2}
+    assert journal.asked == ["count_007"]
 
 
 async def test_a_record_that_does_not_exist_is_named(journal):

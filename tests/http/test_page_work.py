@@ -8,6 +8,7 @@ from folkmoot.coordination.plans.wish import PlanWish, StepWish
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.http.pages import work
 from tests.http.page import browsing
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which?"}}]}
@@ -87,6 +88,33 @@ async def test_the_list_names_what_is_worked_on_with_category_and_activity(desk)
         assert "The refund" not in (await page.get("/work-sessions?q=nothing")).words
         await page.send(f"/work-sessions/{made.id}/category", category="legal_compliance")
         assert "set by hand" in (await page.get(f"/work-sessions/{made.id}")).words
+
+
+async def test_the_list_comes_in_pages(desk, monkeypatch):
+    """K-83: of thousands only some are sent."""
+    monkeypatch.setattr(work, "PAGE", 2)
+    at = desk(FILES, {})
+    async with browsing(at) as page:
+        for goal in ("first", "second", "third"):
+            sessions = page.house.moot.moot.work_sessions
+            await sessions.open(WorkSessionOpened(f"The {goal}"), EVE, chance=goal)
+            await at.clock.advance(1)
+
+        newer = await page.get("/work-sessions")
+        (link,) = re.findall(r'href="/work-sessions\?(after=[^"]+)">Older', newer.html)
+        older = await page.get(f"/work-sessions?{link}")
+
+        assert [goal in newer.words for goal in ("The third", "The second", "The first")] == [
+            True,
+            True,
+            False,
+        ]
+        assert [goal in older.words for goal in ("The third", "The second", "The first")] == [
+            False,
+            False,
+            True,
+        ]
+        assert "Older" not in older.words
 
 
 async def test_what_came_of_it_can_be_read_as_plain_text(desk):

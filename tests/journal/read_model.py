@@ -21,13 +21,35 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.gate_events import RecordSources
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import Message, Usage
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
 from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.task import Completed, Task, TaskStatus
+from folkmoot.domain.task_events import (
+    TaskBacklogAdded,
+    TaskCompleted,
+    TaskResumed,
+    TaskStarted,
+    TaskUpdated,
+)
+from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.listing import waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.ports import Epoch, ItemQuery, Journal, NewRun, Query, RunQuery, SpendQuery, Version
+from folkmoot.ports import (
+    Epoch,
+    ItemQuery,
+    Journal,
+    NewRun,
+    Query,
+    RecordQuery,
+    RunQuery,
+    SpendQuery,
+    Version,
+)
 from tests.journal.contract import ME, PRUNED
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.ndjson"))
@@ -44,7 +66,8 @@ def draft(event, second=0, **more) -> Draft:
 
 async def rows(journal: Journal):
     spend = await journal.spend(SpendQuery(by="run"))
-    return await journal.runs(RunQuery()), await journal.items(ItemQuery()), spend
+    records = await journal.records(RecordQuery())
+    return await journal.runs(RunQuery()), await journal.items(ItemQuery()), spend, records
 
 
 async def rebuilt(journal: Journal):
@@ -145,25 +168,62 @@ class ReadModelContract:
         await rows(journal)
         await journal.prune("run-1", Version(4), draft(PRUNED))
 
-        (run,), items, spend = await rows(journal)
+        (run,), items, spend, _ = await rows(journal)
 
         assert (run.status, run.request, items, spend) == ("pruned", "", [], [])
-        assert await rebuilt(journal) == ([run], [], [])
+        assert await rebuilt(journal) == ([run], [], [], [])
 
     @pytest.mark.parametrize("seed", range(4))
     async def test_rows_are_the_same_whenever_they_are_read_and_however_they_are_made(self, journal, seed):
         random, places = Random(seed), dict[str, int]()
         for _ in range(60):
-            run = f"run-{random.randrange(5)}"
-            drafts = [
-                draft(event, random.randrange(60)) for event in random_events(random, places.get(run, 0))
-            ]
-            await journal.append(run, Version(places.get(run, 0)), drafts)
-            places[run] = places.get(run, 0) + len(drafts)
+            await write(journal, random, places, 1)
             if random.random() < 0.3:
                 await rows(journal)
 
         assert await rows(journal) == await rebuilt(journal)
+
+    async def test_a_row_follows_a_record_and_is_found_by_kind_agent_status_and_beginning(self, journal):
+        await journal.append("task_1", Version(0), [draft(TaskStarted(task("task_1")), 1)])
+        await journal.append(
+            "task_2", Version(0), [draft(TaskBacklogAdded(task("task_2", "backlog", "b")), 2)]
+        )
+        await journal.append(
+            "plan_1", Version(0), [draft(PlanCreated(Plan("plan_1", "a", "Go\n on", ())), 3)]
+        )
+        await journal.append("plan_1", Version(1), [draft(PlanSubmitted("plan_1"), 4)])
+        await journal.append(
+            "ws_1", Version(0), [draft(WorkSessionOpened("Clean up"), 5, work_session_id="ws_1")]
+        )
+        await journal.append("note_1", Version(0), [draft(ENDED, 6)])
+        await journal.append("task_1", Version(1), [draft(TaskCompleted("completed", Completed()), 7)])
+
+        async def names(**query) -> list[str]:
+            return [row.id for row in await journal.records(RecordQuery(**query))]
+
+        first, _, plan, work, note = await journal.records(RecordQuery())
+        assert (first.status, first.version, first.position, first.updated_at[17:19]) == (
+            "completed",
+            2,
+            7,
+            "07",
+        )
+        assert (plan.kind, plan.agent, plan.status, plan.title) == ("plan", "a", "submitted", "Go on")
+        assert (work.status, work.work_session, work.title) == ("Initialized", "ws_1", "Clean up")
+        assert (note.kind, note.status, note.version) == ("note", "", 1)
+        assert await names(kind="task") == ["task_1", "task_2"]
+        assert await names(kind="task", last=True) == ["task_2"]
+        assert await names(kind="task", agent="b") == ["task_2"] == await names(prefix="task_2")
+        assert await names(kind="task", statuses=("completed",)) == ["task_1"]
+        assert await names(kind="task", work_session="ws_t") == ["task_1", "task_2"]
+        assert await rows(journal) == await rebuilt(journal)
+
+    async def test_a_record_that_no_fold_understands_has_a_row_that_every_list_shows(self, journal):
+        await journal.append("task_1", Version(0), [draft(TaskCompleted("completed", Completed()))])
+
+        (row,) = await journal.records(RecordQuery("task", agent="a", statuses=("blocked",)))
+
+        assert (row.id, row.status) == ("task_1", "")
 
     @pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)
     async def test_a_golden_journal_has_the_same_rows_entry_by_entry_and_rebuilt(self, journal, file):
@@ -177,6 +237,30 @@ class ReadModelContract:
             await rows(step_by_step)
 
         assert await rows(step_by_step) == at_once
+
+
+async def write(journal: Journal, random: Random, places: dict[str, int], count: int) -> None:
+    """Some random entries of runs and of tasks."""
+    for _ in range(count):
+        stream, events = f"run-{random.randrange(5)}", random_events
+        if random.random() < 0.3:
+            stream, events = f"task_{random.randrange(3)}", random_changes
+        place = places.get(stream, 0)
+        drafts = [draft(event, random.randrange(60)) for event in events(random, place)]
+        await journal.append(stream, Version(place), drafts)
+        places[stream] = place + len(drafts)
+
+
+def task(id: str, status: TaskStatus = "in_progress", agent: str = "a") -> Task:
+    return Task(id, agent, "Do it", status, "2026-03-01T12:00:00.000Z", "eve", work_session_id="ws_t")
+
+
+def random_changes(random: Random, place: int):
+    """Some events that a task may have; after the first also such as no task understands."""
+    if not place:
+        return [TaskStarted(task("task"))]
+    changes = (TaskUpdated("in_progress", "on it"), TaskResumed("in_progress"), RecordSources(()), ENDED)
+    return [random.choice((*changes, TaskCompleted("completed", Completed())))]
 
 
 def random_events(random: Random, place: int):

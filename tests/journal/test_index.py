@@ -12,6 +12,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import LlmRequest, RunPruned, RunStarted
 from folkmoot.domain.plan_events import StepStarted
+from folkmoot.domain.work_session_events import WorkSessionLabelled
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.index import FILE, Index
 from folkmoot.journal.sqlite import SqliteJournal
@@ -142,3 +143,17 @@ async def test_an_index_that_cannot_be_written_says_what_to_do(journal, index, t
     with pytest.raises(OperationFailed, match="delete it"):
         await index.find(journal, Filter())
     blocker.close()
+
+
+async def test_work_sessions_are_found_by_their_beginning_where_something_happened_last_comes_last(
+    tmp_path, journal
+):
+    label = at(9, WorkSessionLabelled("The old one"), "eve", work_session_id="ws_1")
+    await journal.append("run-3", ME, [at(6, started(), "coder", work_session_id="ws_2")])
+    await journal.append("ws_1", Version(0), [label])
+    index = Index.open(tmp_path)
+
+    assert await index.work_sessions(journal) == ["ws_1", "ws_2"]
+    assert await index.work_sessions(journal, "1") == ["ws_1"] == await index.work_sessions(journal, "ws_1")
+    assert await index.work_sessions(journal, "3") == []
+    index.close()

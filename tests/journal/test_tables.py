@@ -10,9 +10,9 @@ from folkmoot.journal import reader as readers
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.journal.tables import StoredTables, compare_tables
-from folkmoot.ports import ItemQuery, RunQuery, Version
+from folkmoot.ports import ItemQuery, RunQuery
 from tests.journal.contract import Time
-from tests.journal.read_model import draft, random_events, rebuilt, rows
+from tests.journal.read_model import rebuilt, rows, write
 
 
 @pytest.fixture
@@ -39,14 +39,6 @@ def old_writer(monkeypatch):
     return switch
 
 
-async def write(journal, random, places, count):
-    for _ in range(count):
-        run = f"run-{random.randrange(5)}"
-        drafts = [draft(event, random.randrange(60)) for event in random_events(random, places.get(run, 0))]
-        await journal.append(run, Version(places.get(run, 0)), drafts)
-        places[run] = places.get(run, 0) + len(drafts)
-
-
 @pytest.mark.parametrize("seed", range(8))
 async def test_what_an_old_writer_wrote_is_applied_by_the_next_reader(tmp_path, journal, old_writer, seed):
     random, places = Random(seed), {}
@@ -69,11 +61,12 @@ async def test_a_check_names_the_runs_whose_rows_do_not_follow_from_the_entries(
     assert await compare_tables(journal) == []
     connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
     connection.execute("UPDATE runs SET label = 'another' WHERE run = 'run-1'")
+    connection.execute("DELETE FROM records WHERE id = 'task_1'")
     connection.execute("DELETE FROM run_texts WHERE run = 'run-2'")
     connection.commit()
     connection.close()
 
-    assert await compare_tables(journal) == ["run-1", "run-2"]
+    assert await compare_tables(journal) == ["run-1", "run-2", "task_1"]
     await journal.rebuild()
     assert await compare_tables(journal) == []
 
@@ -122,7 +115,7 @@ async def test_a_journal_without_tables_gets_them_when_it_is_first_read(tmp_path
     found = await rows(journal)
     await journal.close()
     connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
-    for table in ("read_model", "runs", "run_texts", "inbox", "spend"):
+    for table in ("read_model", "runs", "run_texts", "inbox", "spend", "records"):
         connection.execute(f"DROP TABLE {table}")
     connection.close()
     told = []
@@ -133,3 +126,20 @@ async def test_a_journal_without_tables_gets_them_when_it_is_first_read(tmp_path
     assert (await again.runs(RunQuery()), await again.items(ItemQuery())) == found[:2]
     assert told[-1][0] == told[-1][1] > 0
     await again.close()
+
+
+async def test_a_record_whose_entries_are_damaged_hides_no_others(tmp_path, journal):
+    await write(journal, Random(1), {}, 20)
+    before = await rows(journal)
+    connection = readers.sqlite3.connect(tmp_path / ".folkmoot" / "folkmoot.db")
+    connection.execute(
+        "UPDATE entry SET text = x'00' WHERE stream = (SELECT number FROM stream WHERE name = 'task_1')"
+    )
+    connection.commit()
+    connection.close()
+
+    runs, items, spend, records = await rebuilt(journal)
+
+    assert (runs, items, spend) == before[:3]
+    assert [row.id for row in records] == [row.id for row in before[3]]
+    assert {row.status for row in records if row.id == "task_1"} == {""}

@@ -122,7 +122,6 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
-    from folkmoot.coordination.work_sessions.desk import WORK_SESSION
     from folkmoot.domain.work_session_events import WorkSessionOpened
     from folkmoot.engine.collaboration import gathered, seats
     from folkmoot.engine.identity import chance
@@ -131,8 +130,7 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)
         team = seats(moot.graph, map(_member, wanted.members))
         return (await gathered(moot.moot, opening, team, chance())).id
-    known = await moot.moot.work_sessions.all()
-    return WORK_SESSION.resolve(known, wanted.resume)
+    return await moot.moot.work_sessions.keeper.find(wanted.resume)
 
 
 def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:

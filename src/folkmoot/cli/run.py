@@ -115,10 +115,9 @@ def _named(folder: Path, work_session: str) -> str:
 
     if not work_session:
         return ""
-    from folkmoot.cli.working import all_rows
-    from folkmoot.operations.work_sessions import choose_row
+    from folkmoot.cli.working import find_id
 
-    return choose_row(finished(all_rows(folder)), work_session).id
+    return finished(find_id(folder, work_session))
 
 
 def _attached(paths: list[Path] | None) -> list[File]:

@@ -7,29 +7,24 @@ again. So no update is lost, there are no locks, and whoever is killed blocks no
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec.structs import replace
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.gate_events import RecordSources
-from folkmoot.domain.reference import Reference
+from folkmoot.domain.reference import LAST, Kind
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.errors import Conflict, JournalDamaged
-from folkmoot.ports import Clock, Journal, Query, Version
+from folkmoot.ports import Clock, Journal, Query, RecordQuery, Version
 
 R = TypeVar("R")
+_READ_APART = 200
+"""Records that are read one by one; of more, their whole kind is read at once."""
 TRIES = 1_000
 """Of a change that others come before; each time somebody else got on."""
-
-
-@dataclass(frozen=True)
-class Kind(Reference, Generic[R]):
-    """A kind of record."""
-
-    evolve: Callable[[R | None, Draft], R]
-    """The record after one more event; before the first there is none."""
 
 
 Decide = Callable[[R | None], Sequence[Event]]
@@ -44,39 +39,63 @@ class Keeper(Generic[R]):
 
     def __init__(self, kind: Kind[R], journal: Journal, clock: Clock) -> None:
         self._kind = kind
+        self._table = kind.prefix.removesuffix("_")
         self._journal = journal
         self._clock = clock
-        self._records: dict[str, R] = {}
+        self._known: dict[str, R] = {}
+        self._versions: dict[str, int] = {}
+        """How many entries each of `_known` had when it was read."""
         self._made: dict[tuple[str, str], str] = {}
         self.seen = 0
-        """Up to where `all` has read the journal."""
+        """Up to where the journal was read by `select`."""
 
     async def get(self, id: str) -> R:
         """Raises `WrongUse` if there is none of this name."""
-        record, _ = self._folded(await self._entries(id))
+        record = await self.look_up(id)
         if record is None:
             raise self._kind.missing(id)
         return record
+
+    async def look_up(self, id: str) -> R | None:
+        return self._folded(await self._entries(id))[0]
 
     async def find(self, name: str) -> str:
         """The id of a record that is named by it, by the beginning of one that fits no other, or as `last`."""
         if await self._entries(name):
             return name
-        return self._kind.resolve(await self.all(), name)
+        prefix = self._kind.prefix
+        fitting = RecordQuery(prefix=prefix + name.removeprefix(prefix))
+        if name == LAST:
+            fitting = RecordQuery(self._table, last=True)
+        return self._kind.resolve([row.id for row in await self._journal.records(fitting)], name)
 
     async def all(self) -> dict[str, R]:
         """Every record by its name, in the order in which they were created."""
-        async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=self.seen)):
-            if entry.seq <= self.seen:  # another call that reads at the same time came first
-                continue
-            if not isinstance(entry.event, RecordSources):
-                self._records[entry.stream] = self._evolved(self._records.get(entry.stream), entry)
-            self._made[entry.draft.session_id, entry.draft.span] = entry.stream
-            self.seen = entry.seq
-        return dict(self._records)
+        return await self.select(RecordQuery())
+
+    async def select(self, query: RecordQuery) -> dict[str, R]:
+        """The records that fit, in the order in which they were created; only what is new of them is read."""
+        rows = await self._journal.records(replace(query, kind=self._table))
+        new = {row.id: row for row in rows if row.version > self._versions.get(row.id, 0)}
+        streams: dict[str, list[Entry]] = {id: [] for id in new}
+        if len(new) > _READ_APART:
+            start = min(row.began for row in new.values()) - 1
+            async for entry in self._journal.read(Query(prefix=self._kind.prefix, after=start)):
+                if entry.stream in streams:
+                    streams[entry.stream].append(entry)
+        else:
+            streams = {id: await self._entries(id) for id in new}
+        for id, entries in streams.items():
+            record, version = self._folded(entries)
+            if record is not None and version > self._versions.get(id, 0):  # or another call came first
+                self._versions[id], self._known[id] = version, record
+            for entry in entries:
+                self._made[entry.draft.session_id, entry.draft.span] = id
+                self.seen = max(self.seen, entry.seq)
+        return {row.id: self._known[row.id] for row in rows if row.id in self._known}
 
     def made(self, author: Author) -> str:
-        """The record that this very call changed before its process died, as of the last `all`; empty if none."""
+        """The record that this very call changed before its process died, as of the last `select`; empty if none."""
         return self._made.get((author.session, author.span), "") if author.is_agent else ""
 
     async def readable(self) -> tuple[dict[str, R], dict[str, str]]:
@@ -84,15 +103,14 @@ class Keeper(Generic[R]):
         try:
             return await self.all(), {}
         except JournalDamaged:
-            whole = Query(prefix=self._kind.prefix)
-            names = dict.fromkeys([stored.stream async for stored in self._journal.stored(whole)])
+            rows = await self._journal.records(RecordQuery(self._table))
         records: dict[str, R] = {}
         damaged: dict[str, str] = {}
-        for name in names:
+        for row in rows:
             try:
-                records[name] = await self.get(name)
+                records[row.id] = await self.get(row.id)
             except JournalDamaged as error:
-                damaged[name] = str(error)
+                damaged[row.id] = str(error)
         return records, damaged
 
     async def sources(self, ids: Collection[str]) -> Sources:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.keeping import Keeper, Kind
+from folkmoot.coordination.keeping import Keeper
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.memory_events import MemoryNoted
+from folkmoot.domain.reference import Kind
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound, WrongUse

@@ -16,13 +16,13 @@ _TERMINAL = (
     "run.completed", "run.failed", "run.cancelled", "work_session.completed", "plan.completed", "plan.rejected",
     "decision.committed", "task.completed", "task.cancelled", "a2a.complete", "a2a.spawn_result", "zombie.abandoned",
 )  # fmt: skip
-_ASIDE = ("work_session.labelled", "work_session.categorised")
+ASIDE = ("work_session.labelled", "work_session.categorised")
 """Said about the work; nothing of it was done."""
 
 
 def counts(draft: Draft) -> bool:
     """Whether an event is a sign of life."""
-    return draft.event.type not in _ASIDE
+    return draft.event.type not in ASIDE
 
 
 def activity(latest: Draft, now: str) -> Activity:

@@ -1,4 +1,4 @@
-"""The read model: rows about runs, inbox items and spending, each a pure function of the entries of one stream.
+"""The read model: rows about runs, records, inbox items and spending, each a function of the entries of one stream.
 
 A journal stores the rows beside the entries and the position up to which they follow from them. Rows can always be
 made anew from the entries; nothing else is known here about where they are stored.
@@ -15,19 +15,25 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.inbox import INBOX_EVENTS, InboxFold
 from folkmoot.domain.item import Item
+from folkmoot.domain.record_row import RecordFold, RecordRow, is_record
 from folkmoot.domain.run_row import RUN_EVENTS, RunFold, RunSummary
 from folkmoot.domain.spend import SPEND_EVENTS, Spend, SpendFold
 
 APPLIED = RUN_EVENTS | INBOX_EVENTS | SPEND_EVENTS
-"""The types of the events that rows follow from; of other entries only the place matters."""
+"""The types of the events of runs that rows follow from."""
 Past = Callable[[str, int], Iterable[Entry]]
 """The entries of a stream before a position."""
 _REMEMBERED = 10_000
 """Streams whose folds are kept in memory."""
 
 
+def is_applied(stream: str, type: str) -> bool:
+    """Whether rows follow from an entry; of others only the place matters."""
+    return type in APPLIED or is_record(stream)
+
+
 def unread(seq: int, stream: str, run_seq: int) -> Entry:
-    """An entry of another type than `APPLIED`."""
+    """An entry that is not `is_applied`."""
     return Entry(seq, run_seq, "", "", stream, _UNREAD)
 
 
@@ -47,12 +53,13 @@ class Changes(msgspec.Struct):
     items: list[tuple[int, Item]] = []
     """Each with the position of the entry that asked."""
     spend: list[Spend] = []
+    records: list[RecordRow] = []
 
 
 class StreamFold:
     """What the tables say of one stream."""
 
-    __slots__ = ("_asked", "inbox", "is_new", "run", "run_seq", "spend")
+    __slots__ = ("_asked", "inbox", "is_new", "record", "run", "run_seq", "spend")
 
     def __init__(self, stream: str, *, is_new: bool) -> None:
         self.run_seq = 0
@@ -61,10 +68,13 @@ class StreamFold:
         self.inbox = InboxFold(stream)
         self._asked: dict[str, int] = {}
         self.spend = SpendFold()
+        self.record = RecordFold(stream) if is_record(stream) else None
 
     def take(self, entry: Entry) -> None:
         self.run_seq = entry.run_seq
         type = entry.draft.event.type
+        if self.record:
+            self.record.take(entry)
         if type in RUN_EVENTS:
             self.run.take(entry)
         if type in INBOX_EVENTS:
@@ -87,6 +97,8 @@ class StreamFold:
         if self.spend.erased and (summary := self.run.summary):
             changes.unpaid.append(summary.run)
         changes.spend += self.spend.rows
+        if self.record and self.record.row:
+            changes.records.append(self.record.row)
         self.settle()
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from folkmoot.domain.entry import Draft
 from folkmoot.errors import NotFound, WrongUse
 
+R = TypeVar("R")
 LAST = "last"
 _SHOWN = 5
 """Ids that are named when several fit."""
@@ -44,6 +47,14 @@ class Reference:
         return NotFound(
             f"there is no {self.name} {id!r}{remedy}", code=f"{self.name.replace(' ', '_')}_not_found"
         )
+
+
+@dataclass(frozen=True)
+class Kind(Reference, Generic[R]):
+    """A kind of record."""
+
+    evolve: Callable[[R | None, Draft], R]
+    """The record after one more event; before the first there is none."""
 
 
 RUN = Reference("run", "", "folkmoot runs list")

@@ -20,6 +20,7 @@ STATUSES: tuple[TaskStatus, ...] = (
     "pending", "pending_approval", "in_progress", "blocked", "backlog", "completed", "cancelled", "interrupted",
 )  # fmt: skip
 ENDED: tuple[TaskStatus, ...] = ("completed", "cancelled", "interrupted")
+LIVE = tuple(status for status in STATUSES if status not in ENDED)
 ARCHIVED: tuple[TaskStatus, ...] = ("completed", "cancelled")
 """Nobody has to look at these any more; what was interrupted stays in sight."""
 ACTIVE: tuple[TaskStatus, ...] = ("pending", "pending_approval", "in_progress", "blocked")

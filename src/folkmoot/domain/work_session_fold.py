@@ -6,6 +6,7 @@ from msgspec.structs import asdict, replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.plan_events import SnapshotCreated
+from folkmoot.domain.reference import Kind
 from folkmoot.domain.work_session import Snapshot, StateChange, WorkArtifact, WorkSession, WorkState
 from folkmoot.domain.work_session_events import (
     WorkSessionArtifactAdded,
@@ -68,3 +69,6 @@ def _snapshot(taken: SnapshotCreated, at: str) -> Snapshot:
     return Snapshot(
         taken.snapshot, taken.artifact, taken.sequence, taken.reason, at, plan=taken.plan, step=taken.step
     )
+
+
+WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", "folkmoot work list", evolve)

@@ -35,7 +35,7 @@ from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
-from folkmoot.ports import Query
+from folkmoot.ports import Query, RecordQuery
 from folkmoot.views import adr
 from folkmoot.views.result import Result
 
@@ -218,15 +218,15 @@ class Collaboration:
 
 async def scene_of(moot: Moot, id: str) -> Scene:
     events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
-    plans = [plan for plan in (await moot.plans.all()).values() if plan.work_session == id]
-    tasks = await moot.tasks.all()
+    here = RecordQuery(work_session=id)
+    plans = [*(await moot.plans.keeper.select(here)).values()]
     return Scene(
         work=await moot.work_sessions.get(id),
         now=moot.clock.now(),
         askings=askings_of(events),
         plan=plans[-1] if plans else None,
-        tasks={name: task for name, task in tasks.items() if task.work_session_id == id},
-        decisions=tuple(each for each in await moot.decisions.all() if each.work_session == id),
+        tasks=await moot.tasks.keeper.select(here),
+        decisions=tuple((await moot.decisions.keeper.select(here)).values()),
     )
 
 

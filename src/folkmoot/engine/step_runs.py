@@ -24,7 +24,7 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.history import last_entry
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.orchestration.history import RunHistory
-from folkmoot.ports import Query
+from folkmoot.ports import Query, RecordQuery
 from folkmoot.views.result import Result
 
 
@@ -81,8 +81,8 @@ async def settle(moot: Moot, run: str) -> Plan | None:
 async def settle_all(moot: Moot) -> list[Plan]:
     """What a process that died between the end of a run and that of its step has left undone."""
     settled = []
-    for plan in (await moot.plans.all()).values():
-        for step in plan.steps if plan.status == "committed" else ():
+    for plan in (await moot.plans.keeper.select(RecordQuery(statuses=("committed",)))).values():
+        for step in plan.steps:
             if step.begun_by and not step.is_over:
                 for run in await _runs_for(moot, plan.id, step.id):
                     settled += [done] if (done := await settle(moot, run)) else []

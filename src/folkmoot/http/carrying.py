@@ -72,9 +72,8 @@ class Carrying:
     async def _look(self) -> None:
         """For what the last server left; a journal that is away now may not be so later."""
         try:
-            works = await self._moot.moot.work_sessions.all()
             async for entry in self._moot.moot.journal.read(Query(types=(WorkSessionEntrusted.type,))):
-                if not works[entry.stream].ended:
+                if not (await self._moot.moot.work_sessions.get(entry.stream)).ended:
                     await self._take_up(entry.stream, 0)
         except OperationFailed as error:
             self.say(f"collaborations are taken up in {PATIENCE:g} s: {error}")

@@ -107,7 +107,7 @@ class House:
         return self.moot.control
 
     async def work_rows(self) -> list[WorkRow]:
-        return await self.records.work_rows()
+        return [*await self.records.work_rows()]
 
     def go_on(self, run: str) -> None:
         """With a run that was answered or let go on; in front of a shared journal a worker does."""

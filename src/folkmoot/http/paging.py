@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
@@ -51,14 +52,10 @@ class Part:
         return {"link": f'<{further.path}?{further.query}>; rel="next"'}
 
 
-def part(rows: Sequence[T], page: Page, id: Callable[[T], str]) -> Part:
-    """The page of all rows that is wanted."""
-    first = 0
-    if page.after:
-        found = (place for place, row in enumerate(rows, start=1) if id(row) == page.after)
-        first = next(found, 0)
-        if not first:
-            raise Refused(400, f"`after` names {page.after!r}, and this list has no such row")
-    shown = rows[first : first + page.limit]
-    more = first + page.limit < len(rows)
-    return Part(shown, "after", id(shown[-1]) if more else "")
+def part(rows: Iterable[T], page: Page, id: Callable[[T], str]) -> Part:
+    """The page of all rows that is wanted; those after it are not asked for."""
+    left = iter(rows)
+    if page.after and not any(id(row) == page.after for row in left):
+        raise Refused(400, f"`after` names {page.after!r}, and this list has no such row")
+    *shown, more = *islice(left, page.limit), next(left, None)
+    return Part(shown, "after", id(shown[-1]) if more is not None else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from folkmoot.app import Folkmoot
@@ -17,14 +18,17 @@ class Records:
     moot: Folkmoot
     folds: Folds
 
-    async def work_rows(self) -> list[WorkRow]:
-        """Where something happened last first."""
+    async def work_rows(self) -> Iterator[WorkRow]:
+        """Where something happened last first; each is made when it is asked for."""
         return (await self.folds.now()).work.rows(self._now)
+
+    async def work_row(self, id: str) -> WorkRow | None:
+        return (await self.folds.now()).work.row(id, self._now)
 
     async def threads(self) -> list[ThreadRow]:
         """What main agents said to each other; where something was said last first."""
-        work = {row.id: row for row in await self.work_rows()}
-        return thread_rows(self.folds.conversations.threads.values(), work, self._now)
+        folds, now = await self.folds.now(), self._now
+        return thread_rows(folds.conversations.threads.values(), lambda id: folds.work.row(id, now), now)
 
     async def timeline(self, row: WorkRow) -> list[TimelineEntry]:
         entries = await self.moot.find(Filter(work_session=row.id, limit=row.events))

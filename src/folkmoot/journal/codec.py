@@ -27,6 +27,8 @@ import msgspec
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
+from folkmoot.domain.read_model import unread
+from folkmoot.domain.record_row import is_record
 from folkmoot.domain.role import role
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.ports import Stored
@@ -78,6 +80,16 @@ def to_entry(stored: Stored) -> Entry:
         place = place_of(stored.seq, stored.stream, stored.run_seq)
         raise JournalDamaged(f"{place}: it was written as {type!r}, not as {stored.type!r}")
     return entry
+
+
+def to_applied(stored: Stored) -> Entry:
+    """For the read model. A record that is damaged has a row: it does not hide the others."""
+    try:
+        return to_entry(stored)
+    except JournalDamaged:
+        if not is_record(stored.stream):
+            raise
+        return unread(stored.seq, stored.stream, stored.run_seq)
 
 
 def written_type(text: bytes) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.domain.activity import ASIDE
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.role import role_of
 from folkmoot.errors import OperationFailed
@@ -34,6 +35,10 @@ _SCHEMA = (
     "INSERT INTO taken VALUES (0, '')",
     f"PRAGMA user_version = {_VERSION}",
 )
+
+_RANGE = "work_session >= ? AND work_session < ?"
+_WORK_SESSIONS = f"""SELECT work_session FROM place WHERE ({_RANGE} OR {_RANGE}) AND work_session != ''
+GROUP BY work_session ORDER BY max(CASE WHEN type IN ({",".join("?" * len(ASIDE))}) THEN '' ELSE ts END)"""
 
 
 class Index:
@@ -66,6 +71,12 @@ class Index:
         except sqlite3.Error as error:
             place = f"{self._path}: delete it, it is made anew" if self._path else "the index"
             raise OperationFailed(f"{place}: {error}") from error
+
+    async def work_sessions(self, journal: Journal, beginning: str = "") -> list[str]:
+        """Those whose ids begin so, with `ws_` or without; where something happened last comes last."""
+        await self._catch_up(journal)
+        values = [each for begin in (beginning, f"ws_{beginning}") for each in (begin, begin + "\U0010ffff")]
+        return [id for (id,) in self._connection.execute(_WORK_SESSIONS, (*values, *ASIDE))]
 
     def close(self) -> None:
         self._connection.close()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from folkmoot.domain.artifacts import MENTIONED
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import Conflict, FolkmootError, Held, NotFound, OperationFailed
@@ -30,6 +31,7 @@ from folkmoot.ports import (
     NewRun,
     Post,
     Query,
+    RecordQuery,
     RunQuery,
     SpendQuery,
     Stored,
@@ -159,6 +161,9 @@ class MemoryJournal:
 
     async def items(self, query: ItemQuery) -> list[Item]:
         return self._tables().items(query)
+
+    async def records(self, query: RecordQuery) -> list[RecordRow]:
+        return self._tables().records(query)
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
         return self._tables().spend(query)

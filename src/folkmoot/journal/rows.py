@@ -9,13 +9,14 @@ import msgspec
 
 from folkmoot.domain.item import WORDS, Item, Kind
 from folkmoot.domain.read_model import Changes
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary, agents_of
 from folkmoot.domain.spend import Spend, SpendSum
-from folkmoot.ports import ItemQuery, RunQuery, SpendQuery
+from folkmoot.ports import ItemQuery, RecordQuery, RunQuery, SpendQuery
 
-VERSION = 1
+VERSION = 2
 """Of the tables; rows of another version are made anew."""
-TABLES = ("read_model", "runs", "run_texts", "inbox", "spend")
+TABLES = ("read_model", "runs", "run_texts", "inbox", "spend", "records")
 _SUBJECT = 200
 _OUTCOMES: dict[Kind, str] = {"approval": "expire", "client_call": "cancel_run"}
 _RUN = (
@@ -64,6 +65,8 @@ def writing(changes: Changes) -> Iterator[Statement]:
         yield _UPSERT_ITEM, [_item_values(*item) for item in changes.items]
     if changes.spend:
         yield _INSERT_SPEND, [msgspec.structs.astuple(row) for row in changes.spend]
+    if changes.records:
+        yield _UPSERT_RECORD, [msgspec.structs.astuple(row) for row in changes.records]
 
 
 def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]:
@@ -133,6 +136,32 @@ def item_select(query: ItemQuery) -> tuple[str, list[Any]]:
             conditions.append(f"{column} = ?")
             values.append(wanted)
     return f"SELECT body FROM inbox WHERE {' AND '.join(conditions)} ORDER BY asked", values
+
+
+def record_select(query: RecordQuery) -> tuple[str, list[Any]]:
+    conditions, values = ["TRUE"], list[Any]()
+    if query.kind:
+        conditions.append("kind = ?")
+        values.append(query.kind)
+    for column in ("agent", "work_session"):
+        if wanted := getattr(query, column):
+            conditions.append(f"({column} = ? OR status = '')")  # who lists what is damaged is told
+            values.append(wanted)
+    if query.prefix:
+        conditions.append("id >= ? AND id < ?")
+        values += (query.prefix, query.prefix + "\U0010ffff")
+    if query.statuses is not None:
+        conditions.append(f"status IN (''{',?' * len(query.statuses)})")
+        values += query.statuses
+    order = "began DESC LIMIT 1" if query.last else "began"
+    return (
+        f"SELECT {', '.join(_RECORD)} FROM records WHERE {' AND '.join(conditions)} ORDER BY {order}",
+        values,
+    )
+
+
+def record_of(row: Sequence[Any]) -> RecordRow:
+    return RecordRow(*row)
 
 
 def spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
@@ -206,6 +235,7 @@ def _item_values(asked: int, item: Item) -> Sequence[Any]:
 
 _ITEMS = msgspec.json.Decoder(Item)
 _SPEND = Spend.__struct_fields__
+_RECORD = RecordRow.__struct_fields__
 _COUNTS = ("failed", "tokens_in", "tokens_out", "cache_read", "cache_write")
 
 
@@ -221,3 +251,4 @@ _UPSERT_TEXT = _insert("run_texts", ("run", "request", "words"), "run", ("reques
 _UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in _CHANGING)} WHERE run = ?"
 _UPSERT_ITEM = _insert("inbox", _ITEM, "run, id", _ITEM[2:])
 _INSERT_SPEND = _insert("spend", _SPEND, "run, place", _SPEND[2:])
+_UPSERT_RECORD = _insert("records", _RECORD, "id", _RECORD[3:])

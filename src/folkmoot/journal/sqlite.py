@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import FolkmootError, NotFound, OperationFailed
@@ -38,6 +39,7 @@ from folkmoot.ports import (
     NewRun,
     Post,
     Query,
+    RecordQuery,
     RunQuery,
     SpendQuery,
     Stored,
@@ -196,6 +198,9 @@ class SqliteJournal:
     @progress.setter
     def progress(self, told: Progress) -> None:
         self._reader.progress = told
+
+    async def records(self, query: RecordQuery) -> list[RecordRow]:
+        return (await self._reader.tables()).records(query)
 
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
         return (await self._reader.tables()).spend(query)

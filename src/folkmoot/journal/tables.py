@@ -17,26 +17,16 @@ import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.item import Item
-from folkmoot.domain.read_model import APPLIED, Applier, Changes, Past, unread
+from folkmoot.domain.read_model import Applier, Changes, Past, is_applied, unread
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
+from folkmoot.journal import rows as sql
 from folkmoot.journal.artifacts import fetch_file, fetch_row
-from folkmoot.journal.codec import to_entry
+from folkmoot.journal.codec import to_applied
 from folkmoot.journal.database import begin, connect
 from folkmoot.journal.migrations import statements_of
-from folkmoot.journal.rows import (
-    TABLES,
-    VERSION,
-    group_select,
-    item_of,
-    item_select,
-    run_of,
-    run_select,
-    spend_select,
-    sum_of,
-    writing,
-)
-from folkmoot.ports import ItemQuery, Journal, Query, RunQuery, SpendQuery, Stored
+from folkmoot.ports import ItemQuery, Journal, Query, RecordQuery, RunQuery, SpendQuery, Stored
 
 CHUNK = 500
 """Entries applied in one transaction."""
@@ -63,25 +53,25 @@ class Tables:
         if not self._connection.execute("PRAGMA table_info(read_model)").fetchall():
             return None
         row = self._connection.execute("SELECT version, position FROM read_model").fetchone()
-        return row[1] if row and row[0] == VERSION else None
+        return row[1] if row and row[0] == sql.VERSION else None
 
     def create(self, *, temporary: bool = False) -> None:
         """Empty, in place of those that are there."""
         script = _SCHEMA
         if temporary:
             script = script.replace("TABLE ", "TEMP TABLE ").replace("INDEX ", "INDEX temp.")
-        for table in TABLES:
+        for table in sql.TABLES:
             self._connection.execute(f"DROP TABLE IF EXISTS {'temp' if temporary else 'main'}.{table}")
         for statement in statements_of(script):
             self._connection.execute(statement)
-        self._connection.execute("INSERT INTO read_model VALUES (?, 0)", (VERSION,))
+        self._connection.execute("INSERT INTO read_model VALUES (?, 0)", (sql.VERSION,))
 
     def fold(self, entries: Sequence[Entry]) -> Changes:
         """The rows that change with entries that follow on the position."""
         return self._applier.apply(entries, self._past)
 
     def store(self, changes: Changes, position: int) -> None:
-        for statement, rows in writing(changes):
+        for statement, rows in sql.writing(changes):
             if len(rows) == 1:
                 self._connection.execute(statement, rows[0])
             else:
@@ -89,20 +79,23 @@ class Tables:
         self._connection.execute("UPDATE read_model SET position = ?", (position,))
 
     def runs(self, query: RunQuery) -> list[RunSummary]:
-        return [*map(run_of, self._connection.execute(*run_select(query)))]
+        return [*map(sql.run_of, self._connection.execute(*sql.run_select(query)))]
 
     def count_runs(self, query: RunQuery) -> int:
-        count: int = self._connection.execute(*run_select(query, count=True)).fetchone()[0]
+        count: int = self._connection.execute(*sql.run_select(query, count=True)).fetchone()[0]
         return count
 
     def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
-        return self._connection.execute(*group_select(query, by)).fetchall()
+        return self._connection.execute(*sql.group_select(query, by)).fetchall()
 
     def items(self, query: ItemQuery) -> list[Item]:
-        return [*map(item_of, self._connection.execute(*item_select(query)))]
+        return [*map(sql.item_of, self._connection.execute(*sql.item_select(query)))]
+
+    def records(self, query: RecordQuery) -> list[RecordRow]:
+        return [*map(sql.record_of, self._connection.execute(*sql.record_select(query)))]
 
     def spend(self, query: SpendQuery) -> list[SpendSum]:
-        return [*map(sum_of, self._connection.execute(*spend_select(query)))]
+        return [*map(sql.sum_of, self._connection.execute(*sql.spend_select(query)))]
 
 
 class StoredTables(Tables):
@@ -129,7 +122,7 @@ class StoredTables(Tables):
         self._connection.execute("PRAGMA temp_store = MEMORY")
         known = None if empty else self.position
         self.create(temporary=True)
-        for table in TABLES if known is not None else ():
+        for table in sql.TABLES if known is not None else ():
             self._connection.execute(f"DELETE FROM temp.{table}")
             self._connection.execute(f"INSERT INTO temp.{table} SELECT * FROM main.{table}")
 
@@ -139,12 +132,12 @@ class StoredTables(Tables):
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         seq, stream, run_seq, type, id, text, data = row
-        if type not in APPLIED:
+        if not is_applied(stream, type):
             return unread(seq, stream, run_seq)
         if data is not None:
             content = fetch_row(self._connection, data.hex())
             text += (content if content is not None else fetch_file(self._folder, data.hex())) + b"}"
-        return to_entry(Stored(seq, stream, run_seq, type, id.hex(), text))
+        return to_applied(Stored(seq, stream, run_seq, type, id.hex(), text))
 
 
 def create_tables(connection: sqlite3.Connection, folder: Path) -> None:
@@ -182,7 +175,7 @@ def catch_up(path: Path, told: Progress = lambda done, count: None, *, anew: boo
 
 
 async def compare_tables(journal: Journal) -> list[str]:
-    """The runs whose stored rows are not those that follow from the entries."""
+    """The runs and records whose stored rows are not those that follow from the entries."""
     expected = Tables(memory_connection(), lambda stream, end: ())
     expected.create()
     entries: list[Entry] = []
@@ -196,6 +189,7 @@ async def compare_tables(journal: Journal) -> list[str]:
     rows = (
         *((run.run, run) for run in [*await journal.runs(RunQuery()), *expected.runs(RunQuery())]),
         *((item.run, item) for item in [*await journal.items(ItemQuery()), *expected.items(ItemQuery())]),
+        *((each.id, each) for each in [*await journal.records(_ALL), *expected.records(_ALL)]),
         *((each.name, each) for each in [*await journal.spend(_BY_RUN), *expected.spend(_BY_RUN)]),
     )
     found = Counter((run, msgspec.json.encode(row)) for run, row in rows)
@@ -203,6 +197,7 @@ async def compare_tables(journal: Journal) -> list[str]:
 
 
 _BY_RUN = SpendQuery(by="run")
+_ALL = RecordQuery()
 
 
 def memory_connection() -> sqlite3.Connection:

@@ -62,3 +62,19 @@ CREATE TABLE spend (
   cost        REAL NOT NULL,
   PRIMARY KEY (run, place)
 ) WITHOUT ROWID;
+
+CREATE TABLE records (           -- what outlives runs: tasks, plans, decisions, work sessions
+  id           TEXT PRIMARY KEY,
+  kind         TEXT NOT NULL,
+  began        INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  version      INTEGER NOT NULL,
+  created_at   TEXT NOT NULL,
+  updated_at   TEXT NOT NULL,
+  agent        TEXT NOT NULL,
+  status       TEXT NOT NULL,
+  work_session TEXT NOT NULL,
+  title        TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX records_by_kind ON records (kind, began);
+CREATE INDEX records_by_work_session ON records (work_session);

@@ -22,6 +22,7 @@ from folkmoot.operations.operation import (
     WorkSessionId,
 )
 from folkmoot.operations.project import OpenProject
+from folkmoot.ports import RecordQuery
 from folkmoot.views.adr import record
 from folkmoot.views.decisions import document
 
@@ -75,11 +76,9 @@ class ListDecisions(Operation[list[Decision]]):
     """Only those of this one."""
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Decision]:
-        return [
-            decision
-            for decision in await project.decisions.all()
-            if self.status in (None, decision.status) and self.work_session in ("", decision.work_session)
-        ]
+        statuses = (self.status,) if self.status else None
+        query = RecordQuery(statuses=statuses, work_session=self.work_session)
+        return [*(await project.decisions.keeper.select(query)).values()]
 
     def document(self, output: list[Decision]) -> list[dict[str, Any]]:
         return [document(decision) for decision in output]

@@ -21,6 +21,7 @@ from folkmoot.operations.operation import (
     WorkSessionId,
 )
 from folkmoot.operations.project import OpenProject
+from folkmoot.ports import RecordQuery
 from folkmoot.views.plan_json import document
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
@@ -86,11 +87,9 @@ class ListPlans(Operation[list[Plan]]):
     """Only those of this one."""
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Plan]:
-        return [
-            plan
-            for plan in (await project.plans.all()).values()
-            if self.status in (None, plan.status) and self.work_session in ("", plan.work_session)
-        ]
+        statuses = (self.status,) if self.status else None
+        query = RecordQuery(statuses=statuses, work_session=self.work_session)
+        return [*(await project.plans.keeper.select(query)).values()]
 
     def document(self, output: list[Plan]) -> list[dict[str, Any]]:
         return [document(plan) for plan in output]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
 from folkmoot.coordination.task.desk import AgentTasks
 from folkmoot.coordination.task.document import document, step_counts
-from folkmoot.coordination.task.picking import by_priority, current, of_agent
+from folkmoot.coordination.task.picking import by_priority, current
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.message import RecordState, ToolResult
-from folkmoot.domain.task import Task, TaskStatus
+from folkmoot.domain.task import ENDED, LIVE, Task, TaskStatus
 from folkmoot.errors import NotFound
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, Operation, OperationType, Spelling
 from folkmoot.operations.project import OpenProject
+from folkmoot.ports import RecordQuery
 from folkmoot.tools.parameters import as_text
 
 NAMED = "A task's id, its beginning, or `last`."
@@ -100,8 +101,9 @@ class ListTasks(Operation[list[Task]]):
         return by_priority(task for task in tasks.values() if self.includes(task))
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
-        tasks = await project.tasks.all()
-        if self.agent and all(task.agent_id != self.agent for task in tasks.values()):
+        wanted, keeper = (self.status,) if self.status else None if self.all else LIVE, project.tasks.keeper
+        tasks = await keeper.select(RecordQuery(agent=self.agent, statuses=wanted))
+        if self.agent and not tasks and not await keeper.select(RecordQuery(agent=self.agent)):
             find_agent(project.graph, self.agent)
         return self.select(tasks)
 
@@ -128,10 +130,13 @@ class OfAgent(Operation[list[Task]]):
 
     subject = "agent"
     reads = True
+    statuses: ClassVar[tuple[TaskStatus, ...] | None] = None
+    """Only those in one of these."""
     agent: str
 
     async def tasks(self, project: OpenProject) -> list[Task]:
-        return of_agent(await project.tasks.all(), find_agent(project.graph, self.agent).id)
+        query = RecordQuery(agent=find_agent(project.graph, self.agent).id, statuses=self.statuses)
+        return [*(await project.tasks.keeper.select(query)).values()]
 
     def document(self, output: list[Task]) -> list[dict[str, Any]]:
         return [task_document(task) for task in output]
@@ -150,21 +155,23 @@ class ListBlockedTasks(OfAgent):
     """The tasks of an agent that wait for others."""
 
     http = Http(method="GET", path="/agents/{id}/blocked", name="blockedTasks")
+    statuses = ("blocked",)
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
-        return by_priority(task for task in await self.tasks(project) if task.status == "blocked")
+        return by_priority(await self.tasks(project))
 
 
 class ListEndedTasks(OfAgent):
     """What an agent has done, the latest first."""
 
     http = Http(method="GET", path="/agents/{id}/history", name="taskHistory")
+    statuses = ENDED
     month: Annotated[str, Meta(pattern=r"^([0-9]{4}-(0[1-9]|1[0-2]))?$")] = ""
     """Only what ended in this month, such as `2026-03`."""
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         tasks = await self.tasks(project)
-        ended = (task for task in tasks if task.has_ended and task.ended_at.startswith(self.month))
+        ended = (task for task in tasks if task.ended_at.startswith(self.month))
         return sorted(ended, key=lambda task: task.ended_at, reverse=True)
 
 
@@ -178,9 +185,10 @@ class ShowAgentTask(Operation[Task]):
     task_id: str
 
     async def run(self, project: OpenProject, actor: Actor) -> Task:
-        for task in of_agent(await project.tasks.all(), find_agent(project.graph, self.agent).id):
-            if task.id == self.task_id:
-                return task
+        agent = find_agent(project.graph, self.agent).id
+        task = await project.tasks.keeper.look_up(self.task_id)
+        if task and task.agent_id == agent:
+            return task
         raise NotFound(f"there is no task {self.task_id!r} of {self.agent}", code="task_not_found")
 
     def document(self, output: Task) -> dict[str, Any]:
@@ -196,7 +204,9 @@ class ShowCurrentTask(Operation[Task | None]):
     agent: str
 
     async def run(self, project: OpenProject, actor: Actor) -> Task | None:
-        return current(await project.tasks.all(), find_agent(project.graph, self.agent).id)
+        agent = find_agent(project.graph, self.agent).id
+        query = RecordQuery(agent=agent, statuses=("in_progress",))
+        return current(await project.tasks.keeper.select(query), agent)
 
     def document(self, output: Task | None) -> dict[str, Any] | None:
         return task_document(output) if output else None
@@ -235,7 +245,7 @@ class ReviewOwnTasks(Operation[list[Task]]):
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         if self.task:
-            found = (await project.tasks.all()).get(self.task)
+            found = await project.tasks.keeper.look_up(self.task)
             return [found] if found else []
         return await tasks_of("", project, actor).list()
 

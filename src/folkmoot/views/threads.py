@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from folkmoot.domain.activity import ARCHIVED_AFTER, Activity
 from folkmoot.domain.category import CATEGORIES, LABELS, CategoryId
@@ -38,8 +38,11 @@ class Wanted(Value):
     text: str = ""
 
 
-def thread_rows(threads: Iterable[Conversation], work: Mapping[str, WorkRow], now: str) -> list[ThreadRow]:
-    """`work` are the work sessions by their ids."""
+Works = Callable[[str], WorkRow | None]
+"""Knows work sessions by their ids."""
+
+
+def thread_rows(threads: Iterable[Conversation], work: Works, now: str) -> list[ThreadRow]:
     rows = [_row(thread, work, now) for thread in threads]
     return sorted(rows, key=lambda row: row.last_at, reverse=True)
 
@@ -57,11 +60,11 @@ def counts(rows: Iterable[ThreadRow]) -> list[tuple[CategoryId, str, int]]:
     return [(id, LABELS[id], found.count(id)) for id in CATEGORIES if id in found]
 
 
-def _row(thread: Conversation, work: Mapping[str, WorkRow], now: str) -> ThreadRow:
+def _row(thread: Conversation, work: Works, now: str) -> ThreadRow:
     session = next((turn.work_session_id for turn in thread.turns if turn.work_session_id), "")
     label = next((turn.label for turn in thread.turns if turn.label), "")
     texts = [turn.message for turn in thread.turns]
-    about = work.get(session) or category_of(label, texts, ("conversation.main",))
+    about = work(session) or category_of(label, texts, ("conversation.main",))
     return ThreadRow(
         id=thread.conversation_id,
         title=title(label, texts),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -72,6 +73,8 @@ class _Gathered:
     agents: dict[str, None] = field(default_factory=dict)
     runs: dict[str, None] = field(default_factory=dict)
     events: int = 0
+    category: Category | None = None
+    """If it was asked for since the last event."""
 
 
 class WorkList:
@@ -88,6 +91,7 @@ class WorkList:
             return
         known = self._all.setdefault(id, _Gathered(draft, draft))
         known.events += 1
+        known.category = None
         known.roles[role(draft)] = None
         if draft.span:
             known.agents[draft.agent_id] = None
@@ -101,10 +105,21 @@ class WorkList:
         if len(known.texts) < _TEXTS and (text := _text(draft.event)):
             known.texts.append(text)
 
-    def rows(self, now: str) -> list[WorkRow]:
-        """All of them, where something happened last first."""
-        rows = [_row(id, known, now) for id, known in self._all.items()]
-        return sorted(rows, key=lambda row: row.last_event_at, reverse=True)
+    def rows(self, now: str) -> Iterator[WorkRow]:
+        """All of them, where something happened last first; each is made when it is asked for."""
+        latest = sorted(self._all.items(), key=lambda each: each[1].latest.ts, reverse=True)
+        return (_row(id, known, now) for id, known in latest)
+
+    def row(self, id: str, now: str) -> WorkRow | None:
+        return _row(id, known, now) if (known := self._all.get(id)) else None
+
+    def categories(self) -> dict[str, CategoryId]:
+        """What each is about."""
+        return {id: _category(known).category for id, known in self._all.items()}
+
+    def statuses(self, now: str) -> Counter[str]:
+        """How many there are in each."""
+        return Counter(activity(known.latest, now) for known in self._all.values())
 
 
 def title(label: str, texts: Iterable[str]) -> str:
@@ -139,10 +154,17 @@ def category_of(
     return classified(" ".join((label, *texts)), foremost, said)
 
 
+def _category(known: _Gathered) -> Category:
+    if known.category is None:
+        label, said = (known.record.label, known.record.category) if known.record else ("", "")
+        known.category = category_of(label or known.label, known.texts, known.roles, said)
+    return known.category
+
+
 def _row(id: str, known: _Gathered, now: str) -> WorkRow:
     record = known.record or WorkSession(id)
     label, at = record.label or known.label, known.latest.ts
-    category = category_of(label, known.texts, known.roles, record.category)
+    category = _category(known)
     return WorkRow(
         id=id,
         title=title(label, known.texts),

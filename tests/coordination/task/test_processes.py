@@ -11,8 +11,8 @@ from folkmoot import FakeClock
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task.desk import TaskDesk
 from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.record import evolve
 from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.domain.task_fold import evolve
 from folkmoot.ports import Query
 from tests.coordination.task.child import opened
 from tests.coordination.task.desks import graph

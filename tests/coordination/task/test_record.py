@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from folkmoot.coordination.task.document import document
-from folkmoot.coordination.task.record import evolve
 from folkmoot.domain import task_events, watch_events
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.role import role
 from folkmoot.domain.task import Backlog, Blocking, Interrupted, Task, TaskStep
+from folkmoot.domain.task_fold import evolve
 from folkmoot.domain.watch_events import (
     BacklogAutoPicked,
     ContinuationBackoff,

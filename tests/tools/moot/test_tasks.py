@@ -6,9 +6,9 @@ import json
 
 from folkmoot import MemoryJournal
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.record import TASK, evolve
 from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.task import Completed
+from folkmoot.domain.task_fold import TASK, evolve
 from folkmoot.ports import Query, Version
 from tests.test_resume import by_span, cut_and_continued
 

@@ -10,14 +10,16 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.committing import Choice, committed, due, overdue
 from folkmoot.coordination.decisions.proposing import proposed
-from folkmoot.coordination.decisions.record import DECISION
 from folkmoot.coordination.decisions.voting import abstained_for, commented, voted
 from folkmoot.coordination.keeping import Keeper
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.decision import Decision, Proposal
+from folkmoot.domain.decision import STATUSES, Decision, Proposal
+from folkmoot.domain.decision_fold import DECISION
 from folkmoot.domain.event import Event
 from folkmoot.errors import WrongUse
-from folkmoot.ports import Clock, Journal
+from folkmoot.ports import Clock, Journal, RecordQuery
+
+_UNDECIDED = tuple(status for status in STATUSES if status != "committed")
 
 
 class Decisions:
@@ -26,13 +28,14 @@ class Decisions:
         self._clock = clock
         self._agents = {agent.id for agent in graph.agents.values()}
         self._leads = {agent.id for agent in graph.agents.values() if agent.role == "lead"}
-
-    async def get(self, id: str) -> Decision:
-        return await self.keeper.get(id)
+        self.get = self.keeper.get
 
     async def all(self) -> list[Decision]:
         """The oldest first."""
         return list((await self.keeper.all()).values())
+
+    async def undecided(self) -> list[Decision]:
+        return list((await self.keeper.select(RecordQuery(statuses=_UNDECIDED))).values())
 
     def brief(self, decision: Decision) -> str:
         """In words, as it stands now."""
@@ -42,8 +45,7 @@ class Decisions:
         """The decision that is named; without a name, the one that is open in a work session."""
         if id:
             return id
-        here = (each for each in await self.all() if each.work_session == work_session)
-        undecided = [each.id for each in here if each.status != "committed"]
+        undecided = [each.id for each in await self.undecided() if each.work_session == work_session]
         if len(undecided) != 1:
             raise WrongUse(f"name a decision; open here are {', '.join(undecided) or 'none'}")
         return undecided[0]
@@ -85,7 +87,7 @@ class Decisions:
 
     async def settle_overdue(self) -> list[Decision]:
         """What became of all on which something was due."""
-        return [await self.settle(each.id) for each in overdue(await self.all(), self._clock.now())]
+        return [await self.settle(each.id) for each in overdue(await self.undecided(), self._clock.now())]
 
     def _due(self, decision: Decision) -> Sequence[Event]:
         event = due(decision, self._clock.now())

@@ -10,13 +10,13 @@ from folkmoot.coordination.keeping import Keeper
 from folkmoot.coordination.plans import life
 from folkmoot.coordination.plans.actor import PlanActor, acting
 from folkmoot.coordination.plans.life import Events
-from folkmoot.coordination.plans.record import PLAN
 from folkmoot.coordination.plans.wish import PlanWish, planned
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
+from folkmoot.domain.plan_fold import PLAN
 from folkmoot.errors import WrongUse
-from folkmoot.ports import Clock, Journal
+from folkmoot.ports import Clock, Journal, RecordQuery
 
 P = ParamSpec("P")
 
@@ -32,8 +32,7 @@ class Plans:
         """The plan that is named; without a name, the one that waits for a decision in a work session."""
         if id:
             return id
-        here = (plan for plan in (await self.all()).values() if plan.work_session == work_session)
-        waiting = [plan.id for plan in here if plan.status == "submitted"]
+        waiting = [*await self.keeper.select(RecordQuery(work_session=work_session, statuses=("submitted",)))]
         if len(waiting) != 1:
             raise WrongUse(f"name a plan; waiting here for a decision are {', '.join(waiting) or 'none'}")
         return waiting[0]

@@ -8,16 +8,16 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Keeper
 from folkmoot.coordination.task import deciding
 from folkmoot.coordination.task.opening import NewTask, backlogged, started
-from folkmoot.coordination.task.picking import busy, by_priority, current, next_pick, of_agent, pick
-from folkmoot.coordination.task.record import TASK
+from folkmoot.coordination.task.picking import busy, by_priority, current, next_pick, pick
 from folkmoot.coordination.task.stepping import Stepping
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.event import Event
 from folkmoot.domain.task import Blocking, Task, TaskStatus
 from folkmoot.domain.task_events import TaskBacklogAdded, TaskStarted
+from folkmoot.domain.task_fold import TASK
 from folkmoot.errors import WrongUse
-from folkmoot.ports import Clock, Journal
+from folkmoot.ports import Clock, Journal, RecordQuery
 
 _START = "start one (task_start) or pick one from the backlog (task_pick_backlog)"
 
@@ -30,13 +30,8 @@ class TaskDesk:
         self.clock = clock
         self.agents = frozenset(agent.id for agent in graph.agents.values())
         self.leads = frozenset(agent.id for agent in graph.agents.values() if agent.role == "lead")
-
-    async def get(self, id: str) -> Task:
-        """Raises `WrongUse` if there is no such task."""
-        return await self.keeper.get(id)
-
-    async def all(self) -> dict[str, Task]:
-        return await self.keeper.all()
+        self.get = self.keeper.get
+        self.all = self.keeper.all
 
     def of(self, agent: str, by: Author) -> AgentTasks:
         """The tasks of an agent, in the hands of that agent or of a person who acts for it."""
@@ -101,13 +96,16 @@ class AgentTasks:
         return await self._change(chosen, lambda task: pick(tasks, task, now, place), place)
 
     async def current(self) -> Task | None:
-        return current(await self._keeper.all(), self._owner, self._by.work_session)
+        return current(await self._own("in_progress"), self._owner, self._by.work_session)
 
     async def list(self, status: TaskStatus | None = None, *, everybody: bool = False) -> list[Task]:
         """The most urgent first."""
-        tasks = await self._keeper.all()
-        seen = tasks.values() if everybody else of_agent(tasks, self._owner)
-        return by_priority(task for task in seen if status in (None, task.status))
+        statuses = (status,) if status else None
+        query = RecordQuery(agent="" if everybody else self._owner, statuses=statuses)
+        return by_priority((await self._keeper.select(query)).values())
+
+    async def _own(self, *statuses: TaskStatus) -> dict[str, Task]:
+        return await self._keeper.select(RecordQuery(agent=self._owner, statuses=statuses or None))
 
     @property
     def _owner(self) -> str:
@@ -166,7 +164,7 @@ class AgentTasks:
         """The task that is named; or that this very call changed before its process died; or the agent's own."""
         if id:
             return id
-        tasks = await self._keeper.all()
+        tasks = await self._own()
         if made := self._keeper.made(self._by):
             return made
         if found := current(tasks, self._owner, self._by.work_session, status):

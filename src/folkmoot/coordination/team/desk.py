@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from folkmoot.coordination.task.picking import current, of_agent
-from folkmoot.coordination.task.record import TASK
 from folkmoot.coordination.team.health import BEATS, LISTED, WATCHED, TeamHealth
 from folkmoot.domain.agent import Graph, MemberRole
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.task import Task
+from folkmoot.domain.task_fold import TASK
 from folkmoot.domain.team import Member, MemberStatus
 from folkmoot.ports import Journal, Query
 

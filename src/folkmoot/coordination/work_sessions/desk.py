@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.coordination.author import RUNTIME, Author
-from folkmoot.coordination.keeping import Decide, Keeper, Kind
+from folkmoot.coordination.keeping import Decide, Keeper
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat, compose, narrowed, refusal
 from folkmoot.coordination.work_sessions.joining import constraints_of, continued, is_archived, require_going
@@ -24,11 +24,9 @@ from folkmoot.domain.work_session_events import (
     WorkSessionOpened,
     WorkSessionRefused,
 )
-from folkmoot.domain.work_session_fold import evolve
+from folkmoot.domain.work_session_fold import WORK_SESSION
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
-
-WORK_SESSION: Kind[WorkSession] = Kind("work session", "ws_", "folkmoot work list", evolve)
 
 
 class Milestone(Value):
@@ -50,18 +48,11 @@ class WorkSessions:
         self._journal = journal
         self._clock = clock
         self._graph = graph
-        self._keeper: Keeper[WorkSession] = Keeper(WORK_SESSION, journal, clock)
-
-    async def get(self, id: str) -> WorkSession:
-        """Raises `WrongUse` if there is none of this name, or if it began with a plain run and nobody said anything
-        about it yet."""
-        return await self._keeper.get(id)
-
-    async def find(self, id: str) -> WorkSession | None:
-        return (await self._keeper.all()).get(id)
-
-    async def all(self) -> dict[str, WorkSession]:
-        return await self._keeper.all()
+        self.keeper: Keeper[WorkSession] = Keeper(WORK_SESSION, journal, clock)
+        self.get = self.keeper.get
+        """Refuses also one that began with a plain run and of which nobody said anything yet."""
+        self.find = self.keeper.look_up
+        self.all = self.keeper.all
 
     async def open(
         self,
@@ -81,7 +72,7 @@ class WorkSessions:
         """`decided` is one of `work_sessions.decide`: `becoming("Planning")`, `paused()`, `completed("…")`, …"""
         if not id.startswith(WORK_SESSION.prefix):
             raise WrongUse(f"{id!r} is no id of a work session: they begin with {WORK_SESSION.prefix}")
-        return await self._keeper.change(id, author, decided, work_session=id)
+        return await self.keeper.change(id, author, decided, work_session=id)
 
     async def form(
         self, id: str, wanted: Sequence[Seat], author: Author = Author(), name: str = ""

@@ -9,7 +9,7 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.errors import WrongUse
-from folkmoot.ports import Journal, Query
+from folkmoot.ports import Journal, Query, RunQuery
 
 
 def require_going(record: WorkSession) -> None:
@@ -50,8 +50,6 @@ async def is_archived(journal: Journal, id: str, now: str) -> bool:
 
 
 async def _is_known(journal: Journal, id: str) -> bool:
-    for query in (Query(stream=id, limit=1), Query(types=("run.started",))):
-        async for entry in journal.read(query):
-            if entry.draft.work_session_id == id:
-                return True
-    return False
+    if await journal.runs(RunQuery(work_session=id, limit=1)):
+        return True
+    return bool([entry async for entry in journal.read(Query(stream=id, limit=1))])

@@ -100,8 +100,8 @@ def _filter(query: EventsQuery, now: str) -> Filter:
 
 
 async def _about(asked: Asked, category: CategoryId) -> set[str]:
-    rows = (await asked.house.folds.now()).work.rows(asked.desks.clock.now())
-    return {row.id for row in rows if row.category == category}
+    categories = (await asked.house.folds.now()).work.categories()
+    return {id for id, each in categories.items() if each == category}
 
 
 OPERATIONS = (

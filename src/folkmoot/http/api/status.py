@@ -53,14 +53,14 @@ async def health(asked: Asked) -> Health:
 
 async def status(asked: Asked) -> Status:
     moot = asked.moot
-    work = (await asked.house.folds.now()).work.rows(asked.desks.clock.now())
+    work = (await asked.house.folds.now()).work
     return Status(
         version=__version__,
         project=moot.folder.resolve().name,
         position=await moot.position(),
         agents=await _agents(asked),
         runs=await _run_counts(moot.moot.journal),
-        work_sessions=Counter(row.status for row in work),
+        work_sessions=work.statuses(asked.desks.clock.now()),
         waiting=len(await moot.inbox(status="open")),
         refused=dict(asked.house.refusals.counts),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -62,11 +63,11 @@ async def list_work_sessions(asked: Asked) -> Part:
 async def search_work_sessions(asked: Asked) -> Part:
     wanted = asked.query.q.lower()
     known = await asked.desks.work_sessions.all()
-    found = [
+    found = (
         row
         for row in await _fitting(asked)
         if wanted in f"{row.title}\n{known[row.id].goal if row.id in known else ''}\n{row.agents}".lower()
-    ]
+    )
     return part(found, asked.query, lambda row: row.id)
 
 
@@ -94,29 +95,25 @@ async def list_categories(asked: Asked) -> list[CategoryDocument]:
     return [CategoryDocument(id, label) for id, label in LABELS.items()]
 
 
-async def rows_of(asked: Asked) -> list[WorkRow]:
-    return (await asked.house.folds.now()).work.rows(asked.desks.clock.now())
-
-
 async def row_of(asked: Asked) -> WorkRow:
     return await find_row(asked.house.project, asked.id)
 
 
-async def _fitting(asked: Asked) -> list[WorkRow]:
+async def _fitting(asked: Asked) -> Iterator[WorkRow]:
     query: WorkQuery = asked.query
     having = None
     if query.type:
         entries = await asked.moot.find(Filter(types=(query.type,), limit=100_000))
         having = {entry.draft.work_session_id for entry in entries}
-    return [
+    return (
         row
-        for row in await rows_of(asked)
+        for row in await asked.house.records.work_rows()
         if query.status in (None, row.status)
         and (query.role is None or query.role in row.roles)
         and {query.category, query.view_category} <= {None, row.category}
         and (not query.sub_tag or query.sub_tag in row.sub_tags)
         and (having is None or row.id in having)
-    ]
+    )
 
 
 async def _timeline(asked: Asked, row: WorkRow) -> list[TimelineEntry]:

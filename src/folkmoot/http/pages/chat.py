@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
@@ -28,6 +29,7 @@ async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Re
     exchanges = await _exchanges(house, id) if id else []
     named = exchanges[-1].agent if exchanges else request.query_params.get("agent", "")
     agents = sorted(house.moot.graph.agents.values(), key=lambda agent: agent.id)
+    rows = await house.records.work_rows()
     return page(
         request,
         "chat.html",
@@ -35,7 +37,7 @@ async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Re
         title="Chat",
         agents=agents,
         agent=house.moot.agent(named).id if named else "",
-        chats=[row for row in await house.records.work_rows() if row.state is None and row.runs][:30],
+        chats=[*islice((row for row in rows if row.state is None and row.runs), 30)],
         problem=problem,
         form=form,
         opened=bool(id or named or problem or "new" in request.query_params),
@@ -62,7 +64,7 @@ async def _turns(house: House, id: str, exchanges: list[Exchange]) -> dict[str, 
 
 
 async def _exchanges(house: House, id: str) -> list[Exchange]:
-    row = next((row for row in await house.records.work_rows() if row.id == id), None)
+    row = await house.records.work_row(id)
     if row is None:
         raise NotFound(f"there is no chat {id!r}; begin one", code="chat_not_found")
     status = {run.run_id: run.status for run in await house.moot.runs(RunQuery(runs=row.runs))}

@@ -15,10 +15,14 @@ from folkmoot.errors import NotFound
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
+from folkmoot.http.paging import Page, part
 from folkmoot.operations.work_sessions import OPERATIONS, find_row
-from folkmoot.ports import Query, RunQuery
+from folkmoot.ports import Query, RecordQuery, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
+
+PAGE = 60
+"""Work sessions at once."""
 
 
 async def work_sessions(request: Request) -> Response:
@@ -28,21 +32,23 @@ async def work_sessions(request: Request) -> Response:
 async def listed(request: Request, problem: str = "") -> Response:
     """`problem` is what became of a form in it."""
     house, query = house_of(request), request.query_params
-    rows = await house.records.work_rows()
     category, text = query.get("category", ""), query.get("q", "")
-    wanted = [
+    fitting = (
         row
-        for row in rows
+        for row in await house.records.work_rows()
         if category in ("", row.category)
         and text.casefold() in f"{row.title} {row.subtitle} {row.id}".casefold()
-    ]
+    )
+    found = part(fitting, Page(limit=PAGE, after=query.get("after", "")), lambda row: row.id)
     return page(
         request,
         "work_list.html",
         screen="work-sessions",
         title="Work sessions",
-        groups=[(name, [row for row in wanted if row.status == key]) for key, name in GROUPS.items()],
-        categories=sorted({row.category for row in rows}),
+        groups=[(name, [row for row in found.rows if row.status == key]) for key, name in GROUPS.items()],
+        is_whole=not found.value and "after" not in query,
+        further=str(request.url.include_query_params(after=found.value).query) if found.value else "",
+        categories=sorted({*house.folds.work.categories().values()}),
         category=category,
         text=text,
         problem=problem,
@@ -77,14 +83,14 @@ async def shown(request: Request, problem: str = "") -> Response:
 
 async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
     """The records that belong to it."""
-    moot = house.moot.moot
+    moot, here = house.moot.moot, RecordQuery(work_session=row.id)
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
     runs = {run.run_id: run for run in await house.moot.runs(RunQuery(runs=row.runs))}
     return {
         "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
-        "plans": [plan for plan in (await moot.plans.all()).values() if plan.work_session == row.id],
-        "tasks": [task for task in (await moot.tasks.all()).values() if task.work_session_id == row.id],
-        "decisions": [each for each in await moot.decisions.all() if each.work_session == row.id],
+        "plans": [*(await moot.plans.keeper.select(here)).values()],
+        "tasks": [*(await moot.tasks.keeper.select(here)).values()],
+        "decisions": [*(await moot.decisions.keeper.select(here)).values()],
         "runs": [runs[run] for run in row.runs if run in runs],
         "is_collaboration": bool([entry async for entry in asked]),
         "agents": {agent.id for agent in house.moot.graph.agents.values()},

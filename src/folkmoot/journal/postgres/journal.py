@@ -15,10 +15,12 @@ from typing import Any
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.item import Item
+from folkmoot.domain.record_row import RecordRow
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.settings import Storage
 from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.journal import rows as sql
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.contents import Contents
 from folkmoot.journal.news import News
@@ -29,7 +31,6 @@ from folkmoot.journal.postgres.server import Server
 from folkmoot.journal.postgres.tables import PostgresTables
 from folkmoot.journal.postgres.watch import Watch
 from folkmoot.journal.postgres.writer import Job, Writer
-from folkmoot.journal.rows import group_select, item_of, item_select, run_of, run_select, spend_select, sum_of
 from folkmoot.ports import (
     Claim,
     Epoch,
@@ -37,6 +38,7 @@ from folkmoot.ports import (
     NewRun,
     Post,
     Query,
+    RecordQuery,
     RunQuery,
     SpendQuery,
     Stored,
@@ -134,17 +136,17 @@ class PostgresJournal:
         return await self._reader.claims(runs)
 
     async def runs(self, query: RunQuery) -> list[RunSummary]:
-        return [*map(run_of, await self._tables.select(*run_select(query)))]
+        return [*map(sql.run_of, await self._tables.select(*sql.run_select(query)))]
 
     async def count_runs(self, query: RunQuery) -> int:
-        rows = await self._tables.select(*run_select(query, count=True))
+        rows = await self._tables.select(*sql.run_select(query, count=True))
         return int(rows[0][0]) if rows else 0
 
     async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in await self._tables.select(*group_select(query, by))]
+        return [tuple(row) for row in await self._tables.select(*sql.group_select(query, by))]
 
     async def items(self, query: ItemQuery) -> list[Item]:
-        return [*map(item_of, await self._tables.select(*item_select(query)))]
+        return [*map(sql.item_of, await self._tables.select(*sql.item_select(query)))]
 
     @property
     def progress(self) -> Callable[[int, int], None]:
@@ -154,8 +156,11 @@ class PostgresJournal:
     def progress(self, told: Callable[[int, int], None]) -> None:
         self._tables.progress = told
 
+    async def records(self, query: RecordQuery) -> list[RecordRow]:
+        return [*map(sql.record_of, await self._tables.select(*sql.record_select(query)))]
+
     async def spend(self, query: SpendQuery) -> list[SpendSum]:
-        return [*map(sum_of, await self._tables.select(*spend_select(query)))]
+        return [*map(sql.sum_of, await self._tables.select(*sql.spend_select(query)))]
 
     async def rebuild(self) -> None:
         await self._tables.create()

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import APPLIED, Applier, unread
-from folkmoot.journal.codec import to_entry
+from folkmoot.domain.read_model import APPLIED, Applier, is_applied, unread
+from folkmoot.domain.record_row import is_record
+from folkmoot.journal.codec import to_applied
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Connection, Server
@@ -78,15 +79,15 @@ class PostgresTables:
         return await _known(connection)
 
     async def _past(self, stream: str, end: int) -> list[Entry]:
-        query = Query(stream=stream, types=tuple(sorted(APPLIED)))
-        past = [entry async for entry in self._reader.read(query) if entry.seq < end]
+        query = Query(stream=stream, types=() if is_record(stream) else tuple(sorted(APPLIED)))
+        past = [to_applied(each) async for each in self._reader.stored(query) if each.seq < end]
         return [*past, unread(end - 1, stream, await self._reader.last_place(stream, end))]
 
     async def _entry(self, row: list[Any]) -> Entry:
         seq, name, run_seq, type, *_ = row
-        if type not in APPLIED:
-            return unread(seq, name.decode(), run_seq)
-        return to_entry(await self._reader.stored_row(row))
+        if not is_applied(stream := name.decode(), type):
+            return unread(seq, stream, run_seq)
+        return to_applied(await self._reader.stored_row(row))
 
 
 async def _exist(connection: Connection, table: str = "read_model") -> bool:

@@ -61,3 +61,19 @@ CREATE TABLE spend (
   cost        double precision NOT NULL,
   PRIMARY KEY (run, place)
 );
+
+CREATE TABLE records (           -- what outlives runs: tasks, plans, decisions, work sessions
+  id           text COLLATE "C" PRIMARY KEY,
+  kind         text COLLATE "C" NOT NULL,
+  began        bigint NOT NULL,
+  position     bigint NOT NULL,
+  version      bigint NOT NULL,
+  created_at   text COLLATE "C" NOT NULL,
+  updated_at   text COLLATE "C" NOT NULL,
+  agent        text COLLATE "C" NOT NULL,
+  status       text COLLATE "C" NOT NULL,
+  work_session text COLLATE "C" NOT NULL,
+  title        text COLLATE "C" NOT NULL
+);
+CREATE INDEX records_by_kind ON records (kind, began);
+CREATE INDEX records_by_work_session ON records (work_session);

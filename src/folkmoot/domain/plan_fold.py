@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.keeping import Kind
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.plan import Plan, Review
 from folkmoot.domain.plan_events import (
@@ -17,6 +16,7 @@ from folkmoot.domain.plan_events import (
     StepReviewed,
 )
 from folkmoot.domain.planning import carried_on
+from folkmoot.domain.reference import Kind
 
 
 def evolved(plan: Plan | None, draft: Draft) -> Plan:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.keeping import Kind
 from folkmoot.domain import task_events as happened
 from folkmoot.domain import watch_events as watched
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
+from folkmoot.domain.reference import Kind
 from folkmoot.domain.task import Interrupted, Task, TaskOutcome, TaskStatus
 from folkmoot.errors import JournalDamaged
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import asdict, replace
 
-from folkmoot.coordination.keeping import Kind
 from folkmoot.domain.decision import Comment, Decision, Vote
 from folkmoot.domain.decision_events import (
     DecisionCommitted,
@@ -15,6 +14,7 @@ from folkmoot.domain.decision_events import (
     DecisionVotingOpened,
 )
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.reference import Kind
 
 
 def evolve(decision: Decision | None, draft: Draft) -> Decision:
