@@ -29,9 +29,8 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.orchestration.kit import Kit, Kits, bare_kit
-from folkmoot.orchestration.reach import Reach
-from folkmoot.orchestration.readings import EvidenceLedger
+from folkmoot.orchestration.history import EvidenceLedger
+from folkmoot.orchestration.kit import Kit, Kits, Reach
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve
@@ -145,7 +144,7 @@ class Replay:
         if event.cause == "lead":
             return self._kits.of_lead(self._teams[span.rpartition("/lead")[0]], agent, Reach())
         if event.cause in ("planner", "sense", "reflect"):
-            return bare_kit()
+            return Kit()
         return self._kits.of(agent, cause=event.cause)
 
     def _agent(self, id: str) -> Agent:

@@ -25,10 +25,9 @@ from folkmoot.engine.history import last_entry, pinned_graph, read_history
 from folkmoot.engine.inbox import ANSWER, find_item, read_reply
 from folkmoot.engine.owner import holder
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.clarify import destroy
-from folkmoot.orchestration.history import RunHistory
+from folkmoot.orchestration.history import Chats, RunHistory
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.questions import destroy
 from folkmoot.ports import Journal, Post
 from folkmoot.views.live import live_children
 from folkmoot.views.result import Result

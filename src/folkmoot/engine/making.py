@@ -15,10 +15,11 @@ from folkmoot.engine.activation import Project
 from folkmoot.engine.identity import Identity
 from folkmoot.engine.owner import LEASE
 from folkmoot.orchestration.inbox import Attendance, Inbox
-from folkmoot.orchestration.invocation import Ear, Run
+from folkmoot.orchestration.invocation import Ear
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Clock, Journal
 
 
@@ -85,12 +86,12 @@ class Maker:
         self._label = label
         self._traffic = Traffic(journal, clock)
 
-    def run(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> Run:
+    def run(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> AgentRun:
         settings, secrets = project.graph.settings, project.secrets
         if secrets.any:
             log.redact = secrets.event
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
-        run = Run(
+        run = AgentRun(
             id=identity.run,
             seed=identity.seed,
             graph=project.graph,

@@ -37,11 +37,11 @@ from folkmoot.engine.record import Record
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, Turn
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
-from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Clock, Journal, NewRun, Request, Tools
 from folkmoot.tools.registry import RecordedTools
 
@@ -207,9 +207,9 @@ class Stage:
         begins = NewRun("replay", 0.0)
         return RunLog(MemoryJournal(), self.clock, self._id, begins, self._record.past, together)
 
-    def run(self, log: RunLog) -> Run:
+    def run(self, log: RunLog) -> AgentRun:
         graph, tools = self._pinned()
-        run = Run(
+        run = AgentRun(
             id=self._id,
             seed=self.started.seed,
             graph=graph,

@@ -20,9 +20,7 @@ from folkmoot.domain.sources import SECRET_PATHS
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
-from folkmoot.orchestration.plan_tool import PLAN_UPDATE
-from folkmoot.orchestration.readings import ASKING_AGENTS, outside, untrusted_tools
-from folkmoot.orchestration.references import ARTIFACT_READ
+from folkmoot.orchestration.runtime_tools import ARTIFACT_READ, ASKING_AGENTS, PLAN_UPDATE
 from folkmoot.session.state import Brief
 
 _OWN_TOOLS = frozenset((*ASKING_AGENTS, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ))
@@ -43,7 +41,7 @@ def policy_for(
         approvers=_approvers(settings.approvals.approvers, above),
         expires=settings.approvals.expires or None,
         own=_OWN_TOOLS | {*kit.agents},
-        untrusted=outside(graph, kit) if first else untrusted_tools(kit),
+        untrusted=kit.outside(graph) if first else kit.untrusted,
         trusted=settings.gate.trusted,
         secret=(*SECRET_PATHS, *settings.gate.secret),
         contains=settings.gate.taint == "on",

@@ -15,8 +15,8 @@ from folkmoot.domain.event import Event
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
+from folkmoot.orchestration.history import Readings
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.readings import Readings
 from folkmoot.orchestration.stamp import stamp_of
 
 LEAD = "lead"

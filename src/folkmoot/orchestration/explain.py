@@ -14,8 +14,7 @@ from folkmoot.domain.naming import GROUPS, wire_name
 from folkmoot.domain.rules import Rule, fits
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import policy_for
-from folkmoot.orchestration.kit import Kit, Kits
-from folkmoot.orchestration.reach import Reach, is_strict
+from folkmoot.orchestration.kit import Kit, Kits, Reach, is_strict
 from folkmoot.session.gate import judge
 
 FORMULA = (

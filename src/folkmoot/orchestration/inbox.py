@@ -27,9 +27,8 @@ from folkmoot.domain.inbox_events import (
 )
 from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.text import storable
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.question import question_of, wrong_arguments
+from folkmoot.orchestration.runtime_tools import read_question
 from folkmoot.ports import Clock, Site
 from folkmoot.session.steps import Parked
 
@@ -254,10 +253,11 @@ class Inbox:
 
     async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """The tool `ask_user`: its result is what a person answers."""
-        if not (question := question_of(call)):
-            return ToolResult(text=wrong_arguments(call), failed=True)
+        question = read_question(call)
+        if isinstance(question, ToolResult):
+            return question
         id = "q_" + draw(seed, site.below, "question")
-        self._log.once(place, QuestionAsked(id, storable(question), site.turn, site.call))
+        self._log.once(place, QuestionAsked(id, question, site.turn, site.call))
         while self.items[id].is_open:
             if self._denies:
                 return ToolResult(f"{NOBODY}: nobody is there to answer", failed=True, code="unattended")

@@ -127,9 +127,6 @@ class ResultCache:
                 return entry.event if await self._kept(entry.event.artifact) else None
         return None
 
-    async def text(self, artifact: str) -> str:
-        return (await self._journal.artifact(artifact)).decode()
-
     async def _kept(self, artifact: str) -> bool:
         try:
             await self._journal.artifact(artifact)
