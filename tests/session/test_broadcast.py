@@ -53,7 +53,7 @@ def test_turns_are_counted_on_where_a_conversation_goes_on(begun):
     before = (Message("system", "You are Ann."), Message("user", "hello"), Message("assistant", "hi"))
     step = decide(folded(member(begun, before=before, turns_before=9), [START]), FREELY)
 
-    assert (step.turn, step.final) == (10, True)
+    assert (step.event.turn, step.event.final) == (10, True)
     assert [spec.name for spec in step.tools] == [BROADCAST]
 
 

@@ -43,8 +43,7 @@ from folkmoot.orchestration.other_runs import LoopGuard, Sent
 from folkmoot.orchestration.runtime_tools import NEW, BroadcastRequest, Send, Spawn, read_call
 from folkmoot.orchestration.transfer import AgentCaller, reach_of_called
 from folkmoot.ports import Site
-from folkmoot.session.conversation import conversation
-from folkmoot.session.record import cut
+from folkmoot.session.record import conversation, cut
 from folkmoot.session.steps import Parked
 
 A = TypeVar("A", Send, Spawn, BroadcastRequest)

@@ -50,7 +50,7 @@ from folkmoot.orchestration.runtime_tools import (
 )
 from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
 from folkmoot.ports import Site
-from folkmoot.session.conversation import conversation, interrupted
+from folkmoot.session.record import conversation, interrupted
 from folkmoot.session.state import State
 
 By = Literal["run", "user"]

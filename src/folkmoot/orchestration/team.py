@@ -37,8 +37,8 @@ from folkmoot.orchestration.broker import LEAD, Broker
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.transfer import carry_on, consult, staged
-from folkmoot.session.ask import fits
-from folkmoot.session.conversation import answer_open_calls
+from folkmoot.session.decide import fits
+from folkmoot.session.record import answer_open_calls
 from folkmoot.session.state import Brief, State, folded
 
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
 from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.draw import draw
 from folkmoot.domain.escalation import named_paths
 from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
 from folkmoot.domain.inbox_events import (
@@ -115,14 +114,6 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
             )
         case None:
             return None
-
-
-def approval_id(state: State, position: int) -> str:
-    return "ap_" + draw(state.brief.seed, state.brief.span, "approval", state.turn, position)
-
-
-def doubt_id(state: State, position: int) -> str:
-    return "doubt_" + draw(state.brief.seed, state.brief.span, "doubt", state.turn, position)
 
 
 def item_id(state: State, position: int) -> str:

@@ -35,9 +35,8 @@ from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.ports import Clock, Hear, Models, Site
 from folkmoot.session import record
-from folkmoot.session.ask import fits
 from folkmoot.session.calls import Around, Released, item_id, needs_a_word, verdict
-from folkmoot.session.decide import decide
+from folkmoot.session.decide import decide, fits
 from folkmoot.session.exits import Refusal
 from folkmoot.session.record import sources_of
 from folkmoot.session.state import Brief, State, evolve, folded
@@ -175,7 +174,7 @@ class Session:
 
     async def _ask(self, ask: Ask) -> None:
         if not self._state.asking:
-            self.happen(record.asked(ask))
+            self.happen(ask.event)
         await self._journal.settle()
         began = self._clock.monotonic()
         try:

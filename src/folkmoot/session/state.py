@@ -44,7 +44,7 @@ from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.trace import Passing
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import NOT_SENT, SENT, Refusal, judge_said, judge_text
-from folkmoot.session.submitted import Submitted, submitted, working_on
+from folkmoot.session.gate import Submitted, submitted, working_on
 
 T = TypeVar("T")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from folkmoot.domain import gate
 from folkmoot.domain.agent import ModelChoice
+from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report, Selection, StopReason
 from folkmoot.domain.value import Value
@@ -15,13 +16,9 @@ class Ask(Value):
     """Ask a model: one attempt."""
 
     choice: ModelChoice
-    turn: int
-    attempt: int
+    event: LlmRequest
+    """What is recorded before it is sent."""
     tools: tuple[ToolSpec, ...]
-    max_output: int
-    reserved_tokens: int
-    reserved_usd: float
-    final: bool
     delay: float = 0.0
     again: bool = False
     """It may have been sent before: the process ended before the answer came."""
