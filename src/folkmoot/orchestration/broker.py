@@ -40,9 +40,6 @@ class Broker:
         """Known before anybody speaks, so that it does not depend on who is quicker."""
         return (cycle - 1) * len(self._seats) + self._seats.index(seat) + 1
 
-    def publish(self, place: Place, broadcast: TeamBroadcast) -> None:
-        self._log.once(place, broadcast)
-
     def consume(self, place: Place, seat: str, cycle: int, fits: Callable[[str], bool]) -> list[Block]:
         """The broadcasts that a seat has not read yet, as it reads them now; from here on they are read."""
         called = self.called(seat, cycle)

@@ -43,7 +43,7 @@ from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_for, brief_with, opening, planned
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit, part_kit
-from folkmoot.orchestration.planner import Planning, draft_plan, manifest, rendered
+from folkmoot.orchestration.planner import Planning, rendered
 from folkmoot.orchestration.references import handed_over, keep
 from folkmoot.orchestration.runtime_tools import (
     ASK_CLARIFICATION,
@@ -129,7 +129,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
             if sensed.failed:
                 return sensed
             informed = inv.told(*lessons, Block("situation", sensed.report.content))
-            plan = await draft_plan(self.run, informed, Planning("spar", self._kit.tools, path=path))
+            plan = await Planning(self.run, informed, "spar", self._kit.tools, path=path).draft()
             if isinstance(plan, Outcome):
                 return plan
             outcome = await self._execute(plan, self._kit.tools, informed, path=path)
@@ -143,7 +143,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         raise AssertionError("the last round returns")
 
     async def _plan(self, strategy: str) -> Plan | Outcome:
-        return await draft_plan(self.run, self.inv, Planning(strategy, self._kit.tools))
+        return await Planning(self.run, self.inv, strategy, self._kit.tools).draft()
 
     async def _say(self, inv: Invocation, cause: Cause, path: str, task: str) -> Outcome:
         """A session without tools that answers in plain text."""
@@ -181,10 +181,10 @@ class _PlannedWork(msgspec.Struct, frozen=True):
     async def split(self) -> Outcome:
         """Plan, then pass the plan on; with `split: auto` only one that takes several tools."""
         run, inv = self.run, self.inv
-        planning = Planning(CONTRACT, self._executors_tools(), references=handed_over(run, inv))
-        shown = manifest(run, inv, "PLANNER", planning)
+        planning = Planning(run, inv, CONTRACT, self._executors_tools(), handed_over(run, inv))
+        shown = planning.manifest("PLANNER")
         planning = replace(planning, references=(*planning.references, shown))
-        plan = await draft_plan(run, inv, planning, self._reject)
+        plan = await planning.draft(self._reject)
         if isinstance(plan, Outcome):
             return plan
         if inv.agent.split == "auto" and sum(bool(step.tool_calls) for step in plan.steps) < 2:
@@ -197,7 +197,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         executor = inv.part(run, "executor", "executor")
         executor = replace(executor.asked(rendered(run, plan)), routed=False)
         kept = keep(run, inv, "plan", executor.original)
-        shown = manifest(run, inv, "EXECUTOR", planning, plan_id=plan.id, plan=kept)
+        shown = planning.manifest("EXECUTOR", plan_id=plan.id, plan=kept)
         run.log.once(inv.place, PlanCommitted(plan=plan.id))
         self._snapshot(inv, "PLANNER", {"status": "PASS"}, plan.id, (kept, shown.id))
         brief = self._executors_brief(executor, plan, planning)

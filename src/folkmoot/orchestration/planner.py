@@ -25,7 +25,6 @@ from folkmoot.domain.plan_events import PlanCreated, PlanRejected, PlanUpdated, 
 from folkmoot.domain.planning import carried_on
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.spans import child_span, parent_span
-from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
@@ -133,9 +132,15 @@ into a plan.
 {references}"""
 
 
-class Planning(Value):
-    """How a plan is asked for."""
+Rejected = Callable[[Invocation, list[str], bool], None]
+"""Told of a plan that was sent back: where, what is wrong with it, and whether there is no other try."""
 
+
+class Planning(msgspec.Struct, frozen=True):
+    """How a plan is asked for: `await Planning(run, inv, "spar", tools).draft()`."""
+
+    run: Run
+    inv: Invocation
     strategy: str
     tools: tuple[ToolSpec, ...]
     """What whoever carries it out will have."""
@@ -144,105 +149,94 @@ class Planning(Value):
     path: str = ""
     """Where below the agent's place, if it plans more than once: `round:2/`."""
 
+    async def draft(self, rejected: Rejected | None = None) -> Plan | Outcome:
+        """The plan, or the failure that stands in its place."""
+        problems: list[str] = []
+        for number in range(1, PLAN_TRIES + 1):
+            asked = self._asked(number, problems)
+            outcome = await self.run.converse(asked, self._brief(asked))
+            if outcome.failed and outcome.stop_reason != "MAX_TURNS":
+                return outcome
+            said = outcome.report.content
+            steps = [outcome.error] if outcome.failed else read_steps(said, self._known())
+            if isinstance(steps, tuple):
+                return self._created(steps)
+            problems = steps
+            self.run.log.once(asked.place, PlanRejected(problems=tuple(problems)))
+            if rejected:
+                rejected(asked, problems, number == PLAN_TRIES)
+        return self._given_up(problems)
 
-Rejected = Callable[[Invocation, list[str], bool], None]
-"""Told of a plan that was sent back: where, what is wrong with it, and whether there is no other try."""
+    def manifest(self, role: str, **more: object) -> Reference:
+        """What a part of the work is shown, and why: kept, and named by its id."""
+        agent = self.inv.agent
+        shown = {
+            "run_id": self.run.id,
+            "agent_role": role,
+            "agent": agent.file,
+            "tools": [spec.name for spec in self.tools],
+            "included": self.references,
+            "invariants": {
+                "output_format": agent.output.format,
+                "max_turns": agent.tuning.max_turns,
+                "budget": agent.budget,
+            },
+            **more,
+        }
+        return Reference(keep(self.run, self.inv, "manifest", shown), "manifest")
 
+    def _asked(self, number: int, problems: list[str]) -> Invocation:
+        asked = self.inv.part(self.run, "planner", f"{self.path}planner/try:{number}")
+        if not problems:
+            return asked
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        wrong = f"Your plan was not accepted:\n{listed}\nGive a plan without these faults."
+        return asked.told(Block("rejected_plan", wrong))
 
-async def draft_plan(
-    run: Run, inv: Invocation, planning: Planning, rejected: Rejected | None = None
-) -> Plan | Outcome:
-    """The plan, or the failure that stands in its place."""
-    problems: list[str] = []
-    for number in range(1, PLAN_TRIES + 1):
-        asked = _asked(run, inv, planning.path, number, problems)
-        outcome = await run.converse(asked, _brief(run, asked, planning))
-        if outcome.failed and outcome.stop_reason != "MAX_TURNS":
-            return outcome
-        known, said = _known(run, planning), outcome.report.content
-        steps = [outcome.error] if outcome.failed else read_steps(said, known)
-        if isinstance(steps, tuple):
-            return _created(run, inv, planning, steps)
-        problems = steps
-        run.log.once(asked.place, PlanRejected(problems=tuple(problems)))
-        if rejected:
-            rejected(asked, problems, number == PLAN_TRIES)
-    return _given_up(run, inv, problems)
+    def _brief(self, asked: Invocation) -> Brief:
+        tools = "\n".join(f"- {spec.name}: {spec.description.partition(chr(10))[0]}" for spec in self.tools)
+        ids = "\n".join(f"- {ref.id}: {ref.kind} {ref.source}".rstrip() for ref in self.references)
+        told = _PLAN.format(
+            tools=f"It can be done with these tools:\n{tools}" if tools else "There are no tools for it.",
+            references=f"These ids can be referred to:\n{ids}" if ids else "",
+        )
+        agent = asked.agent
+        planner = replace(agent, prompt=f"{agent.prompt}\n\n{told}".strip(), output=Output())
+        turns = min(TURNS_PER_TRY, agent.tuning.max_turns)
+        return replace(brief_with(self.run, asked, Kit()), agent=planner, max_turns=turns)
+
+    def _known(self) -> Known:
+        artifacts = artifacts_of(self.run)
+        return {
+            "tool_calls": {spec.name for spec in self.tools},
+            "artifact_ids": artifacts,
+            "manifest_ids": {id for id, kind in artifacts.items() if kind == "manifest"},
+            "evidence_ids": self.run.evidence.results,
+        }
+
+    def _created(self, steps: tuple[PlanStep, ...]) -> Plan:
+        run, inv = self.run, self.inv
+        id = "plan_" + draw(run.seed, inv.span, "plan", self.path)
+        plan = Plan(id=id, author=inv.agent.id, goal=inv.original, steps=steps)
+        artifact = keep(run, inv, "plan", rendered(run, plan))
+        run.log.once(inv.place, PlanCreated(plan=plan, artifact=artifact, strategy=self.strategy))
+        return plan
+
+    def _given_up(self, problems: list[str]) -> Outcome:
+        error = f"no acceptable plan after {PLAN_TRIES} tries: {'; '.join(problems)}"
+        self.run.log.once(self.inv.place, SystemError(error=error))
+        return Outcome(
+            agent=self.inv.agent.id,
+            span=self.inv.span,
+            report=Report(content=error, metadata={"reason": "invalid_plan", "diagnostics": problems}),
+            stop_reason="SYSTEM_ERROR",
+            error=error,
+        )
 
 
 def rendered(run: Run, plan: Plan) -> str:
     """The plan as whoever carries it out reads it: typed, and nothing of what its planner said besides."""
     return as_json({"plan_id": plan.id, "run_id": run.id, "objective": plan.goal, "steps": plan.steps})
-
-
-def manifest(run: Run, inv: Invocation, role: str, planning: Planning, **more: object) -> Reference:
-    """What a part of the work is shown, and why: kept, and named by its id."""
-    shown = {
-        "run_id": run.id,
-        "agent_role": role,
-        "agent": inv.agent.file,
-        "tools": [spec.name for spec in planning.tools],
-        "included": planning.references,
-        "invariants": {
-            "output_format": inv.agent.output.format,
-            "max_turns": inv.agent.tuning.max_turns,
-            "budget": inv.agent.budget,
-        },
-        **more,
-    }
-    return Reference(keep(run, inv, "manifest", shown), "manifest")
-
-
-def _asked(run: Run, inv: Invocation, path: str, number: int, problems: list[str]) -> Invocation:
-    asked = inv.part(run, "planner", f"{path}planner/try:{number}")
-    if not problems:
-        return asked
-    listed = "\n".join(f"- {problem}" for problem in problems)
-    wrong = f"Your plan was not accepted:\n{listed}\nGive a plan without these faults."
-    return asked.told(Block("rejected_plan", wrong))
-
-
-def _brief(run: Run, asked: Invocation, planning: Planning) -> Brief:
-    tools = "\n".join(f"- {spec.name}: {spec.description.partition(chr(10))[0]}" for spec in planning.tools)
-    ids = "\n".join(f"- {ref.id}: {ref.kind} {ref.source}".rstrip() for ref in planning.references)
-    told = _PLAN.format(
-        tools=f"It can be done with these tools:\n{tools}" if tools else "There are no tools for it.",
-        references=f"These ids can be referred to:\n{ids}" if ids else "",
-    )
-    agent = asked.agent
-    planner = replace(agent, prompt=f"{agent.prompt}\n\n{told}".strip(), output=Output())
-    brief = brief_with(run, asked, Kit())
-    return replace(brief, agent=planner, max_turns=min(TURNS_PER_TRY, agent.tuning.max_turns))
-
-
-def _known(run: Run, planning: Planning) -> Known:
-    artifacts = artifacts_of(run)
-    return {
-        "tool_calls": {spec.name for spec in planning.tools},
-        "artifact_ids": artifacts,
-        "manifest_ids": {id for id, kind in artifacts.items() if kind == "manifest"},
-        "evidence_ids": run.evidence.results,
-    }
-
-
-def _created(run: Run, inv: Invocation, planning: Planning, steps: tuple[PlanStep, ...]) -> Plan:
-    id = "plan_" + draw(run.seed, inv.span, "plan", planning.path)
-    plan = Plan(id=id, author=inv.agent.id, goal=inv.original, steps=steps)
-    artifact = keep(run, inv, "plan", rendered(run, plan))
-    run.log.once(inv.place, PlanCreated(plan=plan, artifact=artifact, strategy=planning.strategy))
-    return plan
-
-
-def _given_up(run: Run, inv: Invocation, problems: list[str]) -> Outcome:
-    error = f"no acceptable plan after {PLAN_TRIES} tries: {'; '.join(problems)}"
-    run.log.once(inv.place, SystemError(error=error))
-    return Outcome(
-        agent=inv.agent.id,
-        span=inv.span,
-        report=Report(content=error, metadata={"reason": "invalid_plan", "diagnostics": problems}),
-        stop_reason="SYSTEM_ERROR",
-        error=error,
-    )
 
 
 def update_plan(run: Run, inv: Invocation, call: ToolCall) -> ToolResult:

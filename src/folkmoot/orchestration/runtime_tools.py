@@ -39,8 +39,12 @@ def read_call(call: ToolCall, form: type[T]) -> T | ToolResult:
         return ToolResult(text=str(error), failed=True)
 
 
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
+def _text(description: str, **rules: Any) -> dict[str, Any]:
+    return {"type": "string", **rules, "description": description}
+
+
+def _texts(description: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
 
 
 def _asking(name: str, description: str, hint: str) -> ToolSpec:
@@ -152,73 +156,51 @@ def _read(given: dict[str, Any], form: type[T], needed: str, is_there: bool) -> 
 
 def mission_tools(callable_agents: Mapping[str, Agent], *, approved: bool) -> tuple[ToolSpec, ...]:
     """Both tools for a caller that may call these agents; unless `approved`, a call needs a person's word."""
-    mission, asks = _mission_schema(callable_agents), "" if approved else "medium"
-    lines = [
-        f"\n- {name}: {agent.description}".rstrip(": \n") for name, agent in sorted(callable_agents.items())
-    ]
-    known = f" Its specialists are:{''.join(lines)}" if lines else ""
-    enough = "How many must succeed for the whole to succeed; all by default."
-    return (
-        runtime_tool(
-            CALL_AGENT,
-            f"Have another agent fulfil a mission, and read its result.{known}\n"
-            "Without a specialist a general agent does it; with agent_definition one that you make up.",
-            mission["properties"],
-            mission["required"],
-            asks=asks,
-            patient=True,
-        ),
-        runtime_tool(
-            CALL_AGENTS_PARALLEL,
-            "Have several agents fulfil missions at the same time, as with call_agent. The results "
-            "stand in the order of the missions; one that fails stops no other.",
-            {
-                "missions": {"type": "array", "items": mission, "minItems": 1},
-                "max_concurrency": {"type": "integer", "minimum": 1, "default": 3},
-                "min_success": {"type": "integer", "minimum": 1, "description": enough},
-            },
-            ["missions"],
-            asks=asks,
-            patient=True,
-        ),
-    )
-
-
-def _mission_schema(callable_agents: Mapping[str, Agent]) -> dict[str, Any]:
-    specialist = {
-        "type": "string",
-        "enum": sorted(callable_agents),
-        "description": "The id of the agent that shall do it.",
-    }
-    allowlist = {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "Which of your own tools it has.",
-    }
-    return {
+    known, asks = sorted(callable_agents.items()), "" if approved else "medium"
+    lines = [f"\n- {name}: {agent.description}".rstrip(": \n") for name, agent in known]
+    specialists = f" Its specialists are:{''.join(lines)}" if lines else ""
+    specialist = _text("The id of the agent that shall do it.", enum=[name for name, _ in known])
+    strategy = _text("How the agent goes about it; absent: as its file says.", enum=list(STRATEGIES))
+    definition = {
         "type": "object",
+        "description": "An agent of your own making, instead of a specialist.",
         "properties": {
-            "mission": _text("The whole mission; the agent knows nothing else."),
-            **({"specialist": specialist} if callable_agents else {}),
-            "planning_strategy": {
-                "type": "string",
-                "enum": list(STRATEGIES),
-                "description": "How the agent goes about it; absent: as its file says.",
-            },
-            "agent_definition": {
-                "type": "object",
-                "description": "An agent of your own making, instead of a specialist.",
-                "properties": {
-                    "system_prompt": _text("Who the agent is and what it does."),
-                    "tool_allowlist": allowlist,
-                },
-                "required": ["system_prompt"],
-                "additionalProperties": False,
-            },
+            "system_prompt": _text("Who the agent is and what it does."),
+            "tool_allowlist": _texts("Which of your own tools it has."),
         },
-        "required": ["mission"],
+        "required": ["system_prompt"],
         "additionalProperties": False,
     }
+    properties = {
+        "mission": _text("The whole mission; the agent knows nothing else."),
+        **({"specialist": specialist} if known else {}),
+        "planning_strategy": strategy,
+        "agent_definition": definition,
+    }
+    single = runtime_tool(
+        CALL_AGENT,
+        f"Have another agent fulfil a mission, and read its result.{specialists}\n"
+        "Without a specialist a general agent does it; with agent_definition one that you make up.",
+        properties,
+        ["mission"],
+        asks=asks,
+        patient=True,
+    )
+    enough = "How many must succeed for the whole to succeed; all by default."
+    several = runtime_tool(
+        CALL_AGENTS_PARALLEL,
+        "Have several agents fulfil missions at the same time, as with call_agent. The results "
+        "stand in the order of the missions; one that fails stops no other.",
+        {
+            "missions": {"type": "array", "items": single.parameters, "minItems": 1},
+            "max_concurrency": {"type": "integer", "minimum": 1, "default": 3},
+            "min_success": {"type": "integer", "minimum": 1, "description": enough},
+        },
+        ["missions"],
+        asks=asks,
+        patient=True,
+    )
+    return single, several
 
 
 class Spawn(Value, forbid_unknown_fields=True, rename=None):
@@ -251,11 +233,8 @@ class BroadcastRequest(Value, forbid_unknown_fields=True, rename=None):
 def message_tools(others: Mapping[str, Agent]) -> dict[str, ToolSpec]:
     """By name, for an agent that may write to these."""
     to: dict[str, Any] = {"type": "string", "enum": list(others)} if others else {"type": "string"}
-    message = {
-        "type": "string",
-        "minLength": 1,
-        "description": "The whole message; the agent knows nothing else but what was said in this conversation.",
-    }
+    whole = "The whole message; the agent knows nothing else but what was said in this conversation."
+    message = _text(whole, minLength=1)
     label = _text("A title for people, in a few words.")
     conversation = _text(
         f"Absent: your conversation of this run; `{NEW}`: another one; or the id of one to go on with."
@@ -313,11 +292,7 @@ PLAN_UPDATE = runtime_tool(
         "step": _text("The id of a step, such as s1."),
         "status": {"type": "string", "enum": ["in_progress", "done", "skipped"]},
         "note": _text("What came of it, or why it is skipped."),
-        "add": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Further steps, in a sentence each.",
-        },
+        "add": _texts("Further steps, in a sentence each."),
     },
 )
 

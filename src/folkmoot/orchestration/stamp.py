@@ -20,24 +20,13 @@ from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.report import Claim
 from folkmoot.domain.spans import agent_of, child_span, without_cycle
 from folkmoot.domain.team_events import TeamMemberFailed, TeamStarted
+from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.log import RunLog
 from folkmoot.orchestration.runtime_tools import CALL_AGENT, CALL_AGENTS_PARALLEL, PLAN_UPDATE
 
 _IMITATION = re.compile(r"\[(?=\s*runtime\b)", re.IGNORECASE)
 _TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name, *MESSAGES)
-_COUNTED = {
-    LlmRequest,
-    ToolStarted,
-    ToolFailed,
-    SubAgentSpawned,
-    SubAgentFailed,
-    SubAgentCompleted,
-    AdvisorStarted,
-    AdvisorCompleted,
-    TeamStarted,
-    TeamMemberFailed,
-}
 _MOST_CLAIMS, _CLAIM_LENGTH = 20, 200
 
 
@@ -71,7 +60,7 @@ def stamp_of(log: RunLog, span: str, *more: str) -> Stamp:
         (at, event)
         for place in (span, *more)
         for at, event in log.below(place)
-        if type(event) in _COUNTED and not at.startswith(asked_later)
+        if not at.startswith(asked_later)
     ]
     calls, failed, remote = set(), set(), False
     for at, event in below:
@@ -128,7 +117,9 @@ def claimed(claims: Sequence[Claim]) -> str:
 
 def shortened(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """As much of a child's claims as its caller reads: nothing cuts them later."""
-    cut = (replace(claim, text=_in_one_line(claim.text)) for claim in claims[:_MOST_CLAIMS])
+    cut = (
+        replace(each, text=one_line(unstamped(each.text), _CLAIM_LENGTH)) for each in claims[:_MOST_CLAIMS]
+    )
     left = len(claims) - _MOST_CLAIMS
     return (*cut, *([Claim(f"{left} more claims, left out here")] if left > 0 else []))
 
@@ -141,8 +132,3 @@ def unstamped(text: str) -> str:
 def _line(claim: Claim) -> str:
     ids = f" by {', '.join(claim.evidence)}" if claim.status == "verified" else ""
     return f"{claim.status}{ids}: {claim.text}"
-
-
-def _in_one_line(text: str) -> str:
-    line = unstamped(" ".join(text.split()))
-    return line if len(line) <= _CLAIM_LENGTH else f"{line[: _CLAIM_LENGTH - 1]}…"

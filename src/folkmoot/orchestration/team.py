@@ -195,7 +195,7 @@ class _Team:
         else:
             broadcast = self._broadcast(seat, cycle, said.message)
             broadcast = replace(broadcast, terminal=said.final, outcome=said.outcome)
-            self._broker.publish(asked.place, broadcast)
+            self._run.log.once(asked.place, broadcast)
             if said.final:
                 self._run.log.once(asked.place, TeamMemberExited(member_id=seat.agent.id))
 
@@ -228,7 +228,7 @@ class _Team:
             asked = replace(asked, blocks=(*asked.blocks, notice))
         outcome = await self._speak(self._lead, asked, brief)
         if outcome.broadcast:
-            self._broker.publish(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
+            self._run.log.once(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
         return asked, outcome
 
     def _leads_state(self) -> State:
@@ -295,7 +295,7 @@ class _Team:
         broadcast = replace(
             self._broadcast(seat, cycle, text), kind="failure", terminal=True, outcome="failure"
         )
-        self._broker.publish(asked.place, broadcast)
+        self._run.log.once(asked.place, broadcast)
         self._run.log.once(asked.place, TeamMemberFailed(member_id=seat.agent.id, reason=reason))
 
     def _broadcast(self, seat: TeamSeat, cycle: int, message: str) -> TeamBroadcast:

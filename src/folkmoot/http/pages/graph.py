@@ -12,7 +12,7 @@ from folkmoot.errors import NotFound, Problem
 from folkmoot.http.files_now import files_now
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.orchestration.explain import Explanation, explain
+from folkmoot.orchestration.briefs import Explanation, explain
 from folkmoot.views.graph_drawing import KINDS, drawing
 
 
