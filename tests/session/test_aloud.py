@@ -23,7 +23,12 @@ def bare(begun):
         agent = (
             replace(state.brief.agent, remote=Remote("https://a.example")) if remote else state.brief.agent
         )
-        return replace(state, brief=replace(state.brief, agent=agent, tools=tools, aloud=aloud))
+        return replace(
+            state,
+            brief=replace(
+                state.brief, agent=agent, toolset=replace(state.brief.toolset, tools=tools), aloud=aloud
+            ),
+        )
 
     return bare
 

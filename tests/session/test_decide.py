@@ -354,7 +354,8 @@ def test_a_call_that_asks_is_put_before_someone_and_waits_beside_the_others(begu
     """B-34."""
     state = begun()
     risky = msgspec.structs.replace(SEND, asks="high")
-    state = msgspec.structs.replace(state, brief=msgspec.structs.replace(state.brief, tools=(LOOK, risky)))
+    own = msgspec.structs.replace(state.brief.toolset, tools=(LOOK, risky))
+    state = msgspec.structs.replace(state, brief=msgspec.structs.replace(state.brief, toolset=own))
     broken = msgspec.structs.replace(call("send"), malformed="{")
     state = after(state, START, asked(), said("", call("look"), call("send"), broken))
 

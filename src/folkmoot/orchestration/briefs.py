@@ -78,10 +78,7 @@ def brief_for(run: Run, inv: Invocation) -> Brief:
 def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
     return Brief(
         agent=inv.agent,
-        exits=kit.exits,
-        tools=kit.tools,
-        offered=_offered(kit, run.step.policy),
-        schema_tokens=kit.schema_tokens,
+        toolset=_toolset(kit, run.step.policy),
         run=run.id,
         session=inv.session,
         span=inv.span,
@@ -89,8 +86,6 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         max_turns=inv.agent.tuning.max_turns,
         before=inv.before,
         turns_before=inv.turns_before,
-        unlisted=kit.unlisted,
-        last_exits=kit.last_exits,
         part=inv.cause if inv.cause in PARTS else "",
         policy=_policy(run, inv, kit),
         hops=inv.thread.hops,
@@ -100,10 +95,12 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
     )
 
 
-def _offered(kit: Kit, step: StepPolicy) -> tuple[ToolSpec, ...]:
+def _toolset(kit: Kit, step: StepPolicy) -> Kit:
+    """Only what the step of a plan may use is offered."""
     if step.tools is None and step.acting is None:
-        return kit.offered
-    return (*(spec for spec in kit.tools if step.names(spec.name, spec.access)), *kit.exits)
+        return kit
+    tools = (spec for spec in kit.tools if step.names(spec.name, spec.access))
+    return replace(kit, offered=(*tools, *kit.exits))
 
 
 def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:

@@ -4,7 +4,7 @@ of those above it: whom it may not call, and which tools it may not have."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 
@@ -28,7 +28,14 @@ from folkmoot.orchestration.runtime_tools import (
     mission_tools,
 )
 from folkmoot.ports import Tools
-from folkmoot.session.exits import final_report, leads_broadcast, members_broadcast, route, runtime_tool
+from folkmoot.session.exits import (
+    Toolset,
+    final_report,
+    leads_broadcast,
+    members_broadcast,
+    route,
+    runtime_tool,
+)
 
 CUSTOM = "custom"
 """The id of every agent that no file declares."""
@@ -59,19 +66,13 @@ class Reach(Value):
         return replace(self, above=(*self.above, agent.file), only=None)
 
 
-class Kit(Value):
-    tools: tuple[ToolSpec, ...] = ()
-    exits: tuple[ToolSpec, ...] = ()
-    offered: tuple[ToolSpec, ...] = ()
+class Kit(Toolset):
+    """What a session is offered, and what stands behind it."""
+
     agents: dict[str, Agent] = {}
     """The agents among the tools, by their name on the wire."""
     callable: dict[str, Agent] = {}
     """The agents that `call_agent` may call, by the name a model calls them."""
-    schema_tokens: int = 0
-    unlisted: tuple[ToolSpec, ...] = ()
-    """Asking back, for an agent that may have children: offered only while one is kept."""
-    last_exits: tuple[ToolSpec, ...] = ()
-    """What is left of the exits in the last turn; absent: all of them."""
     brought: frozenset[str] = frozenset()
     """Those of the tools that the caller of the run brought along."""
 
@@ -129,32 +130,26 @@ class Kits:
     def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
         """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
         told = self._told(reach)
-        return self._once((agent.file, cause, told), lambda: self._make(_as_started(agent, cause), told))
-
-    def of_member(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
-        """The agent in this team: it broadcasts, or routes, and never reports."""
-
-        def make() -> Kit:
-            others = [id for id in self._people(team) if id != agent.id]
-            own = self.of(agent, reach)
-            routes = (spec for spec in own.exits if spec.name == ROUTE)
-            return own.with_exits((*routes, members_broadcast(", ".join(others))))
-
-        return self._once((team.file, "member", agent.file, self._told(reach)), make)
-
-    def of_lead(self, team: Agent, agent: Agent, reach: Reach) -> Kit:
-        """The agent as the lead of this team: it broadcasts too, but in its last turn it can only report."""
-
-        def make() -> Kit:
-            own = self.of(agent, reach)
-            said = leads_broadcast(", ".join(self._people(team)[:-1]))
-            return replace(own.with_exits((*own.exits, said)), last_exits=own.exits)
-
-        return self._once((team.file, "lead", agent.file, self._told(reach)), make)
-
-    def _once(self, key: tuple[str | Reach, ...], make: Callable[[], Kit]) -> Kit:
+        key = (agent.file, cause, told)
         if key not in self._kits:
-            self._kits[key] = make()
+            self._kits[key] = self._make(_as_started(agent, cause), told)
+        return self._kits[key]
+
+    def in_team(self, team: Agent, agent: Agent, cause: Cause, reach: Reach = Reach()) -> Kit:
+        """A member broadcasts, or routes, and never reports; the lead broadcasts too, but in its last turn it can only
+        report."""
+        key = (team.file, cause, agent.file, self._told(reach))
+        if key not in self._kits:
+            assert team.team is not None
+            files = (*team.team.members, team.team.supervisor or team.file)
+            ids, own = [self._graph.agents[file].id for file in files], self.of(agent, reach)
+            if cause == "lead":
+                said = leads_broadcast(", ".join(ids[:-1]))
+                kit = replace(own.with_exits((*own.exits, said)), last_exits=own.exits)
+            else:
+                said = members_broadcast(", ".join(id for id in ids if id != agent.id))
+                kit = own.with_exits((*(spec for spec in own.exits if spec.name == ROUTE), said))
+            self._kits[key] = kit
         return self._kits[key]
 
     def _told(self, reach: Reach) -> Reach:
@@ -164,12 +159,6 @@ class Kits:
         if reach.allowlist is None and reach.only is None:
             return _STRICT if reach.strict else _OPEN
         return replace(reach, taint=(), above=(), work_dir="")
-
-    def _people(self, team: Agent) -> list[str]:
-        """The ids of all in a team, its lead last."""
-        assert team.team is not None
-        files = (*team.team.members, team.team.supervisor or team.file)
-        return [self._graph.agents[file].id for file in files]
 
     def on_the_wire(self, names: Iterable[str]) -> set[str]:
         """What these names stand for, written as in files or as on the wire."""
@@ -197,7 +186,7 @@ class Kits:
             tools=tuple(spec for spec in tools if reach.only is None or spec.name in reach.only),
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
             callable=callable,
-            unlisted=(clarification_tool(()),) if asks else (),
+            hidden=(clarification_tool(()),) if asks else (),
         )
         return kit.with_exits(self._exits(agent))
 

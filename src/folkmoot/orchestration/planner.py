@@ -23,7 +23,7 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import PLAN_STEPS, PLAN_TRIES, TURNS_PER_TRY, Plan, PlanStep
 from folkmoot.domain.plan_events import PlanCreated, PlanRejected, PlanUpdated, StepCompleted, StepStarted
 from folkmoot.domain.planning import carried_on
-from folkmoot.domain.report import Outcome, Report
+from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.invocation import Invocation, Run
@@ -32,6 +32,7 @@ from folkmoot.orchestration.references import Reference, artifacts_of, as_json, 
 from folkmoot.orchestration.runtime_tools import PlanUpdate, read_call
 from folkmoot.session.schema import violations
 from folkmoot.session.state import Brief
+from folkmoot.session.steps import failed_outcome
 
 LARGEST = 64 * 1024
 """Bytes; whatever is longer is kept as an artifact and referred to by its id."""
@@ -225,13 +226,8 @@ class Planning(msgspec.Struct, frozen=True):
     def _given_up(self, problems: list[str]) -> Outcome:
         error = f"no acceptable plan after {PLAN_TRIES} tries: {'; '.join(problems)}"
         self.run.log.once(self.inv.place, SystemError(error=error))
-        return Outcome(
-            agent=self.inv.agent.id,
-            span=self.inv.span,
-            report=Report(content=error, metadata={"reason": "invalid_plan", "diagnostics": problems}),
-            stop_reason="SYSTEM_ERROR",
-            error=error,
-        )
+        why = {"reason": "invalid_plan", "diagnostics": problems}
+        return failed_outcome(self.inv.agent.id, self.inv.span, "SYSTEM_ERROR", error, **why)
 
 
 def rendered(run: Run, plan: Plan) -> str:

@@ -29,7 +29,7 @@ from folkmoot.orchestration.transfer import carry_on, consult, staged
 from folkmoot.ports import Hear
 from folkmoot.session.run import Session, SessionPorts
 from folkmoot.session.state import Brief
-from folkmoot.session.steps import Ask
+from folkmoot.session.steps import Ask, failed_outcome
 
 
 class AgentRun(Run, frozen=True, kw_only=True):
@@ -69,7 +69,8 @@ class AgentRun(Run, frozen=True, kw_only=True):
 
     async def _run_declared(self, inv: Invocation) -> Outcome:
         if inv.parent and (limit := self.ledger.admit(inv.span)):
-            return self._not_begun(inv, limit)
+            self.log.once(inv.place, BudgetExceeded(limit=limit))
+            return failed_outcome(inv.agent.id, inv.span, "BUDGET_EXCEEDED", f"budget exceeded: {limit}")
         self.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
         advised = await consult(self, inv)
         if inv.agent.team:
@@ -123,17 +124,6 @@ class AgentRun(Run, frozen=True, kw_only=True):
                 once(EvidenceAttached(claim=number, evidence=claim.evidence))
             if claim.reason:
                 once(ClaimDemoted(claim=number, reason=claim.reason))
-
-    def _not_begun(self, inv: Invocation, limit: str) -> Outcome:
-        self.log.once(inv.place, BudgetExceeded(limit=limit))
-        error = f"budget exceeded: {limit}"
-        return Outcome(
-            agent=inv.agent.id,
-            span=inv.span,
-            report=Report(content=error, metadata={"reason": "budget_exceeded"}),
-            stop_reason="BUDGET_EXCEEDED",
-            error=error,
-        )
 
 
 def _listening(ear: Ear, secrets: Secrets, span: str) -> Callable[[Ask], Hear]:

@@ -218,7 +218,7 @@ class SessionInbox(msgspec.Struct, frozen=True):
 def _bar(asked: State, item: Item) -> str:
     """Why an agent cannot approve a call at all."""
     brief = asked.brief
-    spec = next((spec for spec in brief.tools if spec.name == item.tool), None)
+    spec = next((spec for spec in brief.toolset.tools if spec.name == item.tool), None)
     if spec is None:
         return "it does not have this tool itself"
     if brief.policy.contains and (read := untrusted(asked.sources)):

@@ -87,7 +87,7 @@ class _Team:
         assert file.team is not None
         for name in file.team.members:
             agent = run.graph.agents[name]
-            kit = run.kits.of_member(file, agent, self._inv.reach.below(file))
+            kit = run.kits.in_team(file, agent, "member", self._inv.reach.below(file))
             turns = file.team.member_max_turns or agent.tuning.max_turns
             yield TeamSeat(f"member:{agent.id}", "member", agent, kit, turns)
 
@@ -98,7 +98,7 @@ class _Team:
         if team.supervisor:
             lead = run.graph.agents[team.supervisor]
             agent = replace(lead, prompt=f"{agent.prompt}\n\n{lead.prompt}".strip())
-        kit = run.kits.of_lead(self._inv.agent, agent, self._inv.reach)
+        kit = run.kits.in_team(self._inv.agent, agent, "lead", self._inv.reach)
         return TeamSeat(LEAD, "lead", agent, kit, team.supervisor_max_turns or agent.tuning.max_turns)
 
     async def take_part(self, inv: Invocation) -> Outcome:

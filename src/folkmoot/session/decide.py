@@ -112,7 +112,7 @@ def _leave(state: State, leaving: list[tuple[int, ToolCall]], evidence: Evidence
 def _judge(
     state: State, position: int, call: ToolCall, evidence: Evidence
 ) -> Selection | Report | Broadcast | Refusal:
-    exits = {spec.name: spec for spec in state.brief.leaving(state.last)}
+    exits = {spec.name: spec for spec in state.brief.toolset.leaving(state.last)}
     if call.tool == ROUTE:
         return judge_route(exits[ROUTE], call)
     if call.tool == BROADCAST:
@@ -203,14 +203,14 @@ def _request(
 
 
 def _tools(state: State, extra: tuple[ToolSpec, ...], final: bool) -> tuple[ToolSpec, ...]:
-    brief = state.brief
+    brief, own = state.brief, state.brief.toolset
     if final:
-        return brief.leaving(final)
+        return own.leaving(final)
     if not (extra or state.gated) or brief.closing:
-        return brief.offered
+        return own.offered
     may = brief.policy.step.names
-    tools = (spec for spec in (*brief.tools, *extra) if spec.name not in state.gated)
-    return (*(spec for spec in tools if may(spec.name, spec.access)), *brief.exits)
+    tools = (spec for spec in (*own.tools, *extra) if spec.name not in state.gated)
+    return (*(spec for spec in tools if may(spec.name, spec.access)), *own.exits)
 
 
 def _affordable(needed: int, output: int, choice: ModelChoice, allowance: Allowance) -> tuple[int, str]:
@@ -273,11 +273,11 @@ def is_report(state: State, extra: tuple[ToolSpec, ...] = ()) -> bool:
     Who has called something is offered tools from then on: providers refuse a conversation with calls of none. A
     remote agent may take back what it said.
     """
-    brief, agent = state.brief, state.brief.agent
+    brief, agent, own = state.brief, state.brief.agent, state.brief.toolset
     return (
         brief.aloud
-        and not (brief.tools or extra or agent.remote)
-        and [spec.name for spec in brief.exits] == [FINAL_REPORT]
+        and not (own.tools or extra or agent.remote)
+        and [spec.name for spec in own.exits] == [FINAL_REPORT]
         and agent.output.format != "json"
         and not agent.output.claims
         and not any(message.calls for message in state.messages)

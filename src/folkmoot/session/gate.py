@@ -96,8 +96,8 @@ def _budget(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) 
     if standing.pace.left < 1:
         return Refuse("rate_limited", standing.pace.limit)
     budget = policy.step.budget
-    files = named_paths(call.arguments) if budget.files_changed is not None and _writes(spec) else None
-    over = exceeded(budget, standing.spent, files or frozenset())
+    counts = budget.files_changed is not None and spec.access == "write"
+    over = exceeded(budget, standing.spent, named_paths(call.arguments) if counts else frozenset())
     return Refuse("budget", over) if over else None
 
 
@@ -117,7 +117,7 @@ def _granted(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec)
 
 def _escalation(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Ask | None:
     """No rule lets it through but one for the very call."""
-    delicate = escalated(call.arguments, policy.escalate) if _writes(spec) else ""
+    delicate = escalated(call.arguments, policy.escalate) if spec.access == "write" else ""
     if not delicate:
         return None
     rule, _ = _rule(policy, call, spec)
@@ -196,10 +196,6 @@ def _ask(policy: Policy, risk: Risk, why: str, sources: Sources = ()) -> Ask:
     if policy.recorded_first:
         sources = ()
     return Ask(risk, why, HUMAN if risk == "high" or sources else policy.approvers, sources)
-
-
-def _writes(spec: ToolSpec) -> bool:
-    return spec.access == "write"
 
 
 class Submitted(Value):

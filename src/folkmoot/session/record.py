@@ -34,6 +34,7 @@ from folkmoot.domain.trace import attempt_name
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
 from folkmoot.session.calls import Released, verdict
+from folkmoot.session.exits import Toolset
 from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask
 
@@ -110,18 +111,17 @@ def answer_open_calls(state: State) -> tuple[Message, ...]:
 
 def _brief(agent: Agent, before: tuple[Message, ...]) -> Brief:
     """Only what is needed to fold: nothing is asked and nothing is called."""
-    none: tuple[ToolSpec, ...] = ()
-    return Brief(agent, none, none, none, 0, "", "", "", "", agent.tuning.max_turns, before=before)
+    return Brief(agent, Toolset(), "", "", "", "", agent.tuning.max_turns, before=before)
 
 
 def answered(ask: Ask, answer: Answer, latency_ms: int) -> LlmResponse:
     usage = answer.usage if answer.usage != Usage() else _guessed(ask, answer.message)
-    reported = answer.cost_usd
+    reported, message = answer.cost_usd, _with_sound_ids(answer.message, ask.event.turn)
     return LlmResponse(
         turn=ask.event.turn,
         attempt=ask.event.attempt,
         model=ask.choice.ref,
-        message=_attributed(_with_sound_ids(answer.message, ask.event.turn), ask.choice.ref),
+        message=replace(message, thinker=ask.choice.ref) if message.thoughts else message,
         usage=usage,
         cost_usd=cost(usage, ask.choice.price) if reported is None else reported,
         stop=answer.stop,
@@ -208,9 +208,7 @@ def finished(state: State, site: Site, call: ToolCall, text: str, artifact: str)
 
 def evidence_line(state: State, site: Site) -> str:
     """What tells the model the id of a result; only an agent that is asked for claims has a use for it."""
-    brief = state.brief
-    cites = brief.agent.output.claims
-    return f"\n[evidence {_evidence(state, site)}]" if cites else ""
+    return f"\n[evidence {_evidence(state, site)}]" if state.brief.agent.output.claims else ""
 
 
 def _evidence(state: State, site: Site) -> str:
@@ -218,10 +216,8 @@ def _evidence(state: State, site: Site) -> str:
     return "ev_" + draw(state.brief.seed, state.brief.span, "evidence", site.turn, site.call)
 
 
-def failed(site: Site, call: ToolCall, reason: str) -> ToolFailed:
-    return ToolFailed(
-        turn=site.turn, call=site.call, tool=call.tool, text=f"(tool failed: {storable(reason)})"
-    )
+def failed(site: Site, call: ToolCall, reason: str, **more: Any) -> ToolFailed:
+    return ToolFailed(site.turn, site.call, call.tool, f"(tool failed: {storable(reason)})", **more)
 
 
 def cut(whole: bytes, limit: int, artifact: str) -> str:
@@ -237,10 +233,6 @@ def _guessed(ask: Ask, message: Message) -> Usage:
     return Usage(
         tokens_in=ask.event.reserved_tokens - ask.event.max_output, tokens_out=estimated_tokens(said)
     )
-
-
-def _attributed(message: Message, model: str) -> Message:
-    return replace(message, thinker=model) if message.thoughts else message
 
 
 def _with_sound_ids(message: Message, turn: int) -> Message:
@@ -265,7 +257,9 @@ def sources_of(state: State, turn: int, call: ToolCall) -> Sources:
     brief = state.brief
     if brief.policy.recorded_first:
         return ()
-    return joined(_untrusted(brief, turn, call), secret_paths(call.arguments, brief.policy.secret))
+    foreign = call.tool in brief.policy.untrusted and not _vouched_for(brief.policy, brief.work_dir, call)
+    given = (Source(f"what {call.tool} gave {brief.agent.id} in turn {turn}"),) if foreign else ()
+    return joined(given, secret_paths(call.arguments, brief.policy.secret))
 
 
 def foreign_values(state: State, call: ToolCall, sources: Sources) -> tuple[str, ...]:
@@ -280,11 +274,6 @@ def foreign_values(state: State, call: ToolCall, sources: Sources) -> tuple[str,
             path for path, text in texts if len(text) >= _SHORTEST and text in given and text not in asked
         )
     )
-
-
-def _untrusted(brief: Brief, turn: int, call: ToolCall) -> Iterator[Source]:
-    if call.tool in brief.policy.untrusted and not _vouched_for(brief.policy, brief.work_dir, call):
-        yield Source(f"what {call.tool} gave {brief.agent.id} in turn {turn}")
 
 
 def _vouched_for(policy: Policy, work_dir: str, call: ToolCall) -> bool:
