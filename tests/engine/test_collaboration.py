@@ -15,7 +15,7 @@ from folkmoot.coordination.collaboration.scene import Scene
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
 from folkmoot.engine.owner import LEASE, alone
 from folkmoot.errors import WrongUse

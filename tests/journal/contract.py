@@ -11,9 +11,9 @@ from hashlib import sha256
 import msgspec
 import pytest
 
+from folkmoot.domain.call_events import AdvisorStarted
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import (
-    AdvisorStarted,
     LlmRequest,
     RunCompleted,
     RunPruned,

@@ -16,9 +16,8 @@ from folkmoot.contract.folds import Effects, Ends, Fault, GateFold, Guarantee, G
 from folkmoot.contract.replay import NoTools, Replay
 from folkmoot.contract.verification import Verification
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.catalogue import named_by
+from folkmoot.domain.entry import Entry, Event
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.chain import Head, broken_link

@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.journal.chain import Head, broken_link

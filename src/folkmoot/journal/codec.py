@@ -25,11 +25,8 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.read_model import unread
-from folkmoot.domain.record_row import is_record
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Draft, Entry, Event, role
+from folkmoot.domain.read_model import is_record, unread
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.ports import Stored
 

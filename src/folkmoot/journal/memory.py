@@ -12,12 +12,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.artifacts import MENTIONED
+from folkmoot.domain.catalogue import MENTIONED
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.item import Item
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.read_model import RecordRow
+from folkmoot.domain.run_row import RunSummary, SpendSum
 from folkmoot.errors import Conflict, FolkmootError, Held, NotFound, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.codec import ORIGIN, encode, hash_of, seal, to_entry, written_type

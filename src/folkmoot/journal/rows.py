@@ -7,11 +7,9 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.item import WORDS, Item, Kind
-from folkmoot.domain.read_model import Changes
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary, agents_of
-from folkmoot.domain.spend import Spend, SpendSum
+from folkmoot.domain.inbox import WORDS, Item, Kind
+from folkmoot.domain.read_model import Changes, RecordRow
+from folkmoot.domain.run_row import RunSummary, Spend, SpendSum, agents_of
 from folkmoot.ports import ItemQuery, RecordQuery, RunQuery, SpendQuery
 
 VERSION = 2

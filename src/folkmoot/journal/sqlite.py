@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.item import Item
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.read_model import RecordRow
+from folkmoot.domain.run_row import RunSummary, SpendSum
 from folkmoot.errors import FolkmootError, NotFound, OperationFailed
 from folkmoot.journal.chain import check_stream
 from folkmoot.journal.contents import Contents

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from folkmoot.domain.artifacts import MENTIONED
+from folkmoot.domain.catalogue import MENTIONED
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.artifacts import fetch_file, fetch_row, path_of

@@ -16,11 +16,9 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.item import Item
-from folkmoot.domain.read_model import Applier, Changes, Past, is_applied, unread
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.read_model import Applier, Changes, Past, RecordRow, is_applied, unread
+from folkmoot.domain.run_row import RunSummary, SpendSum
 from folkmoot.journal import rows as sql
 from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.codec import to_applied

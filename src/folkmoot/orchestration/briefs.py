@@ -11,16 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.event import PARTS, AgentRole
+from folkmoot.domain.entry import PARTS, AgentRole
 from folkmoot.domain.events import BEHAVIOR, SessionStarted
-from folkmoot.domain.gate import HUMAN, Allow, Approver, Ask, Policy, Standing
-from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.gate import HUMAN, Allow, Approver, Ask, Policy, Standing, StepPolicy
+from folkmoot.domain.message import ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.naming import GROUPS, QUESTIONS, wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.rules import Caller, Rule, fits
 from folkmoot.domain.sources import SECRET_PATHS
-from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit, Kits, Reach, is_strict

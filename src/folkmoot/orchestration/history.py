@@ -9,22 +9,21 @@ from typing import ClassVar
 
 import msgspec
 
-from folkmoot.domain.call_events import CacheHit
-from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import CacheHit, ClarificationAsked, SessionDestroyed, SessionFrozen
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     RUN_ENDS,
     SESSION_ENDS,
     RunBound,
+    RunForked,
     RunParked,
+    RunRepinned,
     RunStarted,
     SessionStarted,
     ToolFailed,
     ToolFinished,
 )
 from folkmoot.domain.evidence import Minted, minted
-from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.spans import caller, conversation, is_within, steps_below

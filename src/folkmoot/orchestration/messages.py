@@ -16,7 +16,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from folkmoot.domain.a2a_events import (
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.errand import Block
+from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.naming import A2A_BROADCAST, A2A_SPAWN, draw
+from folkmoot.domain.sources import Source, joined
+from folkmoot.domain.spans import child_span, in_order, precedes
+from folkmoot.domain.team_events import (
     PREVIEW,
     A2aComplete,
     A2aResponse,
@@ -25,16 +31,9 @@ from folkmoot.domain.a2a_events import (
     A2aSpawnResult,
     Exchange,
     GuardLoopBlocked,
+    Thread,
 )
-from folkmoot.domain.agent import Agent
-from folkmoot.domain.draw import draw
-from folkmoot.domain.errand import Block
-from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.naming import A2A_BROADCAST, A2A_SPAWN
-from folkmoot.domain.sources import Source, joined
-from folkmoot.domain.spans import child_span, in_order, precedes
 from folkmoot.domain.text import storable
-from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.invocation import Invocation, enveloped

@@ -18,11 +18,10 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
-from folkmoot.domain.draw import draw
+from folkmoot.domain.call_events import HandoffRejected
+from folkmoot.domain.entry import AgentRole, Cause
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import AgentRole, Cause
 from folkmoot.domain.events import (
-    HandoffRejected,
     SessionCancelled,
     SessionCompleted,
     SessionFailed,
@@ -30,16 +29,19 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.plan import SPAR_ROUNDS, Plan, PlanStep
-from folkmoot.domain.plan_events import (
+from folkmoot.domain.naming import draw
+from folkmoot.domain.plan import (
+    SPAR_ROUNDS,
+    Plan,
     PlanCommitted,
     PlanCompleted,
-    SnapshotCreated,
+    PlanStep,
     StepCompleted,
     StepStarted,
 )
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotCreated
 from folkmoot.orchestration.briefs import brief_for, brief_with, opening, planned
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit, part_kit

@@ -15,14 +15,23 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
-from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.naming import wire_name
-from folkmoot.domain.plan import PLAN_STEPS, PLAN_TRIES, TURNS_PER_TRY, Plan, PlanStep
-from folkmoot.domain.plan_events import PlanCreated, PlanRejected, PlanUpdated, StepCompleted, StepStarted
-from folkmoot.domain.planning import carried_on
+from folkmoot.domain.naming import draw, wire_name
+from folkmoot.domain.plan import (
+    PLAN_STEPS,
+    PLAN_TRIES,
+    TURNS_PER_TRY,
+    Plan,
+    PlanCreated,
+    PlanRejected,
+    PlanStep,
+    PlanUpdated,
+    StepCompleted,
+    StepStarted,
+)
+from folkmoot.domain.records import carried_on
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.orchestration.briefs import brief_with

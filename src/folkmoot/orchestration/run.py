@@ -14,12 +14,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
-from folkmoot.domain.evidence_events import ClaimDemoted, ClaimRecorded, EvidenceAttached
+from folkmoot.domain.evidence import ClaimDemoted, ClaimRecorded, EvidenceAttached
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.secrets import Secrets
 from folkmoot.domain.spans import ROOT
-from folkmoot.domain.step_policy import StepPolicy
-from folkmoot.domain.thread import Thread
+from folkmoot.domain.team_events import Thread
 from folkmoot.orchestration.briefs import brief_for, opening
 from folkmoot.orchestration.invocation import Ear, Invocation, Run
 from folkmoot.orchestration.kit import Reach, is_strict

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent, MemberRole
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, ASK_PARENT, ASK_USER, MESSAGES
-from folkmoot.domain.options import Strategy
+from folkmoot.domain.settings import Strategy
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import runtime_tool

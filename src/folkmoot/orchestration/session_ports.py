@@ -11,13 +11,12 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.budget import Room
-from folkmoot.domain.canonical import canonical, visible
 from folkmoot.domain.events import ToolStarted
 from folkmoot.domain.evidence import Evidence
 from folkmoot.domain.gate import Refuse, Standing
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDeclined
-from folkmoot.domain.item import Item
-from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec, canonical, visible
 from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION, MESSAGES
 from folkmoot.domain.part import File, Part, objection, recorded
 from folkmoot.domain.sources import joined, named, untrusted

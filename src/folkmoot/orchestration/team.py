@@ -16,8 +16,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import Cause
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import BROADCAST, ROUTE, Broadcast, Outcome
 from folkmoot.domain.sources import Source, Sources, joined

@@ -11,14 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.call_events import (
-    SubAgentCompleted,
-    SubAgentExecuting,
-    SubAgentFailed,
-    SubAgentSpawned,
-)
-from folkmoot.domain.errand import Block
-from folkmoot.domain.event import PARTS, AgentRole
-from folkmoot.domain.events import (
     AdvisorCompleted,
     AdvisorFailed,
     AdvisorStarted,
@@ -27,9 +19,15 @@ from folkmoot.domain.events import (
     HandoffKind,
     HandoffRejected,
     HandoffRequested,
-    LlmRequest,
     RouterSelected,
+    SubAgentCompleted,
+    SubAgentExecuting,
+    SubAgentFailed,
+    SubAgentSpawned,
 )
+from folkmoot.domain.entry import PARTS, AgentRole
+from folkmoot.domain.errand import Block
+from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.message import ToolResult
 from folkmoot.domain.report import ROUTE, Outcome
 from folkmoot.domain.spans import conversation, steps_below

@@ -19,11 +19,11 @@ import msgspec
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.task.document import document as task_document
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered
-from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN

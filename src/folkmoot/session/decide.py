@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, cost
-from folkmoot.domain.draw import chance
 from folkmoot.domain.events import LlmFailed, LlmRequest
 from folkmoot.domain.evidence import Evidence, judged, unknown
 from folkmoot.domain.message import ToolCall, ToolSpec, Usage
+from folkmoot.domain.naming import chance
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
 from folkmoot.domain.spans import is_within
 from folkmoot.domain.text import estimated_tokens

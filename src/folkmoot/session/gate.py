@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.escalation import escalated, named_paths
 from folkmoot.domain.events import ToolFinished
-from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing
-from folkmoot.domain.message import Risk, ToolCall, ToolSpec
+from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing, StepPolicy, exceeded
+from folkmoot.domain.message import Risk, ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.naming import GROUPS
 from folkmoot.domain.older_entries import plan_states, task_states
 from folkmoot.domain.rules import Rule, first_match
-from folkmoot.domain.sources import Sources, joined, named, secret, untrusted
-from folkmoot.domain.step_policy import StepPolicy, exceeded
+from folkmoot.domain.sources import Sources, escalated, joined, named, named_paths, secret, untrusted
 from folkmoot.domain.value import Value
 from folkmoot.session.schema import misfit
 

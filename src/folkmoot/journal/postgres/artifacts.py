@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from folkmoot.domain.artifacts import MENTIONED
+from folkmoot.domain.catalogue import MENTIONED
 from folkmoot.domain.value import Value
 from folkmoot.journal.artifacts import sound
 from folkmoot.journal.contents import REFRESH

@@ -14,11 +14,10 @@ from operator import methodcaller
 from typing import Any
 
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.item import Item
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.read_model import RecordRow
+from folkmoot.domain.run_row import RunSummary, SpendSum
 from folkmoot.domain.settings import Storage
-from folkmoot.domain.spend import SpendSum
 from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.journal import rows as sql
 from folkmoot.journal.chain import check_stream

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import APPLIED, Applier, is_applied, unread
-from folkmoot.domain.record_row import is_record
+from folkmoot.domain.read_model import APPLIED, Applier, is_applied, is_record, unread
 from folkmoot.journal.codec import to_applied
 from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.reader import Reader
