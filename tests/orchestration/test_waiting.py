@@ -23,7 +23,7 @@ async def test_all_that_wait_give_up_together_when_nothing_works():
 
 async def test_nobody_gives_up_while_something_works():
     room = WaitingRoom()
-    with room.working():
+    with room:
         waiting = asyncio.ensure_future(room.wait("a"))
         await rounds(500)
         assert not waiting.done()
@@ -35,7 +35,7 @@ async def test_a_short_pause_between_two_works_is_no_rest():
     room = WaitingRoom()
     waiting = asyncio.ensure_future(room.wait("a"))
     for _ in range(20):
-        with room.working():
+        with room:
             await rounds(3)
         await rounds(30)
     assert not waiting.done()

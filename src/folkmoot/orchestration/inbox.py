@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import ClassVar
 
 import msgspec
@@ -37,6 +37,8 @@ the end of one work and the beginning of the next."""
 
 
 class WaitingRoom:
+    """`with room:` stands around whatever does not wait: as long as that lasts, the run does more than wait."""
+
     def __init__(self, *, stay: bool = False) -> None:
         self._stay = stay
         """Never give up: somebody will answer while the process waits."""
@@ -46,10 +48,6 @@ class WaitingRoom:
         self._closed = False
         self.given_up: set[str] = set()
         """What nobody waits for any more, because everything that was left waited."""
-
-    def working(self) -> WaitingRoom:
-        """As long as this lasts, the run does more than wait."""
-        return self
 
     def __enter__(self) -> None:
         self._working += 1
@@ -161,7 +159,7 @@ class Inbox:
         self._run = run
         self._log = log
         self._answer = attendance.answer
-        self._room = WaitingRoom(stay=attendance.stay)
+        self.room = WaitingRoom(stay=attendance.stay)
         self._denies = deny and not attendance.answer and not attendance.stay
         """Nobody is there, and the project wants that taken for a no."""
         self._sessions: dict[str, Callable[[Event], None]] = {}
@@ -191,18 +189,11 @@ class Inbox:
     @property
     def missed(self) -> bool:
         """Whether something was answered after its branch had given up."""
-        return not self._room.given_up <= {*self.open_ids}
-
-    def working(self) -> AbstractContextManager[None]:
-        return self._room.working()
-
-    def begin(self) -> None:
-        """Stands before whatever a session begins; raises `Parked` if the run is to go on elsewhere."""
-        self._room.begin()
+        return not self.room.given_up <= {*self.open_ids}
 
     def close(self) -> None:
         """Begin nothing new: the run goes on elsewhere."""
-        self._room.close()
+        self.room.close()
 
     @contextmanager
     def attended(self, span: str, happen: Callable[[Event], None]) -> Iterator[None]:
@@ -240,7 +231,7 @@ class Inbox:
             return
         if item.kind == "client_call":
             self.when_overdue(f"its client did not bring the result of {item.tool} until {item.until}")
-            await self._room.wait(item.id)
+            await self.room.wait(item.id)
         else:
             self.happen(item, ApprovalExpired(item.id, f"{EXPIRED}: nobody decided until {item.until}"))
 
@@ -248,7 +239,7 @@ class Inbox:
         if self._answer and item.id not in self._unwilling:
             await self._asked_or_answered(item, self._answer)
         else:
-            await self._room.wait(item.id)
+            await self.room.wait(item.id)
 
     async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """The tool `ask_user`: its result is what a person answers."""
@@ -280,7 +271,7 @@ class Inbox:
     async def _asked_or_answered(self, item: Item, answer: Answerer) -> None:
         """Ask whoever is there, one thing at a time, until they or anybody else said something."""
         asking = asyncio.ensure_future(self._asked(item, answer))
-        waiting = asyncio.ensure_future(self._room.wait(item.id))
+        waiting = asyncio.ensure_future(self.room.wait(item.id))
         try:
             await asyncio.wait({asking, waiting}, return_when=asyncio.FIRST_COMPLETED)
             for done in (asking, waiting):
@@ -292,7 +283,7 @@ class Inbox:
             await asyncio.gather(asking, waiting, return_exceptions=True)
 
     async def _asked(self, item: Item, answer: Answerer) -> None:
-        with self._room.working():
+        with self.room:
             async with self._one_by_one:
                 reply = await answer(item)
             if reply is None:
@@ -306,7 +297,7 @@ class Inbox:
     def happen(self, item: Item, event: Event) -> None:
         """Let what was decided about an item happen to whoever asked."""
         self.tell(Place(item.span, item.session, item.agent), event)
-        self._room.tell(item.id)
+        self.room.tell(item.id)
 
     def tell(self, place: Place, event: Event) -> None:
         """Let something from outside happen to a session, whether it is under way or not."""

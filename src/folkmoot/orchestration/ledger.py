@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 import msgspec
@@ -16,13 +16,7 @@ import msgspec
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.entry import Event
-from folkmoot.domain.events import (
-    LlmFailed,
-    LlmRequest,
-    LlmResponse,
-    SessionStarted,
-    ToolStarted,
-)
+from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, SessionStarted, ToolStarted
 from folkmoot.domain.gate import Spent, StepBudget, StepPolicy
 from folkmoot.domain.sources import named_paths
 from folkmoot.domain.spans import (
@@ -165,23 +159,22 @@ class Ledger:
             tally.tokens += tokens
             tally.usd += usd
 
-    def _rooms(self, scope: Scope, span: str) -> list[tuple[str, Room]]:
-        budget, spent, rooms = scope.budget, self._tallies[scope.span], []
+    def _rooms(self, scope: Scope, span: str) -> Iterator[tuple[str, Room]]:
+        budget, spent, owner = scope.budget, self._tallies[scope.span], scope.owner
         # The last request belongs to whoever must say at the end what happened, and so do the tokens for it.
         kept = 0 if _in_line(scope.span, span) else 1
         if budget.requests is not None:
             left = budget.requests - spent.requests - kept
-            rooms.append(("requests", Room(left, f"{budget.requests} requests of {scope.owner}")))
+            yield "requests", Room(left, f"{budget.requests} requests of {owner}")
         if budget.tokens is not None:
             closing = self._closing.get(scope.span, 0) + 2 * LEAST_OUTPUT
             left = budget.tokens - spent.tokens - kept * closing
-            rooms.append(("tokens", Room(left, f"{budget.tokens} tokens of {scope.owner}")))
+            yield "tokens", Room(left, f"{budget.tokens} tokens of {owner}")
         if budget.usd is not None:
-            rooms.append(("usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {scope.owner}")))
+            yield "usd", Room(budget.usd - spent.usd, f"{budget.usd} USD of {owner}")
         if budget.wall and self._clock:
-            limit = f"{budget.wall:g} s wall time of {scope.owner}"
-            rooms.append(("seconds", Room(budget.wall - self._elapsed(scope, span, limit), limit)))
-        return rooms
+            limit = f"{budget.wall:g} s wall time of {owner}"
+            yield "seconds", Room(budget.wall - self._elapsed(scope, span, limit), limit)
 
     def _elapsed(self, scope: Scope, span: str, limit: str) -> float:
         """Seconds of a scope's wall time that are over."""

@@ -39,6 +39,7 @@ from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.references import Reference, artifacts_of, as_json, keep
 from folkmoot.orchestration.runtime_tools import PlanUpdate, read_call
+from folkmoot.session.exits import object_schema
 from folkmoot.session.schema import violations
 from folkmoot.session.state import Brief
 from folkmoot.session.steps import failed_outcome
@@ -48,38 +49,24 @@ LARGEST = 64 * 1024
 
 _WORD = {"type": "string", "pattern": r"\S"}
 _IDS = {"type": "array", "items": {"type": "string"}}
-_STEP = {
-    "type": "object",
-    "properties": {
+_CALL = object_schema({"name": {"type": "string"}, "arguments": {"type": "object"}}, ["name"])
+_STEP = object_schema(
+    {
         "action_type": _WORD,
         "rationale": _WORD,
         "expected_outputs": {"type": "array", "items": {"type": "string"}, "minItems": 1},
         "stop_condition": _WORD,
         "description": {"type": "string"},
-        "tool_calls": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
-                "required": ["name"],
-                "additionalProperties": False,
-            },
-        },
+        "tool_calls": {"type": "array", "items": _CALL},
         "artifact_ids": _IDS,
         "manifest_ids": _IDS,
         "evidence_ids": _IDS,
     },
-    "required": ["action_type", "rationale", "expected_outputs", "stop_condition"],
-    "additionalProperties": False,
-}
-_STEPS = {
-    "type": "object",
-    "properties": {"steps": {"type": "array", "items": _STEP, "minItems": 1, "maxItems": PLAN_STEPS}},
-    "required": ["steps"],
-    "additionalProperties": False,
-}
-
-
+    ["action_type", "rationale", "expected_outputs", "stop_condition"],
+)
+_STEPS = object_schema(
+    {"steps": {"type": "array", "items": _STEP, "minItems": 1, "maxItems": PLAN_STEPS}}, ["steps"]
+)
 Known = Mapping[str, Collection[str]]
 """What a plan may name, by the field of a step that names it."""
 

@@ -85,10 +85,7 @@ def clarification_tool(ids: tuple[str, ...]) -> ToolSpec:
     return runtime_tool(
         ASK_CLARIFICATION,
         "Ask an agent that has answered you a question about its answer. It remembers what it did.",
-        {
-            "child_id": {"type": "string", "enum": list(ids)},
-            "question": {"type": "string", "minLength": 1},
-        },
+        {"child_id": {"type": "string", "enum": list(ids)}, "question": {"type": "string", "minLength": 1}},
         ["child_id", "question"],
         patient=True,
     )
@@ -161,13 +158,12 @@ def mission_tools(callable_agents: Mapping[str, Agent], *, approved: bool) -> tu
     specialists = f" Its specialists are:{''.join(lines)}" if lines else ""
     specialist = _text("The id of the agent that shall do it.", enum=[name for name, _ in known])
     strategy = _text("How the agent goes about it; absent: as its file says.", enum=list(STRATEGIES))
+    prompt = _text("Who the agent is and what it does.")
+    allowlist = _texts("Which of your own tools it has.")
     definition = {
         "type": "object",
         "description": "An agent of your own making, instead of a specialist.",
-        "properties": {
-            "system_prompt": _text("Who the agent is and what it does."),
-            "tool_allowlist": _texts("Which of your own tools it has."),
-        },
+        "properties": {"system_prompt": prompt, "tool_allowlist": allowlist},
         "required": ["system_prompt"],
         "additionalProperties": False,
     }

@@ -41,7 +41,6 @@ from folkmoot.orchestration.runtime_tools import (
 )
 from folkmoot.orchestration.transfer import AgentCaller
 from folkmoot.ports import Site
-from folkmoot.session.calls import Around
 from folkmoot.session.gate import judge
 from folkmoot.session.state import State
 
@@ -76,10 +75,11 @@ class SessionTools(AgentCaller, frozen=True):
     def extra(self) -> tuple[ToolSpec, ...]:
         return () if self.inv.cause == "ask" else self.run.chats.offers(self.inv.span)
 
-    def around(self) -> Around:
+    def around(self) -> Standing:
         run, most = self.run, self.run.graph.settings.limits.tool_calls_per_minute
         room = _pace(run.log, self.inv.agent.id, most, run.clock.now()) if most else _ANY_PACE
-        return Around(run.inbox.grants.granted, room, run.step.spent(), has_task=bool(run.errand.task))
+        granted, task = run.inbox.grants.granted, run.errand.task
+        return Standing(granted=granted, pace=room, spent=run.step.spent(), has_task=bool(task))
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         """What an agent says is based on all that was read for it."""
@@ -180,10 +180,10 @@ class SessionInbox(msgspec.Struct, frozen=True):
     inv: Invocation
 
     def working(self) -> AbstractContextManager[object]:
-        return self.run.inbox.working()
+        return self.run.inbox.room
 
     def begin(self) -> None:
-        self.run.inbox.begin()
+        self.run.inbox.room.begin()
 
     async def answered(self, id: str) -> None:
         """Return when somebody said something to an item of this session's, or raise `Parked`."""

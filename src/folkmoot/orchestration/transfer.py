@@ -222,7 +222,5 @@ def reach_of_called(run: Run, child: Invocation) -> Reach:
     if settings.sub_agent_work_dir:
         run.bind()
     return replace(
-        child.reach,
-        allowlist=settings.sub_agent_tool_allowlist,
-        work_dir=settings.sub_agent_work_dir or "",
+        child.reach, allowlist=settings.sub_agent_tool_allowlist, work_dir=settings.sub_agent_work_dir or ""
     )

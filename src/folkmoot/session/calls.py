@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
-from folkmoot.domain.gate import Allow, Ask, Refuse, Spent, Standing
+from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -16,9 +16,8 @@ from folkmoot.domain.inbox_events import (
     ApprovalRevoked,
     ToolSettled,
 )
-from folkmoot.domain.message import Grounds, ToolCall, ToolResult, ToolSpec, fingerprint
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec, fingerprint
 from folkmoot.domain.sources import named_paths
-from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal
 from folkmoot.session.gate import gated, judge
 from folkmoot.session.state import State
@@ -40,32 +39,12 @@ class Sorted(msgspec.Struct):
     """What these calls will change, where that is limited."""
 
 
-class Around(Value):
-    """What a session's calls depend on beside what happened to itself."""
-
-    granted: Mapping[str, str] = {}
-    """Calls that somebody allowed for the whole run, by hash."""
-    pace: Room = Room()
-    """How many more calls its agent may make now."""
-    spent: Spent = Spent()
-    """By the step of a plan that the run carries out."""
-    has_task: bool = False
-    """Whether the run is about a task."""
+NOTHING = Standing()
 
 
-NOTHING = Around()
-
-
-class Released(Value):
-    """The call may be made."""
-
-    decision: str
-    """Why; recorded with the call."""
-    grounds: Grounds
-
-
-def sort_calls(state: State, around: Around = NOTHING) -> Sorted:
-    """Every call that was not begun is judged by the gate; it is judged once, unless it was refused."""
+def sort_calls(state: State, around: Standing = NOTHING) -> Sorted:
+    """Every call that was not begun is judged by the gate; it is judged once, unless it was refused. `around` is how
+    things stand in the rest of the run."""
     own = state.brief.toolset
     offered = {spec.name: spec for spec in (() if state.last else own.tools)}
     hidden = {spec.name: spec for spec in (() if state.last else own.hidden)}
@@ -90,7 +69,7 @@ def needs_a_word(state: State, position: int) -> bool:
     return position in state.in_doubt or (position in state.requested and position not in state.started)
 
 
-def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal | ToolResult | None:
+def verdict(state: State, position: int, call: ToolCall) -> Allow | Refusal | ToolResult | None:
     """What was said about a call: make it, refuse it, take this for its result; None while nothing was said."""
     match state.said.get(position):
         case ApprovalApproved(id=id, by=by):
@@ -98,13 +77,13 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
                 return _refusal(gated(call))
             if fingerprint(call) != state.requested[position].hash:
                 return _denied("the word was given for another call")
-            return Released(f"approved: {id}" + (f" by {by}" if by else ""), "approved")
+            return Allow(f"approved: {id}" + (f" by {by}" if by else ""), "approved")
         case ApprovalDenied(reason=reason) | ApprovalRevoked(reason=reason):
             return _denied(reason or "no reason given")
         case ApprovalExpired(reason=reason):
             return Refusal(reason=reason, code="approval_expired")
         case ToolSettled(decision="retry", by=by):
-            return Released("made again, as a person said" + (f": {by}" if by else ""), "retried")
+            return Allow("made again, as a person said" + (f": {by}" if by else ""), "retried")
         case ToolSettled(decision=decision, text=text):
             failed = decision == "fail"
             return ToolResult(
@@ -132,7 +111,7 @@ def _beyond_limit(state: State, position: int) -> Refusal | None:
     return Refusal(f"too many tool calls in one turn; the limit is {limit}", code="too_many_calls")
 
 
-def _sort(state: State, found: Sorted, around: Around, wanted: tuple[int, ToolCall, ToolSpec]) -> None:
+def _sort(state: State, found: Sorted, around: Standing, wanted: tuple[int, ToolCall, ToolSpec]) -> None:
     position, call, spec = wanted
     if position in state.started:
         if spec.effect == "once" and position not in state.in_doubt:
@@ -155,12 +134,11 @@ def _sort(state: State, found: Sorted, around: Around, wanted: tuple[int, ToolCa
         found.files |= named_paths(call.arguments)
 
 
-def _standing(state: State, found: Sorted, around: Around) -> Standing:
+def _standing(state: State, found: Sorted, around: Standing) -> Standing:
     """Calls of the same answer that come first use up what is left first."""
-    pace = around.pace
+    pace, spent = around.pace, around.spent
     if pace.limit:
         pace = Room(pace.left - len(found.reasons) - len(found.unasked), pace.limit)
-    spent = around.spent
     if found.files:
         spent = replace(spent, files=spent.files | found.files)
     has_task = around.has_task or bool(state.task)

@@ -10,12 +10,13 @@ from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, cost
 from folkmoot.domain.events import LlmFailed, LlmRequest
 from folkmoot.domain.evidence import Evidence, judged, unknown
+from folkmoot.domain.gate import Standing
 from folkmoot.domain.message import ToolCall, ToolSpec, Usage
 from folkmoot.domain.naming import chance
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
 from folkmoot.domain.spans import is_within
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.session.calls import NOTHING, Around, sort_calls
+from folkmoot.session.calls import NOTHING, sort_calls
 from folkmoot.session.exits import Refusal, judge_broadcast, judge_report, judge_route
 from folkmoot.session.state import State
 from folkmoot.session.steps import (
@@ -46,7 +47,7 @@ def decide(
     allowance: Allowance,
     extra: tuple[ToolSpec, ...] = (),
     evidence: Evidence = NO_EVIDENCE,
-    around: Around = NOTHING,
+    around: Standing = NOTHING,
 ) -> Step:
     """`extra` are tools that come and go; they are offered beside those of the brief. `evidence` are all results of
     the run so far; `around` is what the gate must know of the rest of the run."""
@@ -58,7 +59,7 @@ def decide(
 
 
 def _next(
-    state: State, allowance: Allowance, extra: tuple[ToolSpec, ...], evidence: Evidence, around: Around
+    state: State, allowance: Allowance, extra: tuple[ToolSpec, ...], evidence: Evidence, around: Standing
 ) -> Step:
     if state.outcome:
         return Finish(state.outcome)
@@ -79,7 +80,7 @@ def _next(
     )
 
 
-def _handle_calls(state: State, evidence: Evidence, around: Around) -> Step:
+def _handle_calls(state: State, evidence: Evidence, around: Standing) -> Step:
     """Ordinary calls first, all at once; an exit takes effect when they are done."""
     found = sort_calls(state, around)
     if found.refusals:

@@ -98,9 +98,13 @@ def runtime_tool(
     **more: Any,
 ) -> ToolSpec:
     """A tool of the runtime itself: calling it again does no harm."""
-    needed = {"required": [*required]} if required else {}
-    parameters = {"type": "object", "properties": properties, **needed, "additionalProperties": False}
+    parameters = object_schema(properties, required)
     return ToolSpec(name, description, parameters, effect="pure", access=access, **more)
+
+
+def object_schema(properties: dict[str, Any], required: Sequence[str] = ()) -> dict[str, Any]:
+    needed = {"required": [*required]} if required else {}
+    return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
 
 
 def final_report(agent: Agent) -> ToolSpec:

@@ -13,14 +13,7 @@ from folkmoot.domain import gate
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.budget import cost
 from folkmoot.domain.entry import Event
-from folkmoot.domain.events import (
-    LlmFailed,
-    LlmResponse,
-    ToolFailed,
-    ToolFinished,
-    ToolInDoubt,
-    ToolStarted,
-)
+from folkmoot.domain.events import LlmFailed, LlmResponse, ToolFailed, ToolFinished, ToolInDoubt, ToolStarted
 from folkmoot.domain.fence import retry_delay
 from folkmoot.domain.gate import Policy
 from folkmoot.domain.inbox_events import ApprovalRequested
@@ -31,7 +24,7 @@ from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.domain.trace import attempt_name
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
-from folkmoot.session.calls import Released, verdict
+from folkmoot.session.calls import verdict
 from folkmoot.session.exits import Toolset
 from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask
@@ -128,7 +121,9 @@ def answered(ask: Ask, answer: Answer, latency_ms: int) -> LlmResponse:
     )
 
 
-def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
+def unanswered(ask: Ask, error: Exception, latency_ms: int) -> LlmFailed:
+    if not isinstance(error, ModelFailed):
+        error = ModelFailed(f"{type(error).__name__}: {error}", retryable=False)
     return LlmFailed(
         turn=ask.event.turn,
         attempt=ask.event.attempt,
@@ -179,6 +174,7 @@ def in_doubt(state: State, position: int, call: ToolCall, lease: float) -> ToolI
 def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, why: gate.Allow) -> ToolStarted:
     """With what somebody said about this very call, or else why the gate needs no word."""
     said = verdict(state, site.call, call)
+    allowed = said if isinstance(said, gate.Allow) else why
     return ToolStarted(
         turn=site.turn,
         call=site.call,
@@ -187,9 +183,9 @@ def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, why: g
         effect=spec.effect,
         access=spec.access,
         key=site.key,
-        decision=said.decision if isinstance(said, Released) else why.reason,
+        decision=allowed.reason,
         plan_id=state.brief.plan,
-        grounds=said.grounds if isinstance(said, Released) else why.grounds,
+        grounds=allowed.grounds,
     )
 
 

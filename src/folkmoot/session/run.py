@@ -18,15 +18,9 @@ from msgspec.structs import replace
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.duration import written
 from folkmoot.domain.entry import Event
-from folkmoot.domain.events import (
-    BudgetExceeded,
-    SessionCompleted,
-    SessionFailed,
-    ToolFailed,
-    ToolFinished,
-)
+from folkmoot.domain.events import BudgetExceeded, SessionCompleted, SessionFailed, ToolFailed, ToolFinished
 from folkmoot.domain.evidence import Evidence
-from folkmoot.domain.gate import Allow
+from folkmoot.domain.gate import Allow, Standing
 from folkmoot.domain.message import Answer, ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
@@ -35,7 +29,7 @@ from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.ports import Clock, Hear, Models, Site
 from folkmoot.session import record
-from folkmoot.session.calls import Around, Released, item_id, needs_a_word, verdict
+from folkmoot.session.calls import item_id, needs_a_word, verdict
 from folkmoot.session.decide import decide, fits
 from folkmoot.session.exits import Refusal
 from folkmoot.session.record import sources_of
@@ -90,7 +84,7 @@ class ToolsPort(Protocol):
     def extra(self) -> tuple[ToolSpec, ...]:
         """Tools that come and go, asked for before each request."""
 
-    def around(self) -> Around:
+    def around(self) -> Standing:
         """What the gate must know of the rest of the run."""
 
     def call(self, call: ToolCall, site: Site) -> Awaitable[ToolResult]: ...
@@ -179,11 +173,8 @@ class Session:
         began = self._clock.monotonic()
         try:
             answer = await self._answer(ask)
-        except ModelFailed as error:
-            self.happen(record.unanswered(ask, error, self._since(began)))
         except Exception as error:
-            broken = ModelFailed(f"{type(error).__name__}: {error}", retryable=False)
-            self.happen(record.unanswered(ask, broken, self._since(began)))
+            self.happen(record.unanswered(ask, error, self._since(began)))
         else:
             self.happen(record.answered(ask, answer, self._since(began)))
 
@@ -238,7 +229,7 @@ class Session:
         while (said := verdict(self._state, position, call)) is None:
             await self._inbox.answered(item_id(self._state, position))
         match said:
-            case Released():
+            case Allow():
                 self._inbox.begin()
                 await self._let_through([(position, call, spec)], {})
                 await self._call(position, call, spec)
