@@ -76,7 +76,7 @@ class Broker:
 
     def present(self, cycle: int) -> list[str]:
         """The members that take part in a cycle: none of them has left in an earlier one."""
-        gone = {seat for seat, said in self.transcript() if said.terminal and said.order < self._first(cycle)}
+        gone = {seat for seat, said in self.transcript() if said.terminal and self._cycle(said) < cycle}
         return [seat for seat in self._members if seat not in gone]
 
     def overflowed(self, cycle: int) -> bool:
@@ -119,9 +119,6 @@ class Broker:
 
     def _past(self, seat: str, cycle: int) -> Sequence[Event]:
         return self._log.of(self.span(seat, cycle))
-
-    def _first(self, cycle: int) -> int:
-        return (cycle - 1) * len(self._seats) + 1
 
 
 def _section(said: TeamBroadcast) -> Block:

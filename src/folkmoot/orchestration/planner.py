@@ -39,6 +39,7 @@ from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.references import Reference, artifacts_of, as_json, keep
 from folkmoot.orchestration.runtime_tools import PlanUpdate, read_call
+from folkmoot.ports import Site
 from folkmoot.session.exits import object_schema
 from folkmoot.session.schema import violations
 from folkmoot.session.state import Brief
@@ -231,7 +232,7 @@ def rendered(run: Run, plan: Plan) -> str:
     return as_json({"plan_id": plan.id, "run_id": run.id, "objective": plan.goal, "steps": plan.steps})
 
 
-def update_plan(run: Run, inv: Invocation, call: ToolCall) -> ToolResult:
+async def update_plan(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
     asked = read_call(call, PlanUpdate)
     if isinstance(asked, ToolResult):
         return asked

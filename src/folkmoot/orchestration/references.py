@@ -6,13 +6,14 @@ import msgspec
 
 from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.events import ArtifactCreated, ToolFinished
-from folkmoot.domain.evidence import Minted
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.plan import PlanCreated
+from folkmoot.domain.spans import ROOT
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import SnapshotCreated
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.runtime_tools import ArtifactRead, read_call
+from folkmoot.ports import Site
 
 
 class Reference(Value):
@@ -61,30 +62,28 @@ def artifacts_of(run: Run) -> dict[str, str]:
     return found
 
 
-async def read_artifact(run: Run, call: ToolCall) -> ToolResult:
+async def read_artifact(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
+    """It may hold what any tool of the run gave."""
     asked = read_call(call, ArtifactRead)
     if isinstance(asked, ToolResult):
         return asked
-    text = await _text(run, asked.id)
+    read, text = run.readings.within(ROOT), await _text(run, asked.id)
     if text is None:
         unknown = f"unknown_artifact: there is no {asked.id!r} in this run; use an id that you were given"
-        return ToolResult(text=unknown, failed=True)
-    begin, end = max(0, asked.offset), max(0, asked.offset) + max(1, asked.limit)
+        return ToolResult(text=unknown, failed=True, sources=read)
+    begin = max(0, asked.offset)
+    end = begin + max(1, asked.limit)
     left = len(text) - end
     more = f"\n[{left} more characters; go on with offset {end}]" if left > 0 else ""
-    return ToolResult(text=text[begin:end] + more)
+    return ToolResult(text=text[begin:end] + more, sources=read)
 
 
 async def _text(run: Run, id: str) -> str | None:
     if evidence := run.evidence.results.get(id):
         if not evidence.artifact:
-            return _text_of(run, evidence)
+            results = (event for event in run.log.of(evidence.span) if isinstance(event, ToolFinished))
+            return next(event.text for event in results if event.evidence == id)
         id = evidence.artifact
     if id not in artifacts_of(run):
         return None
     return (await run.artifact(id)).decode("utf-8", "replace")
-
-
-def _text_of(run: Run, evidence: Minted) -> str:
-    results = (event for event in run.log.of(evidence.span) if isinstance(event, ToolFinished))
-    return next(event.text for event in results if event.evidence == evidence.id)

@@ -20,7 +20,6 @@ from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec, canonical, v
 from folkmoot.domain.naming import ASK_PARENT, ASK_USER, COORDINATION, MESSAGES
 from folkmoot.domain.part import File, Part, objection, recorded
 from folkmoot.domain.sources import joined, named, untrusted
-from folkmoot.domain.spans import ROOT
 from folkmoot.domain.trace import call_name
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.call_agent import AgentCalls
@@ -131,15 +130,6 @@ class SessionTools(AgentCaller, frozen=True):
         return await self.result(child.asked(asked.prompt, asked.reason))
 
 
-async def _read(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
-    """An artifact may hold what any tool of the run gave."""
-    return replace(await read_artifact(run, call), sources=run.readings.within(ROOT))
-
-
-async def _update_plan(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
-    return update_plan(run, inv, call)
-
-
 _OWN: dict[str, Callable[[Run, Invocation, ToolCall, Site], Awaitable[ToolResult]]] = {
     ASK_USER: lambda run, inv, call, site: run.inbox.ask(inv.place, call, site, run.seed),
     ASK_CLARIFICATION: ask_clarification,
@@ -147,8 +137,8 @@ _OWN: dict[str, Callable[[Run, Invocation, ToolCall, Site], Awaitable[ToolResult
     CALL_AGENT: lambda run, inv, call, site: AgentCalls(run, inv).call(call, site),
     CALL_AGENTS_PARALLEL: lambda run, inv, call, site: AgentCalls(run, inv).call_parallel(call, site),
     **dict.fromkeys(MESSAGES, lambda run, inv, call, site: Correspondent(run, inv).write(call, site)),
-    ARTIFACT_READ: _read,
-    PLAN_UPDATE.name: _update_plan,
+    ARTIFACT_READ: read_artifact,
+    PLAN_UPDATE.name: update_plan,
 }
 """The tools of the runtime itself."""
 

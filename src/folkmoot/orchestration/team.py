@@ -20,7 +20,7 @@ from folkmoot.domain.entry import Cause
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import BROADCAST, ROUTE, Broadcast, Outcome
-from folkmoot.domain.sources import Source, Sources, joined
+from folkmoot.domain.sources import Source, joined
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import (
     TeamBroadcast,
@@ -225,7 +225,7 @@ class _Team:
             once = replace(brief, max_turns=brief.turns_before + 1)
             brief = brief.offering_exits_only() if self._run.behavior > 1 else once
             notice = Block("broadcast", f"### The team ends\n\n{why} Give your final report now.")
-            asked = replace(asked, blocks=(*asked.blocks, notice))
+            asked = asked.told(notice)
         outcome = await self._speak(self._lead, asked, brief)
         if outcome.broadcast:
             self._run.log.once(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
@@ -250,20 +250,24 @@ class _Team:
         run, inv, opens = self._run, self._inv, cycle == self._first
         answered = (self._answers.pop(seat.name),) if seat.name in self._answers else ()
         asked = inv.child(run, seat.agent, seat.cause, self._broker.span(seat.name, cycle))
+        reach = asked.reach
+        if run.behavior > 1:  # what its conversation has read in earlier cycles
+            taint = joined(reach.taint, self._broker.read_by(seat.name, cycle - 1))
+            reach = replace(reach, taint=taint)
         asked = replace(
             asked,
             original=inv.original if opens else "",
             blocks=self._openings.get(seat.name, ()) if opens else answered,
             parts=inv.parts if opens else (),
             title=f"cycle {cycle} of {inv.agent.id}",
-            reach=replace(asked.reach, taint=self._read_before(seat, cycle, asked.reach.taint)),
+            reach=reach,
         )
         brief = self._brief(seat, asked)
         opened = folded(brief, [SessionStarted(seat.agent.file, asked.prompt(run), parts=asked.parts)])
         unread = self._broker.consume(
             asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
         )
-        asked = replace(asked, blocks=(*asked.blocks, *unread))
+        asked = asked.told(*unread)
         policy = replace(brief.policy, taint=asked.taint(run) or brief.policy.taint)
         return asked, replace(brief, policy=policy)
 
@@ -277,12 +281,6 @@ class _Team:
             said = brief.policy.taint or (Source("what was said in its team"),)
             brief = replace(brief, policy=replace(brief.policy, taint=said))
         return replace(brief, before=answer_open_calls(so_far), turns_before=so_far.turn)
-
-    def _read_before(self, seat: TeamSeat, cycle: int, taint: Sources) -> Sources:
-        """What a seat's conversation has read in earlier cycles."""
-        if self._run.behavior == 1:
-            return taint
-        return joined(taint, self._broker.read_by(seat.name, cycle - 1))
 
     async def _speak(self, seat: TeamSeat, asked: Invocation, brief: Brief) -> Outcome:
         outcome = await self._run.converse(asked, brief)

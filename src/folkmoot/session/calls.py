@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 from msgspec.structs import replace
 
@@ -50,9 +48,13 @@ def sort_calls(state: State, around: Standing = NOTHING) -> Sorted:
     hidden = {spec.name: spec for spec in (() if state.last else own.hidden)}
     exits = [spec.name for spec in own.leaving(state.last)]
     found = Sorted()
-    for position, call in _open(state):
-        if too_many := _beyond_limit(state, position):
-            found.refusals.append((position, call, too_many))
+    limit = state.brief.agent.tuning.max_tool_calls_per_turn
+    for position, call in enumerate(state.calls, start=1):
+        if position in state.results:
+            continue
+        if position > limit:
+            reason = f"too many tool calls in one turn; the limit is {limit}"
+            found.refusals.append((position, call, Refusal(reason, code="too_many_calls")))
         elif call.tool in exits:
             found.leaving.append((position, call))
         elif spec := offered.get(call.tool) or hidden.get(call.tool):
@@ -96,19 +98,6 @@ def verdict(state: State, position: int, call: ToolCall) -> Allow | Refusal | To
 def item_id(state: State, position: int) -> str:
     """Under which name in the inbox this call waits."""
     return state.in_doubt.get(position) or state.requested[position].id
-
-
-def _open(state: State) -> Iterator[tuple[int, ToolCall]]:
-    for position, call in enumerate(state.calls, start=1):
-        if position not in state.results:
-            yield position, call
-
-
-def _beyond_limit(state: State, position: int) -> Refusal | None:
-    limit = state.brief.agent.tuning.max_tool_calls_per_turn
-    if position <= limit:
-        return None
-    return Refusal(f"too many tool calls in one turn; the limit is {limit}", code="too_many_calls")
 
 
 def _sort(state: State, found: Sorted, around: Standing, wanted: tuple[int, ToolCall, ToolSpec]) -> None:

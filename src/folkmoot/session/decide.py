@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import ModelChoice
@@ -137,17 +135,13 @@ def weighed(report: Report, evidence: Evidence) -> Report:
 
 def refused_for_claims(state: State, evidence: Evidence) -> Report | None:
     """The latest report that was refused for nothing but its claims: what is left of a session that then failed."""
-    for call in _reports(state):
+    own = state.messages[len(state.brief.before) :]
+    given = (call for message in reversed(own) for call in message.calls if call.tool == FINAL_REPORT)
+    for call in given:
         report = judge_report(state.brief.agent, call)
         if isinstance(report, Report) and any(unknown(claim, evidence) for claim in report.claims):
             return weighed(report, evidence)
     return None
-
-
-def _reports(state: State) -> Iterator[ToolCall]:
-    """What this session's model gave as its report, the latest first."""
-    own = state.messages[len(state.brief.before) :]
-    return (call for message in reversed(own) for call in message.calls if call.tool == FINAL_REPORT)
 
 
 def _remedy(state: State, missing: list[str], evidence: Evidence) -> str:
@@ -244,13 +238,9 @@ def _next_model(state: State) -> tuple[ModelChoice | None, float, str]:
     for step in range(len(models)):
         choice = models[(tried + step) % len(models)]
         of_this = [failed for failed in state.failures if failed.model == choice.ref]
-        if not any(_for_good(failed) for failed in of_this):
+        if not any(not each.retryable or (each.retry_after or 0.0) > LONGEST_WAIT for each in of_this):
             return choice, _pause(state, of_this), ""
     return None, 0.0, error
-
-
-def _for_good(failed: LlmFailed) -> bool:
-    return not failed.retryable or (failed.retry_after or 0.0) > LONGEST_WAIT
 
 
 def _pause(state: State, failures: list[LlmFailed]) -> float:
