@@ -22,7 +22,7 @@ from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.report import Claim
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.value import Value
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.orchestration.invocation import Invocation
 from folkmoot.orchestration.kit import CUSTOM, Reach, path_to
 from folkmoot.orchestration.questions import ParentExchange, exchanged
@@ -92,22 +92,19 @@ class AgentCalls(AgentCaller, frozen=True):
 
     async def call(self, call: ToolCall, site: Site) -> ToolResult:
         asked = read_mission(None if call.malformed else call.arguments)
-        if isinstance(asked, str):
-            return ToolResult(text=asked, failed=True)
         returned = await self._fulfil(asked, site.below)
         text = msgspec.json.encode(self._fitted(returned, self._limit)).decode()
         return ToolResult(text=text, failed=not returned.success, child=returned.session_id, plain=True)
 
     async def call_parallel(self, call: ToolCall, site: Site) -> ToolResult:
-        asked = "the arguments are not a JSON object" if call.malformed else read_missions(call.arguments)
-        if isinstance(asked, str):
-            return ToolResult(text=asked, failed=True)
+        asked = read_missions(call)
         gate = asyncio.Semaphore(asked.max_concurrency)
 
         async def one(number: int, given: Any) -> Returned:
-            mission = read_mission(given)
-            if isinstance(mission, str):
-                return Returned(success=False, result=mission, session_id="", error=mission)
+            try:
+                mission = read_mission(given)
+            except WrongUse as wrong:
+                return Returned(success=False, result=str(wrong), session_id="", error=str(wrong))
             async with gate:
                 return await self._fulfil(mission, child_span(site.below, "mission", number))
 

@@ -244,8 +244,6 @@ class Inbox:
     async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """The tool `ask_user`: its result is what a person answers."""
         question = read_question(call)
-        if isinstance(question, ToolResult):
-            return question
         id = "q_" + draw(seed, site.below, "question")
         self._log.once(place, QuestionAsked(id, question, site.turn, site.call))
         if self._denies and self.items[id].is_open:

@@ -35,11 +35,11 @@ from folkmoot.domain.team_events import (
 )
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.orchestration.invocation import Invocation, enveloped
 from folkmoot.orchestration.kit import name_in, receivers
 from folkmoot.orchestration.other_runs import LoopGuard, Sent
-from folkmoot.orchestration.runtime_tools import NEW, BroadcastRequest, Send, Spawn, read_call
+from folkmoot.orchestration.runtime_tools import NEW, BroadcastRequest, Send, Spawn, read_arguments
 from folkmoot.orchestration.transfer import AgentCaller, reach_of_called
 from folkmoot.ports import Site
 from folkmoot.session.record import conversation, cut
@@ -92,12 +92,10 @@ class Correspondent(AgentCaller, frozen=True):
             return await self._broadcast(call, site)
         spawns = call.tool == A2A_SPAWN
         asked = _read(call, Spawn) if spawns else _read(call, Send)
-        if isinstance(asked, ToolResult):
-            return asked
         known, wanted = receivers(self.run.graph), asked.conversation_id if isinstance(asked, Send) else ""
         conversation = self._conversation(wanted, site)
         if asked.to not in known or not conversation:
-            return self._misled(asked.to, known, wanted)
+            raise self._misled(asked.to, known, wanted)
         span = site.below if spawns else self._span(site, asked.to)
         text, label = storable(asked.message), storable(asked.label)
         message = AgentMessage(asked.to, known[asked.to], text, span, conversation, label, spawns=spawns)
@@ -105,13 +103,11 @@ class Correspondent(AgentCaller, frozen=True):
 
     async def _broadcast(self, call: ToolCall, site: Site) -> ToolResult:
         asked = _read(call, BroadcastRequest)
-        if isinstance(asked, ToolResult):
-            return asked
         known = receivers(self.run.graph)
         stranger = next((name for name in asked.agents if name not in known), "")
         conversation = self._conversation(asked.conversation_id, site)
         if stranger or not conversation:
-            return self._misled(stranger or next(iter(known)), known, asked.conversation_id)
+            raise self._misled(stranger or next(iter(known)), known, asked.conversation_id)
         text, label = storable(asked.message), storable(asked.label)
         messages = [
             AgentMessage(name, agent, text, self._span(site, name), conversation, label, "broadcast")
@@ -119,7 +115,7 @@ class Correspondent(AgentCaller, frozen=True):
             if agent.file != self.inv.agent.file and asked.reaches(name, agent)
         ]
         if not messages:
-            return ToolResult("no other agent has this role and this capability, and is named", failed=True)
+            raise WrongUse("no other agent has this role and this capability, and is named")
         results = await self.run.log.together(map(self._deliver, messages))
         # Each answer has an equal part of what one tool result may be; what is cut off is kept.
         room = max(0, self.inv.agent.tuning.tool_response_max_bytes // len(messages) - _AROUND)
@@ -142,7 +138,7 @@ class Correspondent(AgentCaller, frozen=True):
         known = {own, inside, *(draft.conversation_id for draft in run.log.drafts)}
         return wanted if wanted in known else ""
 
-    def _misled(self, to: str, known: Mapping[str, Agent], conversation: str) -> ToolResult:
+    def _misled(self, to: str, known: Mapping[str, Agent], conversation: str) -> WrongUse:
         if to in known:
             wrong = f"there is no conversation {conversation!r} in this run; leave it out, or say {NEW!r}"
         else:
@@ -151,7 +147,7 @@ class Correspondent(AgentCaller, frozen=True):
             why = ", because it takes JSON; call it as a tool, if you have it as one" if json else ""
             names = ", ".join(sorted(known))
             wrong = f"there is no agent {to!r} that can be written to{why}; there are: {names}"
-        return ToolResult(text=wrong, failed=True)
+        return WrongUse(wrong)
 
     def _reply(self, name: str, result: ToolResult, room: int) -> BroadcastReply:
         if result.failed:
@@ -305,10 +301,11 @@ class Correspondent(AgentCaller, frozen=True):
         return sorted(answered, key=in_order)
 
 
-def _read(call: ToolCall, form: type[A]) -> A | ToolResult:
-    asked = read_call(call, form)
-    empty = not isinstance(asked, ToolResult) and not asked.message.strip()
-    return ToolResult(text="message is empty", failed=True) if empty else asked
+def _read(call: ToolCall, form: type[A]) -> A:
+    asked = read_arguments(call.arguments, form)
+    if not asked.message.strip():
+        raise WrongUse("message is empty")
+    return asked
 
 
 def _preview(text: str) -> str:

@@ -34,11 +34,12 @@ from folkmoot.domain.plan import (
 from folkmoot.domain.records import carried_on
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import child_span, parent_span
+from folkmoot.errors import WrongUse
 from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.references import Reference, artifacts_of, as_json, keep
-from folkmoot.orchestration.runtime_tools import PlanUpdate, read_call
+from folkmoot.orchestration.runtime_tools import PlanUpdate, read_arguments
 from folkmoot.ports import Site
 from folkmoot.session.exits import object_schema
 from folkmoot.session.schema import violations
@@ -233,15 +234,13 @@ def rendered(run: Run, plan: Plan) -> str:
 
 
 async def update_plan(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
-    asked = read_call(call, PlanUpdate)
-    if isinstance(asked, ToolResult):
-        return asked
+    asked = read_arguments(call.arguments, PlanUpdate)
     plan = plan_at(run, parent_span(inv.span))
     if asked.step and asked.step not in (step.id for step in plan.steps):
         known = ", ".join(step.id for step in plan.steps)
-        return ToolResult(text=f"there is no step {asked.step!r}; there are {known}", failed=True)
+        raise WrongUse(f"there is no step {asked.step!r}; there are {known}")
     if len(plan.steps) + len(asked.add) > PLAN_STEPS:
-        return ToolResult(text=f"a plan has at most {PLAN_STEPS} steps", failed=True)
+        raise WrongUse(f"a plan has at most {PLAN_STEPS} steps")
     _record(run, inv, plan, asked)
     stands = plan_at(run, parent_span(inv.span))
     lines = (f"{step.id} {step.status}: {step.description or step.action_type}" for step in stands.steps)

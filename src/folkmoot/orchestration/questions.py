@@ -38,6 +38,7 @@ from folkmoot.domain.sources import joined
 from folkmoot.domain.spans import caller, child_span
 from folkmoot.domain.spans import conversation as conversation_span
 from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
 from folkmoot.orchestration.history import Chat, Chats
 from folkmoot.orchestration.invocation import Invocation, Run, enveloped
 from folkmoot.orchestration.kit import Reach
@@ -45,7 +46,7 @@ from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.runtime_tools import (
     ASK_CLARIFICATION,
     ClarificationRequest,
-    read_call,
+    read_arguments,
     read_question,
 )
 from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
@@ -94,8 +95,6 @@ def turns_taken(log: RunLog, *spans: str) -> int:
 
 async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
     question = read_question(call)
-    if isinstance(question, ToolResult):
-        return question
     answering = question_above(run, inv, run.under_way[inv.parent].state, question, site)
     session, place = answering.session, answering.place
     if answering.turns_before >= answering.agent.tuning.max_turns:
@@ -202,11 +201,9 @@ def footer(run: Run, session: str) -> str:
 
 
 async def ask_clarification(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
-    asked = read_call(call, ClarificationRequest)
-    if isinstance(asked, ToolResult):
-        return asked
+    asked = read_arguments(call.arguments, ClarificationRequest)
     if not asked.question.strip():
-        return ToolResult(text="question is empty", failed=True)
+        raise WrongUse("question is empty")
     chat = run.chats.find(inv.span, asked.child_id)
     if chat is None:
         return _refused(run, inv, site, asked.child_id, _stranger(run, inv, asked.child_id))

@@ -11,8 +11,9 @@ from folkmoot.domain.plan import PlanCreated
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import SnapshotCreated
+from folkmoot.errors import WrongUse
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.runtime_tools import ArtifactRead, read_call
+from folkmoot.orchestration.runtime_tools import ArtifactRead, read_arguments
 from folkmoot.ports import Site
 
 
@@ -64,10 +65,12 @@ def artifacts_of(run: Run) -> dict[str, str]:
 
 async def read_artifact(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
     """It may hold what any tool of the run gave."""
-    asked = read_call(call, ArtifactRead)
-    if isinstance(asked, ToolResult):
-        return asked
-    read, text = run.readings.within(ROOT), await _text(run, asked.id)
+    read = run.readings.within(ROOT)
+    try:
+        asked = read_arguments(call.arguments, ArtifactRead)
+    except WrongUse as error:
+        return ToolResult(text=str(error), failed=True, sources=read)
+    text = await _text(run, asked.id)
     if text is None:
         unknown = f"unknown_artifact: there is no {asked.id!r} in this run; use an id that you were given"
         return ToolResult(text=unknown, failed=True, sources=read)

@@ -10,11 +10,12 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, MemberRole
-from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, ASK_PARENT, ASK_USER, MESSAGES
 from folkmoot.domain.settings import Strategy
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
 from folkmoot.session.exits import runtime_tool
 
 T = TypeVar("T")
@@ -31,12 +32,12 @@ PAGE = 8_000
 _RUNTIME_ONLY = "_parent_session_id"
 
 
-def read_call(call: ToolCall, form: type[T]) -> T | ToolResult:
-    """What a call asks, or what its model reads instead."""
+def read_arguments(given: dict[str, Any], form: type[T]) -> T:
+    """What a call asks; raises `WrongUse`, which its model reads as the result."""
     try:
-        return msgspec.convert(call.arguments, form)
+        return msgspec.convert(given, form)
     except msgspec.ValidationError as error:
-        return ToolResult(text=str(error), failed=True)
+        raise WrongUse(str(error)) from None
 
 
 def _text(description: str, **rules: Any) -> dict[str, Any]:
@@ -66,12 +67,12 @@ QUESTION_TOOLS = {
 """By name, the same in files and on the wire."""
 
 
-def read_question(call: ToolCall) -> str | ToolResult:
+def read_question(call: ToolCall) -> str:
     """What a call of one of them asks, if its arguments are one text."""
     question = call.arguments.get("question")
     if isinstance(question, str) and question.strip() and set(call.arguments) == {"question"}:
         return storable(question)
-    return ToolResult(text=f"{call.tool} takes one argument, `question`, a text", failed=True)
+    raise WrongUse(f"{call.tool} takes one argument, `question`, a text")
 
 
 class ClarificationRequest(Value, rename=None, forbid_unknown_fields=True):
@@ -113,42 +114,38 @@ class Missions(Value, forbid_unknown_fields=True, rename=None):
     min_success: int | None = None
 
 
-def read_mission(given: object) -> Mission | str:
-    """What is asked, or what is wrong with it."""
+def read_mission(given: object) -> Mission:
     if not isinstance(given, dict):
-        return "a mission must be a JSON object"
+        raise WrongUse("a mission must be a JSON object")
     mission = given.get("mission")
-    asked = _read(given, Mission, "mission", isinstance(mission, str) and bool(mission.strip()))
-    if isinstance(asked, str):
-        return asked
+    _require("mission", given, isinstance(mission, str) and bool(mission.strip()))
+    asked = read_arguments(given, Mission)
     if asked.agent_definition and not asked.agent_definition.system_prompt.strip():
-        return "agent_definition.system_prompt is empty"
+        raise WrongUse("agent_definition.system_prompt is empty")
     strategy = (asked.planning_strategy or "").lower().replace("-", "_") or None
     if strategy not in (None, *STRATEGIES):
-        return f"planning_strategy must be one of {', '.join(STRATEGIES)}, not {asked.planning_strategy!r}"
+        names = ", ".join(STRATEGIES)
+        raise WrongUse(f"planning_strategy must be one of {names}, not {asked.planning_strategy!r}")
     specialist = (asked.specialist or "").strip() or None
     return replace(asked, planning_strategy=strategy, specialist=specialist)
 
 
-def read_missions(given: dict[str, Any]) -> Missions | str:
-    asked = _read(given, Missions, "missions", bool(given.get("missions")))
-    if isinstance(asked, str):
-        return asked
+def read_missions(call: ToolCall) -> Missions:
+    if call.malformed:
+        raise WrongUse("the arguments are not a JSON object")
+    _require("missions", call.arguments, bool(call.arguments.get("missions")))
+    asked = read_arguments(call.arguments, Missions)
     for name, number in (("max_concurrency", asked.max_concurrency), ("min_success", asked.min_success)):
         if number is not None and number < 1:
-            return f"{name} must be at least 1, not {number}"
+            raise WrongUse(f"{name} must be at least 1, not {number}")
     return asked
 
 
-def _read(given: dict[str, Any], form: type[T], needed: str, is_there: bool) -> T | str:
+def _require(name: str, given: dict[str, Any], is_there: bool) -> None:
     if _RUNTIME_ONLY in given:
-        return f"{_RUNTIME_ONLY} is set by the runtime; leave it out"
+        raise WrongUse(f"{_RUNTIME_ONLY} is set by the runtime; leave it out")
     if not is_there:
-        return f"Missing required parameter: {needed}"
-    try:
-        return msgspec.convert(given, form)
-    except msgspec.ValidationError as error:
-        return str(error)
+        raise WrongUse(f"Missing required parameter: {name}")
 
 
 def mission_tools(callable_agents: Mapping[str, Agent], *, approved: bool) -> tuple[ToolSpec, ...]:

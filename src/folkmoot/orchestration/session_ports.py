@@ -22,6 +22,7 @@ from folkmoot.domain.part import File, Part, objection, recorded
 from folkmoot.domain.sources import joined, named, untrusted
 from folkmoot.domain.trace import call_name
 from folkmoot.domain.value import Value
+from folkmoot.errors import WrongUse
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
@@ -36,7 +37,7 @@ from folkmoot.orchestration.runtime_tools import (
     CALL_AGENT,
     CALL_AGENTS_PARALLEL,
     PLAN_UPDATE,
-    read_call,
+    read_arguments,
 )
 from folkmoot.orchestration.transfer import AgentCaller
 from folkmoot.ports import Site
@@ -98,7 +99,7 @@ class SessionTools(AgentCaller, frozen=True):
             given = call.arguments
             arguments = given if call.tool in COORDINATION else self.run.secrets.resolved(given)
         except KeyError as name:
-            return ToolResult(text=f"there is no secret {name} that an argument may use", failed=True)
+            raise WrongUse(f"there is no secret {name} that an argument may use") from None
         trace = self.run.trace
         at = replace(
             site,
@@ -121,11 +122,9 @@ class SessionTools(AgentCaller, frozen=True):
         return replace(result, text=text, attachments=(), parts=seen)
 
     async def _delegate(self, agent: Agent, call: ToolCall, site: Site) -> ToolResult:
-        asked = read_call(call, _Delegation)
-        if isinstance(asked, ToolResult):
-            return asked
+        asked = read_arguments(call.arguments, _Delegation)
         if not asked.prompt.strip():
-            return ToolResult(text="prompt is empty", failed=True)
+            raise WrongUse("prompt is empty")
         child = self.inv.child(self.run, agent, "sub", site.below)
         return await self.result(child.asked(asked.prompt, asked.reason))
 

@@ -140,7 +140,7 @@ def route(destinations: tuple[tuple[str, str], ...]) -> ToolSpec:
 
 
 def judge_report(agent: Agent, call: ToolCall) -> Report | Refusal:
-    arguments = read_arguments(call, _ReportArguments)
+    arguments = _read(call, _ReportArguments)
     if isinstance(arguments, Refusal):
         return arguments
     form = agent.output.format
@@ -166,7 +166,7 @@ def judge_text(agent: Agent, text: str) -> Report | Refusal:
 
 
 def judge_route(spec: ToolSpec, call: ToolCall) -> Selection | Refusal:
-    arguments = read_arguments(call, _RouteArguments)
+    arguments = _read(call, _RouteArguments)
     if isinstance(arguments, Refusal):
         return arguments
     allowed = spec.parameters["properties"]["agent"]["enum"]
@@ -211,7 +211,7 @@ def _claim(said: Any) -> Claim:
     return Claim(claim.text, claim.evidence, "verified" if claim.status == "verified" else "unverified")
 
 
-def read_arguments(call: ToolCall, form: type[T]) -> T | Refusal:
+def _read(call: ToolCall, form: type[T]) -> T | Refusal:
     if call.malformed:
         return Refusal(reason="the arguments are not a JSON object")
     try:
@@ -255,7 +255,7 @@ def leads_broadcast(members: str) -> ToolSpec:
 
 
 def judge_broadcast(spec: ToolSpec, call: ToolCall, position: int) -> Broadcast | Refusal:
-    said = read_arguments(call, _Arguments)
+    said = _read(call, _Arguments)
     if isinstance(said, Refusal):
         return said
     if not said.message.strip():
