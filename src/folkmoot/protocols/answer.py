@@ -1,7 +1,7 @@
 """The answer to a chat client: whole, or streamed while its run goes on, as server-sent events of one wire.
 
 The streamed answer is the report and nothing else. It is sent as a model writes it where that text is certain to be the
-report (`session/ask.py`), otherwise when the run is over. Until then the client gets lines of progress.
+report (`session/decide.py`), otherwise when the run is over. Until then the client gets lines of progress.
 """
 
 from __future__ import annotations
