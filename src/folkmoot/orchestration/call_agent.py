@@ -78,15 +78,6 @@ class Returned(Value, rename=None, omit_defaults=False):
         return replace(self, tool_calls=work.tool_calls, not_returned=work.not_returned or UNSET)
 
 
-class ReturnedTogether(Value, rename=None, omit_defaults=False):
-    success: bool
-    """As many succeeded as had to."""
-    total: int
-    succeeded: int
-    failed: int
-    results: list[Returned]
-
-
 class AgentCalls(AgentCaller, frozen=True):
     """The missions of one session."""
 
@@ -110,13 +101,13 @@ class AgentCalls(AgentCaller, frozen=True):
 
         results = await self.run.log.together(one(*each) for each in enumerate(asked.missions, start=1))
         succeeded = sum(returned.success for returned in results)
-        together = ReturnedTogether(
-            success=succeeded >= (asked.min_success or len(results)),
-            total=len(results),
-            succeeded=succeeded,
-            failed=len(results) - succeeded,
-            results=self._fitted_together(results),
-        )
+        together = {
+            "success": succeeded >= (asked.min_success or len(results)),
+            "total": len(results),
+            "succeeded": succeeded,
+            "failed": len(results) - succeeded,
+            "results": self._fitted_together(results),
+        }
         return ToolResult(text=msgspec.json.encode(together).decode())
 
     @property
@@ -247,7 +238,7 @@ class AgentCalls(AgentCaller, frozen=True):
         request = f"Summarise the report in at most {settings.summary_max_length} characters."
         asked = child.child(run, agent, "sub", child_span(child.span, "summary"))
         asked = replace(asked.asked(request, f"summary of {child.agent.id}"), reach=Reach(only=()))
-        outcome = await run.start(asked.told(Block("report", text, child.agent.id)))
+        outcome = await run.start(asked.with_blocks(Block("report", text, child.agent.id)))
         summary = outcome.report.content
         if outcome.failed or len(summary) >= len(text):
             return text, ""

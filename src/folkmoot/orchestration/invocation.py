@@ -254,7 +254,7 @@ class Invocation(Value):
         title = self.title if title is None else title
         return replace(self, original=original, blocks=(), parts=(), title=title)
 
-    def told(self, *blocks: Block) -> Invocation:
+    def with_blocks(self, *blocks: Block) -> Invocation:
         """With what others add to the request."""
         return replace(self, blocks=(*self.blocks, *blocks))
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
 from folkmoot.domain.agent import Agent
@@ -48,24 +47,6 @@ from folkmoot.session.steps import Parked
 A = TypeVar("A", Send, Spawn, BroadcastRequest)
 _AROUND = 256
 """Bytes around each answer of a broadcast."""
-
-
-class BroadcastReply(Value, omit_defaults=False):
-    """What came of one message of a broadcast."""
-
-    agent: str
-    status: str
-    """`replied` or `blocked`."""
-    reply: str | UnsetType = UNSET
-    error: str | UnsetType = UNSET
-    session_id: str | UnsetType = UNSET
-
-
-class BroadcastReplies(Value, omit_defaults=False):
-    conversation_id: str
-    sent: int
-    replied: int
-    results: list[BroadcastReply]
 
 
 class AgentMessage(Value):
@@ -120,8 +101,13 @@ class Correspondent(AgentCaller, frozen=True):
         # Each answer has an equal part of what one tool result may be; what is cut off is kept.
         room = max(0, self.inv.agent.tuning.tool_response_max_bytes // len(messages) - _AROUND)
         replies = [self._reply(to.name, one, room) for to, one in zip(messages, results, strict=True)]
-        replied = sum(reply.status == "replied" for reply in replies)
-        told = BroadcastReplies(conversation, len(messages), replied, replies)
+        replied = sum(not result.failed for result in results)
+        told = {
+            "conversationId": conversation,
+            "sent": len(messages),
+            "replied": replied,
+            "results": replies,
+        }
         return ToolResult(text=msgspec.json.encode(told).decode(), failed=not replied, plain=True)
 
     def _span(self, site: Site, name: str) -> str:
@@ -149,12 +135,13 @@ class Correspondent(AgentCaller, frozen=True):
             wrong = f"there is no agent {to!r} that can be written to{why}; there are: {names}"
         return WrongUse(wrong)
 
-    def _reply(self, name: str, result: ToolResult, room: int) -> BroadcastReply:
+    def _reply(self, name: str, result: ToolResult, room: int) -> dict[str, str]:
+        """What came of one message of a broadcast."""
         if result.failed:
-            return BroadcastReply(name, "blocked", error=result.text)
+            return {"agent": name, "status": "blocked", "error": result.text}
         whole = (result.text + result.footer).encode()
         said = whole.decode() if len(whole) <= room else cut(whole, room, self.run.keep(whole))
-        return BroadcastReply(name, "replied", reply=said, session_id=result.child)
+        return {"agent": name, "status": "replied", "reply": said, "sessionId": result.child}
 
     async def _deliver(self, message: AgentMessage) -> ToolResult:
         """The answer, or why there is none."""

@@ -37,8 +37,6 @@ class Sent(Value):
 
 
 class LoopGuard(Value):
-    most: int = PAIR_MESSAGES
-    window: float = PAIR_WINDOW
     hops: int = HOPS
 
     def objection(self, message: Sent, sent: Iterable[Sent] = ()) -> str:
@@ -48,10 +46,12 @@ class LoopGuard(Value):
         if message.hops > self.hops:
             return f"hops: passed on {message.hops} times; the most is {self.hops}"
         between = (each.at for each in sent if each.pair == message.pair)
-        lately = sorted(at for at in between if message.at - at < self.window)
-        if len(lately) >= self.most:
-            again = lately[0] + self.window - message.at
-            return f"pair_window: {self.most} messages within {self.window:g} s; try again in {again:.0f} s"
+        lately = sorted(at for at in between if message.at - at < PAIR_WINDOW)
+        if len(lately) >= PAIR_MESSAGES:
+            again = lately[0] + PAIR_WINDOW - message.at
+            return (
+                f"pair_window: {PAIR_MESSAGES} messages within {PAIR_WINDOW:g} s; try again in {again:.0f} s"
+            )
         return ""
 
 
@@ -76,7 +76,7 @@ class Traffic:
         """
         if refused := guard.objection(message):
             return refused
-        await self._read_on(message.at - guard.window)
+        await self._read_on(message.at - PAIR_WINDOW)
         run = log.drafts[0].session_id
         sent = [each for stream, each in self._lately.values() if stream != run]
         sent += [_sent(draft, draft.event) for draft in log.drafts if isinstance(draft.event, A2aSend)]

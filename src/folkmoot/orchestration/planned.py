@@ -96,6 +96,8 @@ class _Reflection(Value):
 
 
 class _PlannedWork(msgspec.Struct, frozen=True):
+    """One agent that works by a plan; each way of doing so is a method."""
+
     run: Run
     inv: Invocation
 
@@ -127,10 +129,10 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         inv, lessons = self.inv, tuple[Block, ...]()
         for number in range(1, SPAR_ROUNDS + 1):
             path = f"round:{number}/"
-            sensed = await self._say(inv.told(*lessons), "sense", path, _SENSE)
+            sensed = await self._say(inv.with_blocks(*lessons), "sense", path, _SENSE)
             if sensed.failed:
                 return sensed
-            informed = inv.told(*lessons, Block("situation", sensed.report.content))
+            informed = inv.with_blocks(*lessons, Block("situation", sensed.report.content))
             plan = await Planning(self.run, informed, "spar", self._kit.tools, path=path).draft()
             if isinstance(plan, Outcome):
                 return plan
@@ -138,7 +140,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
             if outcome.failed or outcome.exit != FINAL_REPORT or number == SPAR_ROUNDS:
                 return outcome
             result = Block("result", outcome.report.content)
-            reflection = _read(await self._say(inv.told(result), "reflect", path, _REFLECT))
+            reflection = _read(await self._say(inv.with_blocks(result), "reflect", path, _REFLECT))
             if reflection.done:
                 return outcome
             lessons = (result, Block("reflection", reflection.advice))
@@ -158,7 +160,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         run, inv = self.run, self.inv
         run.log.once(inv.place, StepStarted(plan=plan.id, step=step.id))
         task = Block("task", f"Do step {step.id} of the plan now, and nothing else. Report what came of it.")
-        asked = inv.part(run, "step", f"step:{step.id}").told(self._block(plan), *results, task)
+        asked = inv.part(run, "step", f"step:{step.id}").with_blocks(self._block(plan), *results, task)
         worker = replace(inv.agent, output=Output())
         brief = brief_with(run, asked, part_kit(self._kit.tools, (final_report(worker),)))
         outcome = await run.converse(asked, replace(brief, agent=worker))
@@ -171,7 +173,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
     ) -> Outcome:
         """The session that reports, with the plan and these tools."""
         run = self.run
-        executor = inv.part(run, "executor", f"{path}executor").told(self._block(plan), *blocks)
+        executor = inv.part(run, "executor", f"{path}executor").with_blocks(self._block(plan), *blocks)
         brief = brief_with(run, executor, part_kit(tools, self._kit.exits))
         outcome = await run.converse(executor, brief)
         run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))

@@ -190,7 +190,7 @@ class Planning(msgspec.Struct, frozen=True):
             return asked
         listed = "\n".join(f"- {problem}" for problem in problems)
         wrong = f"Your plan was not accepted:\n{listed}\nGive a plan without these faults."
-        return asked.told(Block("rejected_plan", wrong))
+        return asked.with_blocks(Block("rejected_plan", wrong))
 
     def _brief(self, asked: Invocation) -> Brief:
         tools = "\n".join(f"- {spec.name}: {spec.description.partition(chr(10))[0]}" for spec in self.tools)

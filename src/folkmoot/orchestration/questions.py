@@ -66,15 +66,6 @@ class ParentExchange(Value, rename=None):
     answer: str
 
 
-class Clarification(Value, omit_defaults=False):
-    """What the session that asked reads."""
-
-    status: str
-    content: str
-    clarification_id: str
-    turns_remaining: int
-
-
 class QuestionRefused(Value, omit_defaults=False):
     """Why a question was not passed on, or has no answer."""
 
@@ -82,9 +73,8 @@ class QuestionRefused(Value, omit_defaults=False):
     content: str
     status: str = "error"
 
-
-def _result(said: Clarification | QuestionRefused, *, failed: bool = True, child: str = "") -> ToolResult:
-    return ToolResult(text=msgspec.json.encode(said).decode(), failed=failed, child=child)
+    def result(self, child: str = "") -> ToolResult:
+        return ToolResult(text=msgspec.json.encode(self).decode(), failed=True, child=child)
 
 
 def turns_taken(log: RunLog, *spans: str) -> int:
@@ -101,13 +91,13 @@ async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site) -> T
         content = f"{answering.agent.id} has no turn left (maxTurns) to answer in"
         refusal = QuestionRefused("parent_no_turns", content)
         run.log.once(inv.place, ParentRefused(site.turn, site.call, refusal.code, content))
-        return _result(refusal)
+        return refusal.result()
     run.log.once(place, ParentAsked(session, inv.parent, question))
     outcome = await run.start(answering)
     run.log.once(place, ParentAnswered(session, inv.parent, not outcome.failed))
     if outcome.failed:
         code = "parent_no_budget" if outcome.stop_reason == "BUDGET_EXCEEDED" else "parent_failed"
-        return _result(QuestionRefused(code, outcome.error, status="failed"), child=session)
+        return QuestionRefused(code, outcome.error, status="failed").result(session)
     read = run.readings.within(answering.span)
     return ToolResult(text=outcome.report.content, child=session, sources=read)
 
@@ -223,16 +213,16 @@ async def _answer(run: Run, chat: Chat, again: Invocation, question: str) -> Too
     log.once(again.place, ClarificationAnswered(session, chat.session, not outcome.failed, left))
     if not chat.live:
         release(log, run.chats, chat.spans[0], f"{agent.id} was destroyed")
-    said = Clarification(
-        status="failed" if outcome.failed else "answered",
-        content=unstamped(outcome.report.content),
-        clarification_id=session,
-        turns_remaining=left,
-    )
+    said = {
+        "status": "failed" if outcome.failed else "answered",
+        "content": unstamped(outcome.report.content),
+        "clarificationId": session,
+        "turnsRemaining": left,
+    }
     below = f"\n\n---\n*Clarification `{session}` by {agent.id}; turns left: {left}.*"
     below += stamped(stamp_of(log, again.span), outcome.report.claims)
-    read = run.readings.within(again.span)
-    return replace(_result(said, failed=outcome.failed, child=session), footer=below, sources=read)
+    text, read = msgspec.json.encode(said).decode(), run.readings.within(again.span)
+    return ToolResult(text=text, failed=outcome.failed, child=session, footer=below, sources=read)
 
 
 def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) -> Invocation:
@@ -288,4 +278,4 @@ def _stranger(run: Run, inv: Invocation, named: str) -> QuestionRefused:
 def _refused(run: Run, inv: Invocation, site: Site, child: str, refusal: QuestionRefused) -> ToolResult:
     event = ClarificationRefused(site.turn, site.call, child, refusal.code, refusal.content)
     run.log.once(inv.place, event)
-    return _result(refusal)
+    return refusal.result()

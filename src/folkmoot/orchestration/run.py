@@ -33,6 +33,8 @@ from folkmoot.session.steps import Ask, failed_outcome
 
 
 class AgentRun(Run, frozen=True, kw_only=True):
+    """A run that starts its agents: `await AgentRun(...).begin(started)`."""
+
     async def begin(self, started: RunStarted) -> Outcome:
         """The whole run; a failure names the stage it happened in."""
         agent, errand = self.graph.agents[started.agent], started.errand

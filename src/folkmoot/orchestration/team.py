@@ -225,7 +225,7 @@ class _Team:
             once = replace(brief, max_turns=brief.turns_before + 1)
             brief = brief.offering_exits_only() if self._run.behavior > 1 else once
             notice = Block("broadcast", f"### The team ends\n\n{why} Give your final report now.")
-            asked = asked.told(notice)
+            asked = asked.with_blocks(notice)
         outcome = await self._speak(self._lead, asked, brief)
         if outcome.broadcast:
             self._run.log.once(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
@@ -267,7 +267,7 @@ class _Team:
         unread = self._broker.consume(
             asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
         )
-        asked = asked.told(*unread)
+        asked = asked.with_blocks(*unread)
         policy = replace(brief.policy, taint=asked.taint(run) or brief.policy.taint)
         return asked, replace(brief, policy=policy)
 

@@ -62,7 +62,7 @@ async def _follow_route(run: Run, inv: Invocation, chosen: Outcome) -> Outcome:
     agents = (run.graph.agents[file] for file in inv.agent.destinations)
     child = inv.child(run, next(agent for agent in agents if agent.id == selection.agent), "route")
     said = (Block("advisory", selection.message, inv.agent.id),) if selection.message else ()
-    return await transfer(run, inv, "route", child.told(*said))
+    return await transfer(run, inv, "route", child.with_blocks(*said))
 
 
 async def transfer(
@@ -123,7 +123,7 @@ async def consult(run: Run, inv: Invocation) -> Invocation:
     if not inv.agent.advisors:
         return inv
     advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
-    return inv.told(*await run.log.together(_advice(run, advisor) for advisor in advisors))
+    return inv.with_blocks(*await run.log.together(_advice(run, advisor) for advisor in advisors))
 
 
 async def _advice(run: Run, advisor: Invocation) -> Block:

@@ -109,10 +109,10 @@ def object_schema(properties: dict[str, Any], required: Sequence[str] = ()) -> d
 
 def final_report(agent: Agent) -> ToolSpec:
     form = agent.output.format
-    body = "content_json" if form == "json" else "report_content"
-    schema = (
-        (agent.output.schema or {"type": "object"}) if form == "json" else {"type": "string", "minLength": 1}
-    )
+    schema: dict[str, Any] = {"type": "string", "minLength": 1}
+    body = "report_content"
+    if form == "json":
+        body, schema = "content_json", agent.output.schema or {"type": "object"}
     return runtime_tool(
         FINAL_REPORT,
         f"Give your final answer as {form}. Call it once, when the work is done: it ends your session.",
@@ -147,10 +147,9 @@ def judge_report(agent: Agent, call: ToolCall) -> Report | Refusal:
     if arguments.report_format not in ("", form):
         return Refusal(reason=f"report_format must be {form!r}, not {arguments.report_format!r}")
     if form == "json":
-        content = arguments.content_json
-        if content is None:
+        if arguments.content_json is None:
             return _json_report(agent, arguments.report_content, arguments)
-        return _checked(agent, content, arguments)
+        return _checked(agent, arguments.content_json, arguments)
     if not arguments.report_content.strip():
         return Refusal(reason="report_content is empty")
     return _report(form, arguments.report_content, arguments)

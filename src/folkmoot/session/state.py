@@ -87,7 +87,8 @@ class Brief(Value):
         return replace(self, toolset=own, closing=True)
 
 
-Said = ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired | ToolSettled
+Approval = ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired
+Said = Approval | ToolSettled
 """What somebody decided about a call."""
 
 
@@ -202,9 +203,7 @@ def _answered(state: State, event: LlmResponse) -> State:
     )
 
 
-def _decided(
-    state: State, event: ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired
-) -> State:
+def _decided(state: State, event: Approval) -> State:
     position = next(at for at, asked in state.requested.items() if asked.id == event.id)
     return replace(state, said={**state.said, position: event})
 
