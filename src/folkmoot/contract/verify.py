@@ -20,8 +20,7 @@ from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Entry, Event
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
-from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import UNREADABLE, place_of, to_entry
+from folkmoot.journal.codec import UNREADABLE, Head, broken_link, place_of, to_entry
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Query, Stored
 

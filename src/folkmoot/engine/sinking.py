@@ -22,7 +22,7 @@ from folkmoot.domain.sinks import STREAM, MilestoneSyncFailed, SinkMoved, SinkSe
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import last_entry
 from folkmoot.errors import Conflict, OperationFailed, SinkFailed
-from folkmoot.journal.news import News
+from folkmoot.journal.front import News
 from folkmoot.ports import Clock, Journal, Query, Sink, Version
 
 Place = Literal["start", "end"] | int

@@ -33,8 +33,8 @@ from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
+from folkmoot.journal.copies import open_source
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.source import open_source
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
