@@ -28,7 +28,6 @@ ALLOWED = {
     "src/folkmoot/protocols/answer.py:rest": "what a model wrote",
     "src/folkmoot/journal/database.py:_code": "this error of the module sqlite3 has no code",
     "src/folkmoot/journal/index.py:_row": "the stored JSON of an entry",
-    "src/folkmoot/journal/memory.py:sweep": "the stored JSON of an entry",
     "src/folkmoot/loader/walk.py:plain": "what an author wrote",
     "src/folkmoot/models/choose.py:installing": "pydantic-ai names an extra only in words",
     "src/folkmoot/models/script.py:_shaped": "msgspec says only in words what is wrong where",

@@ -12,7 +12,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.keeping import Decide, Keeper
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind
 from folkmoot.errors import Conflict
 from folkmoot.ports import Query, Version
 from tests.simulation import Deadlock, World, found_by, simulate

@@ -11,9 +11,8 @@ from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task.desk import AgentTasks
 from folkmoot.coordination.task.opening import NewTask
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted, RunFailed, RunStarted, SessionCompleted, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.settings import AgentDefaults, AgentSettings, Settings, TaskContinuation

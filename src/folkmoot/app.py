@@ -14,8 +14,8 @@ from folkmoot.domain.agent import Agent, Graph, find_agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow

@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot.cli.asking import described, read_typed
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 
 
 def item(kind, **more):

@@ -11,7 +11,7 @@ from folkmoot.coordination.author import Author, calling
 from folkmoot.coordination.keeping import Keeper
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.ports import Query, Site
 

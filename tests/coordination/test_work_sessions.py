@@ -21,9 +21,8 @@ from folkmoot.coordination.work_sessions.decide import (
 from folkmoot.coordination.work_sessions.desk import Milestone, WorkSessions
 from folkmoot.coordination.work_sessions.forming import Seat, compose, narrowed, permitted
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.step_policy import StepPolicy
-from folkmoot.domain.work_session import Policy, WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.gate import StepPolicy
+from folkmoot.domain.work_session import Policy, WorkSession, WorkSessionOpened
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 

@@ -15,7 +15,7 @@ from folkmoot.coordination.collaboration.scene import Scene
 from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.forming import Seat
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
 from folkmoot.engine.owner import LEASE, alone
 from folkmoot.errors import WrongUse
@@ -187,7 +187,7 @@ async def test_a_process_that_dies_before_any_move_is_gone_on_with_and_nothing_i
 async def test_a_run_that_ended_before_its_process_died_is_not_run_again(workplace):
     """C3: no model is asked twice for the same part."""
     await workplace.gather()
-    for run in (0, 1, 4, 6, 9):
+    for run in (0, 3, 4, 6, 9):
         again = Workplace(workplace.folder / f"dies after run {run}")
         await again.gather()
         with pytest.raises(Crash):

@@ -7,7 +7,7 @@ from folkmoot.coordination.plans import life, steps
 from folkmoot.coordination.plans.wish import PlanWish, StepWish
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.http.pages import work
 from tests.http.page import browsing
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from folkmoot import MemoryJournal
-from folkmoot.domain.plan_events import PlanCompleted
+from folkmoot.domain.plan import PlanCompleted
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.stream import hub as hubs
 from folkmoot.http.stream.hub import WAITING, Delta, Deltas, Hub

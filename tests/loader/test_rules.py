@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.engine.loading import load_project
 from folkmoot.errors import DeclarationError, WrongUse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import role
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
 from tests.test_resume import look

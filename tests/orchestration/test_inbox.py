@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from folkmoot import WrongUse, tool
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.item import Reply
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.inbox import Reply
+from folkmoot.domain.message import ToolCall, fingerprint
 from tests.desk import SETTINGS
 
 PAY = {"tool": "pay", "arguments": {"to": "ann", "amount": 5}}

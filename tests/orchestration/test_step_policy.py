@@ -8,7 +8,7 @@ from folkmoot.coordination.plans import life
 from folkmoot.coordination.plans.errand import errand_for
 from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.step_policy import StepBudget, StepPolicy
+from folkmoot.domain.gate import StepBudget, StepPolicy
 from tests.desk import SETTINGS
 from tests.test_inbox_resume import by_span, cut_and_continued
 

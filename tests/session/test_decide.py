@@ -5,7 +5,6 @@ import pytest
 
 from folkmoot.domain.agent import Output
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Room
-from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -17,7 +16,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.events import ToolStarted as Started
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested
-from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage
+from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage, fingerprint
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
 from folkmoot.session.calls import verdict
 from folkmoot.session.decide import decide

@@ -6,8 +6,7 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import LlmRequest, LlmResponse
 from folkmoot.domain.message import Message, Usage
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import RunSummary, SpendSum
 from folkmoot.views.costs import RunCost, costs, limits, requests_under_way, shares
 
 SUMS = [SpendSum("a", cost=1.0, tokens_in=3), SpendSum("b", cost=4.0, tokens_in=1), SpendSum("c", cost=2.0)]

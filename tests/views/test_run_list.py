@@ -2,8 +2,7 @@ from msgspec.structs import replace
 
 from bench.page import RUN, long_run
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.events import RunCompleted
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RunCompleted, RunForked
 from folkmoot.domain.run_row import RunRow, RunSummary
 from folkmoot.views.run_list import RunShape, listed, pulse
 from folkmoot.views.sparks import bars, line

@@ -16,9 +16,8 @@ from folkmoot.cli.output import Cell, console, say, write, write_json, write_tab
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.decisions.brief import brief
 from folkmoot.coordination.decisions.desk import Decisions
-from folkmoot.domain.decision import Decision, Option, Voter
+from folkmoot.domain.decision import Decision, Option, Voter, tally
 from folkmoot.domain.duration import EXAMPLES, seconds
-from folkmoot.domain.tally import tally
 from folkmoot.domain.text import storable
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import BAD_VALUE, WrongUse

@@ -50,7 +50,7 @@ def _tell_progress() -> Callable[[int, int], None]:
 @asynccontextmanager
 async def unbundled(file: Path) -> AsyncIterator[Journal]:
     """The runs of a bundle, as if they were this project's."""
-    from folkmoot.journal.source import open_bundle
+    from folkmoot.journal.copies import open_bundle
 
     yield await open_bundle(file)
 

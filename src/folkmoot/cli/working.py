@@ -13,8 +13,8 @@ from folkmoot.cli.records import has_run, opened
 from folkmoot.coordination.work_sessions.desk import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.reference import LAST
-from folkmoot.domain.work_session_fold import WORK_SESSION
+from folkmoot.domain.naming import LAST
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index

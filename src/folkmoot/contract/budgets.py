@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from folkmoot.contract.folds import Guarantee
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse, RunStarted, SessionStarted
 from folkmoot.domain.spans import without_cycle
 from folkmoot.orchestration.ledger import Ledger

@@ -17,8 +17,7 @@ from folkmoot.contract.folds import Guarantee
 from folkmoot.domain.agent import Agent, Graph, Output
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import PARTS, Event
+from folkmoot.domain.entry import PARTS, Draft, Event
 from folkmoot.domain.events import (
     RunStarted,
     SessionCancelled,

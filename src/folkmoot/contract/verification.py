@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.contract.folds import TITLES, Fault, Guarantee
-from folkmoot.journal.chain import Head
+from folkmoot.journal.codec import Head
 
 KEPT = 1_000
 """Faults that are told one by one; of a file that is wrong throughout, the rest is only counted."""

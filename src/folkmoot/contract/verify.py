@@ -16,13 +16,11 @@ from folkmoot.contract.folds import Effects, Ends, Fault, GateFold, Guarantee, G
 from folkmoot.contract.replay import NoTools, Replay
 from folkmoot.contract.verification import Verification
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.catalogue import named_by
+from folkmoot.domain.entry import Entry, Event
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
-from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import UNREADABLE, place_of, to_entry
+from folkmoot.journal.codec import UNREADABLE, Head, broken_link, place_of, to_entry
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Query, Stored
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BEHAVIOR,
     CancelRequested,

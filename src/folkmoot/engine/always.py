@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.loader.adding import allow_always
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import rule_item

@@ -25,14 +25,12 @@ from folkmoot.coordination.work_sessions import decide
 from folkmoot.coordination.work_sessions.desk import Milestone
 from folkmoot.coordination.work_sessions.forming import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
-from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSession, WorkSessionAnswered, WorkSessionAsked, WorkSessionOpened
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query, RecordQuery

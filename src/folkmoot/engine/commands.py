@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply, decided, too_late
+from folkmoot.domain.inbox import Item, Reply, decided, too_late
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
+from folkmoot.domain.work_session import WorkSessionPaused, WorkSessionResumed
 from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.history import last_entry, pinned_graph, read_history
 from folkmoot.engine.inbox import ANSWER, find_item, read_reply

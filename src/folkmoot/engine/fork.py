@@ -18,13 +18,14 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    RunForked,
+    RunRepinned,
     SessionCancelled,
     ToolFailed,
     ToolFinished,
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,

@@ -9,9 +9,9 @@ from contextlib import suppress
 import msgspec
 
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.events import RouterSelected, RunPruned, RunStarted, SessionStarted
-from folkmoot.domain.fork_events import RunRepinned
+from folkmoot.domain.events import RunPruned, RunRepinned, RunStarted, SessionStarted
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.engine.activation import Project
 from folkmoot.errors import Conflict, NotFound, WrongUse

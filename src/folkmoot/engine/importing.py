@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from folkmoot.contract.verification import Verification
 from folkmoot.contract.verify import VerifiedSource, verify
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import last_entry

@@ -8,7 +8,7 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.item import APPROVED, Item, Reply, decided
+from folkmoot.domain.inbox import APPROVED, Item, Reply, decided
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import ItemQuery, Journal, Post
 

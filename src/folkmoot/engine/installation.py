@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RunStarted
-from folkmoot.domain.fork_events import ADOPTIONS, RunAdopted
+from folkmoot.domain.events import ADOPTIONS, RunAdopted, RunStarted
 from folkmoot.domain.run_row import OPEN_STATUSES
 from folkmoot.engine.history import append_last
 from folkmoot.errors import ForeignRun

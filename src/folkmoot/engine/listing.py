@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.domain.reference import LAST, RUN
+from folkmoot.domain.naming import LAST, RUN
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunRow, RunSummary
 from folkmoot.engine.owner import held_claims
 from folkmoot.ports import Journal, Query, RunQuery

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested, RunParked, RunStarted
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply, check_time
+from folkmoot.domain.inbox import Item, Reply, check_time
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.spans import ROOT, run_of
 from folkmoot.engine.activation import Activation, Asked, Project, bury
 from folkmoot.engine.commands import (

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.spans import parent_span, without_cycle
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 from folkmoot.domain.value import Value

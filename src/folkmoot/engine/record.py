@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.chat_events import SessionDestroyed
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import SessionDestroyed
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     CancelRequested,
     LlmFailed,
@@ -24,6 +23,7 @@ from folkmoot.domain.events import (
     LlmResponse,
     RunCancelled,
     RunFailed,
+    RunForked,
     RunParked,
     SessionCancelled,
     ToolFailed,
@@ -31,7 +31,6 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.team_events import TeamCancelled

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from folkmoot.domain.chat_events import SessionDestroyed
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import SessionDestroyed
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     CancelRequested,
     LlmFailed,
@@ -16,24 +15,24 @@ from folkmoot.domain.events import (
     LlmResponse,
     RunFailed,
     RunParked,
+    RunRepinned,
     SessionCancelled,
     SystemError,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunRepinned
-from folkmoot.domain.gate_events import GateChanged
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRevoked,
     ClientAnswered,
+    GateChanged,
     QuestionAnswered,
     ToolSettled,
 )
-from folkmoot.domain.item import Item
 from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run
 from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.engine.activation import Activation, bury

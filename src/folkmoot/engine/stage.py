@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
-from folkmoot.domain.a2a_events import GuardLoopBlocked
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.budget import Allowance, Limits
 from folkmoot.domain.call_events import CacheHit, SubAgentCompleted, SubAgentSpawned
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     LlmFailed,
@@ -31,7 +29,7 @@ from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.older_entries import is_unattended
 from folkmoot.domain.spans import prefixes
-from folkmoot.domain.team_events import TeamStarted
+from folkmoot.domain.team_events import GuardLoopBlocked, TeamStarted
 from folkmoot.engine.fork import AskingTools
 from folkmoot.engine.record import Record
 from folkmoot.journal.memory import MemoryJournal
@@ -162,6 +160,9 @@ class RecordedTraffic(Traffic):
         self._record = record
 
     async def objection(self, guard: LoopGuard, message: Sent, span: str, log: RunLog) -> str:
+        if refused := guard.objection(message):
+            return refused
+        await asyncio.sleep(0)  # other runs were looked at: whoever needed no look was quicker
         events = (draft.event for draft in self._record.drafts)
         blocked = (event for event in events if isinstance(event, GuardLoopBlocked) and event.span == span)
         return next((event.reason for event in blocked), "")

@@ -18,8 +18,7 @@ from folkmoot.coordination.plans.errand import details, errand_for
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import StepStarted
+from folkmoot.domain.plan import Plan, StepStarted
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import last_entry
 from folkmoot.errors import FolkmootError, WrongUse

@@ -21,12 +21,11 @@ from folkmoot.coordination.watch.moments import Moments
 from folkmoot.coordination.watch.rules import FIRST, THEN, Move, Rule, due, not_told
 from folkmoot.coordination.watch.sight import Sight, leads_of
 from folkmoot.coordination.watch.telling import errand, request, summary
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted
-from folkmoot.domain.task import Task
+from folkmoot.domain.task import ResumeReminderSent, Task
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ResumeReminderSent
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Clock, Journal, Query
 

@@ -15,8 +15,8 @@ from typing import Self
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions.decide import entrusted
-from folkmoot.domain.collaboration_events import WorkSessionEntrusted
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.work_session import WorkSessionEntrusted
 from folkmoot.engine.collaboration import Collaboration
 from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.http.engine_room import EngineRoom

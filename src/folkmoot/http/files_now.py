@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.sketch import Sketch
+from folkmoot.domain.agent import Sketch
 from folkmoot.engine.loading import load_project
 from folkmoot.loader.load import sketch
 

@@ -11,8 +11,7 @@ from msgspec import UNSET, inspect
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Tuning
-from folkmoot.domain.options import Options
-from folkmoot.domain.settings import Settings
+from folkmoot.domain.settings import Options, Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.loader.draft import AgentDraft

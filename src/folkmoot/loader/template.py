@@ -14,7 +14,7 @@ from msgspec.inspect import Field, LiteralType, Metadata, StructType, Type, Unio
 
 from folkmoot.domain.agent import Frontmatter, Tuning
 from folkmoot.domain.duration import written
-from folkmoot.domain.options import Options
+from folkmoot.domain.settings import Options
 from folkmoot.loader.walk import definition
 
 _MEANING = 30

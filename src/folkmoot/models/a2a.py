@@ -35,8 +35,8 @@ from a2a.utils.errors import A2AError
 
 from folkmoot.domain.message import Answer
 from folkmoot.domain.message import Message as Said
+from folkmoot.domain.team_events import HOPS
 from folkmoot.domain.text import storable
-from folkmoot.domain.thread import HOPS
 from folkmoot.errors import ModelFailed
 from folkmoot.models.a2a_connection import RemoteConnection
 from folkmoot.models.failure import cleaned

@@ -9,9 +9,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.draw import draw
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN
+from folkmoot.domain.naming import A2A_BROADCAST, A2A_SEND, A2A_SPAWN, draw
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value

@@ -14,14 +14,13 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Output
-from folkmoot.domain.canonical import canonical, visible
-from folkmoot.domain.chat_events import ParentAnswered, ParentAsked, ParentRefused
+from folkmoot.domain.call_events import ParentAnswered, ParentAsked, ParentRefused
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import ToolFinished, ToolStarted
 from folkmoot.domain.gate import Refuse, Standing
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDeclined
-from folkmoot.domain.item import Item
-from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.message import ToolCall, ToolResult, canonical, visible
 from folkmoot.domain.naming import ASK_PARENT
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.sources import joined, named, untrusted

@@ -8,16 +8,14 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.event import PARTS, AgentRole
+from folkmoot.domain.entry import PARTS, AgentRole
 from folkmoot.domain.events import BEHAVIOR, SessionStarted
-from folkmoot.domain.gate import HUMAN, Approver, Policy
-from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.gate import HUMAN, Approver, Policy, StepPolicy
+from folkmoot.domain.message import ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.naming import QUESTIONS, wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.rules import Caller
 from folkmoot.domain.sources import SECRET_PATHS
-from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.plan_tool import PLAN_UPDATE

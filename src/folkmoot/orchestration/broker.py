@@ -10,8 +10,8 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import Event
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled

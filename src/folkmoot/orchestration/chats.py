@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import msgspec
 
-from folkmoot.domain.chat_events import ClarificationAsked, SessionDestroyed, SessionFrozen
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import ClarificationAsked, SessionDestroyed, SessionFrozen
+from folkmoot.domain.entry import Event
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.spans import caller, conversation, is_within, steps_below
 from folkmoot.session.exits import runtime_tool

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.chat_events import (
+from folkmoot.domain.call_events import (
     ClarificationAnswered,
     ClarificationAsked,
     ClarificationRefused,

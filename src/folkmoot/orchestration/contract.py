@@ -7,15 +7,15 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from folkmoot.domain.draw import draw
-from folkmoot.domain.event import AgentRole
-from folkmoot.domain.events import HandoffRejected, ToolStarted
+from folkmoot.domain.call_events import HandoffRejected
+from folkmoot.domain.entry import AgentRole
+from folkmoot.domain.events import ToolStarted
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCommitted, PlanCompleted, SnapshotCreated
+from folkmoot.domain.naming import draw
+from folkmoot.domain.plan import Plan, PlanCommitted, PlanCompleted
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import SnapshotReason
+from folkmoot.domain.work_session import SnapshotCreated, SnapshotReason
 from folkmoot.orchestration.briefs import brief_for, brief_with, planned
 from folkmoot.orchestration.chats import ASK_CLARIFICATION
 from folkmoot.orchestration.invocation import Converse, Invocation, Run

@@ -12,7 +12,12 @@ from typing import Literal
 
 from msgspec.structs import asdict, replace
 
-from folkmoot.domain.a2a_events import (
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.errand import Block
+from folkmoot.domain.message import ToolResult
+from folkmoot.domain.sources import Source, joined
+from folkmoot.domain.spans import in_order, precedes
+from folkmoot.domain.team_events import (
     PREVIEW,
     A2aComplete,
     A2aResponse,
@@ -21,13 +26,8 @@ from folkmoot.domain.a2a_events import (
     A2aSpawnResult,
     Exchange,
     GuardLoopBlocked,
+    Thread,
 )
-from folkmoot.domain.agent import Agent
-from folkmoot.domain.errand import Block
-from folkmoot.domain.message import ToolResult
-from folkmoot.domain.sources import Source, joined
-from folkmoot.domain.spans import in_order, precedes
-from folkmoot.domain.thread import Thread
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
 from folkmoot.orchestration.a2a_tools import name_in

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     RUN_ENDS,
     SESSION_ENDS,
     RunBound,
+    RunForked,
     RunParked,
+    RunRepinned,
     RunStarted,
     SessionStarted,
 )
-from folkmoot.domain.fork_events import RunForked, RunRepinned
 
 
 class RunHistory(list[Draft]):

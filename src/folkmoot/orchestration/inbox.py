@@ -12,10 +12,9 @@ from typing import ClassVar
 
 import msgspec
 
-from folkmoot.domain.draw import draw
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.event import Event
-from folkmoot.domain.inbox import inbox
+from folkmoot.domain.entry import Event
+from folkmoot.domain.inbox import Item, Reply, decided, inbox
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalExpired,
@@ -25,8 +24,8 @@ from folkmoot.domain.inbox_events import (
     ClientCalled,
     QuestionAsked,
 )
-from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.naming import draw
 from folkmoot.domain.text import storable
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.question import question_of, wrong_arguments

@@ -9,17 +9,17 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.draw import draw
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound, SessionStarted
 from folkmoot.domain.message import Message
+from folkmoot.domain.naming import draw
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.spans import child_span
-from folkmoot.domain.thread import Thread
+from folkmoot.domain.team_events import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed

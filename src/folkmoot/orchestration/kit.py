@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.event import Cause
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.gate import Approver, Policy
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_PARENT, GROUPS, agent_tool, wire_name, writes

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.options import Strategy
+from folkmoot.domain.settings import Strategy
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import runtime_tool
 

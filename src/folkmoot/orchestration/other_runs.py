@@ -6,9 +6,9 @@ import asyncio
 from collections import defaultdict
 from datetime import datetime
 
-from folkmoot.domain.a2a_events import A2aSend
 from folkmoot.domain.call_events import SubAgentCompleted
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.team_events import A2aSend
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.log import RunLog
 from folkmoot.ports import Clock, Journal, Query

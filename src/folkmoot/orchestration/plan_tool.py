@@ -6,9 +6,16 @@ from functools import reduce
 from typing import Literal
 
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
-from folkmoot.domain.plan_events import PlanCreated, PlanUpdated, StepCompleted, StepStarted
-from folkmoot.domain.planning import carried_on
+from folkmoot.domain.plan import (
+    PLAN_STEPS,
+    Plan,
+    PlanCreated,
+    PlanStep,
+    PlanUpdated,
+    StepCompleted,
+    StepStarted,
+)
+from folkmoot.domain.records import carried_on
 from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run

@@ -16,11 +16,10 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Output
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import Cause
 from folkmoot.domain.events import SessionCancelled, SessionCompleted, SessionFailed, SessionStarted
-from folkmoot.domain.plan import SPAR_ROUNDS, Plan, PlanStep
-from folkmoot.domain.plan_events import PlanCompleted, StepCompleted, StepStarted
+from folkmoot.domain.plan import SPAR_ROUNDS, Plan, PlanCompleted, PlanStep, StepCompleted, StepStarted
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with, opening

@@ -13,13 +13,19 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
-from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import wire_name
-from folkmoot.domain.plan import PLAN_STEPS, PLAN_TRIES, TURNS_PER_TRY, Plan, PlanStep
-from folkmoot.domain.plan_events import PlanCreated, PlanRejected
+from folkmoot.domain.naming import draw, wire_name
+from folkmoot.domain.plan import (
+    PLAN_STEPS,
+    PLAN_TRIES,
+    TURNS_PER_TRY,
+    Plan,
+    PlanCreated,
+    PlanRejected,
+    PlanStep,
+)
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with

@@ -8,11 +8,9 @@ from typing import ClassVar
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.call_events import CacheHit
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import SessionStarted, ToolFailed, ToolFinished
-from folkmoot.domain.evidence import Minted, minted
-from folkmoot.domain.evidence_events import ClaimDemoted, ClaimRecorded, EvidenceAttached
+from folkmoot.domain.evidence import ClaimDemoted, ClaimRecorded, EvidenceAttached, Minted, minted
 from folkmoot.domain.naming import MEMORY_READ, MESSAGES, wire_name
 from folkmoot.domain.report import Report
 from folkmoot.domain.sources import Source, Sources, joined

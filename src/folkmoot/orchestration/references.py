@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from folkmoot.domain.events import ArtifactCreated, HandoffRequested, ToolFinished
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.events import ArtifactCreated, ToolFinished
 from folkmoot.domain.evidence import Minted
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
+from folkmoot.domain.plan import PlanCreated
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotCreated
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.question import read_call
 from folkmoot.session.exits import runtime_tool

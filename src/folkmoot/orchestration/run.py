@@ -14,11 +14,11 @@ from functools import partial
 from msgspec.structs import replace
 
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.secrets import Secrets
 from folkmoot.domain.spans import ROOT
-from folkmoot.domain.step_policy import StepPolicy
-from folkmoot.domain.thread import Thread
+from folkmoot.domain.team_events import Thread
 from folkmoot.orchestration.ask_parent import SessionInbox
 from folkmoot.orchestration.briefs import brief_for, opening
 from folkmoot.orchestration.clarify import freeze_or_release, release

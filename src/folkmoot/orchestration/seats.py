@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.event import Cause
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.sources import Source
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.briefs import brief_with

@@ -12,9 +12,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.domain.call_events import SubAgentCompleted, SubAgentFailed, SubAgentSpawned
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import AdvisorCompleted, AdvisorStarted, LlmRequest, ToolFailed, ToolStarted
+from folkmoot.domain.call_events import (
+    AdvisorCompleted,
+    AdvisorStarted,
+    SubAgentCompleted,
+    SubAgentFailed,
+    SubAgentSpawned,
+)
+from folkmoot.domain.entry import Event
+from folkmoot.domain.events import LlmRequest, ToolFailed, ToolStarted
 from folkmoot.domain.naming import ASK_PARENT, MESSAGES, agent_tool
 from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.report import Claim

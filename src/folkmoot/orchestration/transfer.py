@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from folkmoot.domain.errand import Block
-from folkmoot.domain.event import PARTS, AgentRole
-from folkmoot.domain.events import (
+from folkmoot.domain.call_events import (
     AdvisorCompleted,
     AdvisorFailed,
     AdvisorStarted,
@@ -18,6 +16,8 @@ from folkmoot.domain.events import (
     HandoffRequested,
     RouterSelected,
 )
+from folkmoot.domain.entry import PARTS, AgentRole
+from folkmoot.domain.errand import Block
 from folkmoot.domain.report import ROUTE, Outcome
 from folkmoot.domain.spans import steps_below
 from folkmoot.orchestration.clarify import footer

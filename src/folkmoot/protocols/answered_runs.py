@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import RunCompleted, RunParked, RunStarted
 from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled, QuestionAnswered
 from folkmoot.domain.value import Value

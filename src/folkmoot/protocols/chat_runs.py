@@ -16,7 +16,7 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunParked
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
 from folkmoot.domain.value import Value

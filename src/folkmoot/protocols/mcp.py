@@ -24,7 +24,7 @@ from folkmoot import __version__
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.trace import told
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.identity import drawn

@@ -10,8 +10,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequestFormParams, ElicitResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.domain.item import Item, Reply
 from folkmoot.orchestration.inbox import Answerer
 from folkmoot.views.inbox import described
 

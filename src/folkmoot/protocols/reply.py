@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.message import Origin
 from folkmoot.domain.value import Value
 from folkmoot.http.chat_errors import NO_RETRY, ChatError

@@ -19,11 +19,11 @@ import msgspec
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.task.document import document as task_document
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered
-from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
@@ -33,8 +33,8 @@ from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
+from folkmoot.journal.copies import open_source
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.source import open_source
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools

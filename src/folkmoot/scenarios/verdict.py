@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
+from folkmoot.domain.call_events import RouterSelected
+from folkmoot.domain.events import SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
 from folkmoot.loader.nodes import Path as Keys

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from folkmoot.domain.agent import ModelChoice
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, cost
-from folkmoot.domain.draw import chance
 from folkmoot.domain.events import LlmFailed
 from folkmoot.domain.message import ToolSpec, Usage
+from folkmoot.domain.naming import chance
 from folkmoot.domain.report import FINAL_REPORT
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.session.state import State

@@ -8,10 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.draw import draw
-from folkmoot.domain.escalation import named_paths
-from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
+from folkmoot.domain.gate import Allow, Ask, Refuse, Spent, Standing
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -19,8 +16,9 @@ from folkmoot.domain.inbox_events import (
     ApprovalRevoked,
     ToolSettled,
 )
-from folkmoot.domain.message import Grounds, ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.step_policy import Spent
+from folkmoot.domain.message import Grounds, ToolCall, ToolResult, ToolSpec, fingerprint
+from folkmoot.domain.naming import draw
+from folkmoot.domain.sources import named_paths
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal
 from folkmoot.session.gate import gated, judge

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.session.state import Brief, State, evolve, folded
 

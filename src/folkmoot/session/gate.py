@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.escalation import escalated, named_paths
-from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing
-from folkmoot.domain.message import Risk, ToolCall, ToolSpec
+from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing, exceeded
+from folkmoot.domain.message import Risk, ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.rules import Rule, first_match
-from folkmoot.domain.sources import Sources, joined, named, secret, untrusted
-from folkmoot.domain.step_policy import exceeded
+from folkmoot.domain.sources import Sources, escalated, joined, named, named_paths, secret, untrusted
 from folkmoot.session.schema import misfit
 
 _Stage = Callable[[Policy, Standing, ToolCall, ToolSpec], Decision | None]

@@ -10,8 +10,6 @@ from msgspec.structs import replace
 
 from folkmoot.domain import gate
 from folkmoot.domain.budget import cost
-from folkmoot.domain.canonical import fingerprint, title
-from folkmoot.domain.draw import draw
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -24,8 +22,8 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fence import retry_delay
 from folkmoot.domain.gate import Policy
 from folkmoot.domain.inbox_events import ApprovalRequested
-from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
-from folkmoot.domain.naming import wire_name
+from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage, fingerprint, title
+from folkmoot.domain.naming import draw, wire_name
 from folkmoot.domain.sources import Source, Sources, is_trusted, joined, secret_paths
 from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.domain.trace import attempt_name

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.duration import written
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     SessionCompleted,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     LlmFailed,
@@ -24,13 +24,13 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.gate import Policy
-from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
     ApprovalRevoked,
+    GateChanged,
     ToolSettled,
 )
 from folkmoot.domain.message import Message, ToolCall, ToolSpec

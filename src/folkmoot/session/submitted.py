@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from folkmoot.domain.events import ToolFinished
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.naming import GROUPS
 from folkmoot.domain.older_entries import plan_states, task_states
-from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
 SUBMIT = "plan_submit"

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RunForked
 from folkmoot.domain.message import Message
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Journal, Query

@@ -12,8 +12,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -21,6 +20,7 @@ from folkmoot.domain.events import (
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunStarted,
     SessionCancelled,
     SessionCompleted,
@@ -30,7 +30,6 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.team_events import TeamBroadcast, TeamCompleted, TeamStarted
 from folkmoot.domain.trace import attempt_name, call_name

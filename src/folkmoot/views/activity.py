@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import RunForked
 
 CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
 """The call that a session came of, in its span."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from folkmoot.domain.decision import ABSTAIN, Decision
-from folkmoot.domain.tally import tally
+from folkmoot.domain.decision import ABSTAIN, Decision, tally
 from folkmoot.domain.text import one_line
 
 FOLDER = "decisions"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import HandoffRequested, ToolStarted
-from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
+from folkmoot.domain.events import ToolStarted
+from folkmoot.domain.plan import PlanCreated
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotCreated
 
 
 class Audit(Value, omit_defaults=False):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from string import ascii_uppercase
 
-from folkmoot.domain.decision import ABSTAIN, Decision, Vote
-from folkmoot.domain.tally import Tally, tally
+from folkmoot.domain.decision import ABSTAIN, Decision, Tally, Vote, tally
 from folkmoot.domain.value import Value
 from folkmoot.views.figures import clock_time
 

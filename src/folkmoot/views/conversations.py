@@ -12,9 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from folkmoot.domain.a2a_events import A2aResponse, A2aSend, A2aSpawn, GuardLoopBlocked
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Draft, role
+from folkmoot.domain.team_events import A2aResponse, A2aSend, A2aSpawn, GuardLoopBlocked
 
 EVENTS = (A2aSend.type, A2aSpawn.type, A2aResponse.type, GuardLoopBlocked.type)
 """What a thread is made of."""

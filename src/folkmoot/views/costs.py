@@ -8,8 +8,7 @@ from typing import Literal
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import RunSummary, SpendSum
 from folkmoot.domain.value import Value
 from folkmoot.views.accounting import Totals
 

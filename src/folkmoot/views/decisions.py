@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.decision import Decision
-from folkmoot.domain.tally import tally
+from folkmoot.domain.decision import Decision, tally
 
 
 def document(decision: Decision) -> dict[str, Any]:

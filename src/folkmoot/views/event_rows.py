@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Entry, role
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
 

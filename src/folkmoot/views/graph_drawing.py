@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from folkmoot.domain.sketch import Sketch, Sketched
+from folkmoot.domain.agent import Sketch, Sketched
 from folkmoot.domain.value import Value
 from folkmoot.views.layout import Arrow, Layout, Size, Spot, closers, lay_out
 

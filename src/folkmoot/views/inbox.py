@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from folkmoot.domain.canonical import canonical, visible
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.message import canonical, visible
 from folkmoot.views.result import Result
 
 

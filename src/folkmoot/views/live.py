@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from folkmoot.domain.chat_events import ClarificationAnswered, SessionDestroyed, SessionFrozen
+from folkmoot.domain.call_events import ClarificationAnswered, SessionDestroyed, SessionFrozen
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS
-from folkmoot.domain.gate_events import GateChanged
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.value import Value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from folkmoot.domain.canonical import visible
+from folkmoot.domain.message import visible
 from folkmoot.domain.value import Value
 
 LARGEST_COMPARED = 2_000

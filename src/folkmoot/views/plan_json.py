@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.plan import Plan, PlanStep, Review
-from folkmoot.domain.step_policy import StepPolicy
 
 
 def document(plan: Plan) -> dict[str, Any]:

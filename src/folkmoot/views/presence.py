@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from folkmoot.domain.agent import Agent, MemberRole
+from folkmoot.domain.agent import Agent, Member, MemberRole
 from folkmoot.domain.task import ACTIVE, Task
-from folkmoot.domain.team import Member
 from folkmoot.domain.value import Value
 
 FAILING = 3

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import (
     READING,
     LlmResponse,
-    RouterSelected,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -26,12 +26,10 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.evidence import minted
-from folkmoot.domain.inbox import inbox
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item, inbox
 from folkmoot.domain.message import Message
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated
-from folkmoot.domain.planning import carried_on
+from folkmoot.domain.plan import Plan, PlanCreated
+from folkmoot.domain.records import carried_on
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.spans import conversation, without_cycle

@@ -9,20 +9,19 @@ from typing import Annotated
 
 import msgspec
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import RouterSelected
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    RouterSelected,
+    RunForked,
     RunStarted,
     SessionStarted,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
 from folkmoot.domain.run_row import DECISIONS, RunRow, RunSort, RunSummary
 from folkmoot.domain.team_events import TeamStarted

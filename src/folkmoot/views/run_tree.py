@@ -10,20 +10,17 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import AdvisorFailed, AdvisorStarted, HandoffRejected, RouterSelected
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
-    AdvisorFailed,
-    AdvisorStarted,
     BudgetExceeded,
-    HandoffRejected,
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    RouterSelected,
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunParked,
     RunPruned,
     RunStarted,
@@ -36,7 +33,6 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.sentences import missing_in

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffRequested, SessionStarted
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Event
+from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.views.figures import counted
 from folkmoot.views.run_nodes import Kind

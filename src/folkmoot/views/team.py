@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from folkmoot.domain.team import Member
+from folkmoot.domain.agent import Member
 
 FILE = "team-state.json"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from folkmoot.domain.activity import ARCHIVED_AFTER, Activity
 from folkmoot.domain.category import CATEGORIES, LABELS, CategoryId
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import ARCHIVED_AFTER, Activity
 from folkmoot.views.conversations import Conversation
 from folkmoot.views.work_sessions import WorkRow, category_of, subtitle, title
 

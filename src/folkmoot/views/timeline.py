@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from folkmoot.domain.canonical import visible
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffRequested, LlmRequest, LlmResponse, SessionCompleted
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import LlmRequest, LlmResponse, SessionCompleted
+from folkmoot.domain.message import visible
 from folkmoot.domain.report import BROADCAST, ROUTE
 from folkmoot.domain.sentences import describe_event, missing_in
 from folkmoot.domain.text import one_line

@@ -10,17 +10,13 @@ from typing import Literal
 
 import msgspec
 
-from folkmoot.domain.activity import Activity, activity, counts
 from folkmoot.domain.category import Category, CategoryId, classified
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event, Role, role
 from folkmoot.domain.events import RunStarted
-from folkmoot.domain.gate_events import RecordSources
-from folkmoot.domain.role import Role, role
+from folkmoot.domain.records import WORK_SESSION, RecordSources
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession, WorkState
-from folkmoot.domain.work_session_fold import evolve
+from folkmoot.domain.work_session import Activity, WorkSession, WorkState, activity, counts
 
 TITLE = 80
 """Characters."""
@@ -98,7 +94,7 @@ class WorkList:
         if counts(draft):
             known.latest = draft
         if entry.stream == id and not isinstance(draft.event, RecordSources):
-            known.record = evolve(known.record, draft)
+            known.record = WORK_SESSION.evolve(known.record, draft)
         if isinstance(draft.event, RunStarted):
             known.runs[entry.stream] = None
         known.label = _label(draft.event) or known.label

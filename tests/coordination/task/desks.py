@@ -6,8 +6,7 @@ from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task.desk import AgentTasks, TaskDesk
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.ports import Query
 
 

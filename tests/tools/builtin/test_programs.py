@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins, ProcessLimits
+from folkmoot.domain.settings import Builtins, ProcessLimits
 from folkmoot.tools.functions import in_thread
 from tests.tools.builtin.using import Using
 

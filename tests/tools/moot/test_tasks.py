@@ -7,8 +7,8 @@ import json
 from folkmoot import MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.domain.errand import own_work_session
+from folkmoot.domain.records import TASK
 from folkmoot.domain.task import Completed
-from folkmoot.domain.task_fold import TASK, evolve
 from folkmoot.ports import Query, Version
 from tests.test_resume import by_span, cut_and_continued
 
@@ -225,7 +225,7 @@ async def test_every_event_of_a_task_follows_its_write_and_says_its_state(desk):
     ]  # fmt: skip
     task = None
     for draft in drafts:
-        task = evolve(task, draft)
+        task = TASK.evolve(task, draft)
         said = getattr(draft.event, "task", draft.event)
         assert said.status == task.status
         assert draft.work_session_id == task.work_session_id == own_work_session("run-1")

@@ -6,10 +6,16 @@ from collections.abc import Collection, Sequence
 
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions.voting import committed_already, options
-from folkmoot.domain.decision import Decision, Failing, How
-from folkmoot.domain.decision_events import DecisionCommitted, DecisionEscalated
-from folkmoot.domain.event import Event
-from folkmoot.domain.tally import Tally, tally
+from folkmoot.domain.decision import (
+    Decision,
+    DecisionCommitted,
+    DecisionEscalated,
+    Failing,
+    How,
+    Tally,
+    tally,
+)
+from folkmoot.domain.entry import Event
 from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 

@@ -14,8 +14,8 @@ from folkmoot.coordination.decisions.voting import abstained_for, commented, vot
 from folkmoot.coordination.keeping import Keeper
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import STATUSES, Decision, Proposal
-from folkmoot.domain.decision_fold import DECISION
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
+from folkmoot.domain.records import DECISION
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal, RecordQuery
 

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from folkmoot.coordination.author import RUNTIME
-from folkmoot.domain.decision import ABSTAIN, Decision, Proposal, Rule, rule_of
-from folkmoot.domain.decision_events import DecisionProposed
-from folkmoot.domain.event import Event
+from folkmoot.domain.decision import ABSTAIN, Decision, DecisionProposed, Proposal, Rule, rule_of
+from folkmoot.domain.entry import Event
 from folkmoot.domain.text import one_line
 from folkmoot.errors import BAD_VALUE, WrongUse
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from folkmoot.domain.decision import ABSTAIN, Decision
-from folkmoot.domain.decision_events import DecisionDeliberated, DecisionVoted, DecisionVotingOpened
-from folkmoot.domain.event import Event
+from folkmoot.domain.decision import (
+    ABSTAIN,
+    Decision,
+    DecisionDeliberated,
+    DecisionVoted,
+    DecisionVotingOpened,
+)
+from folkmoot.domain.entry import Event
 from folkmoot.errors import BAD_VALUE, WrongUse
 
 

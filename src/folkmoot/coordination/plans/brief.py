@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from folkmoot.domain.duration import written
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.plan import Plan, PlanStep, Review
-from folkmoot.domain.step_policy import StepPolicy
 
 
 def brief(plan: Plan) -> str:

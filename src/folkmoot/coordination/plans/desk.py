@@ -12,9 +12,8 @@ from folkmoot.coordination.plans.actor import PlanActor, acting
 from folkmoot.coordination.plans.life import Events
 from folkmoot.coordination.plans.wish import PlanWish, planned
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
-from folkmoot.domain.plan_fold import PLAN
+from folkmoot.domain.plan import Plan, PlanCreated, PlanSubmitted
+from folkmoot.domain.records import PLAN
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal, RecordQuery
 

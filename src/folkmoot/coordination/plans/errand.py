@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from folkmoot.coordination.plans.steps import step_of
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.plan import Plan, PlanStep
-from folkmoot.domain.step_policy import StepPolicy
 
 
 def details(step: PlanStep) -> Iterator[str]:

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from folkmoot.coordination.plans.actor import PlanActor
-from folkmoot.domain.event import Event
-from folkmoot.domain.plan import Plan, PlanStatus, Verdict
-from folkmoot.domain.plan_events import (
+from folkmoot.domain.entry import Event
+from folkmoot.domain.plan import (
+    Plan,
     PlanApproved,
     PlanCommitted,
     PlanProgress,
     PlanRejected,
     PlanReviewed,
     PlanRevised,
+    PlanStatus,
     PlanSubmitted,
+    Verdict,
 )
 from folkmoot.errors import BAD_VALUE, WrongUse
 

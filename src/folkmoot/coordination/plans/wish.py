@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from folkmoot.domain.duration import EXAMPLES, seconds
+from folkmoot.domain.gate import StepBudget, StepPolicy
 from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStep
-from folkmoot.domain.step_policy import StepBudget, StepPolicy
 from folkmoot.domain.value import Value
 from folkmoot.errors import BAD_VALUE, WrongUse
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from folkmoot.coordination.task.document import whole
 from folkmoot.coordination.task.stepping import Stepping, begun, stepped
-from folkmoot.domain import task_events as happened
-from folkmoot.domain.event import Event
+from folkmoot.domain import task as happened
+from folkmoot.domain.entry import Event
 from folkmoot.domain.task import Blocking, Cancelled, Completed, Failed, Task, TaskStatus, TaskStep
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 

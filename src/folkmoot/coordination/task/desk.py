@@ -11,11 +11,10 @@ from folkmoot.coordination.task.opening import NewTask, backlogged, started
 from folkmoot.coordination.task.picking import busy, by_priority, current, next_pick, pick
 from folkmoot.coordination.task.stepping import Stepping
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import own_work_session
-from folkmoot.domain.event import Event
-from folkmoot.domain.task import Blocking, Task, TaskStatus
-from folkmoot.domain.task_events import TaskBacklogAdded, TaskStarted
-from folkmoot.domain.task_fold import TASK
+from folkmoot.domain.records import TASK
+from folkmoot.domain.task import Blocking, Task, TaskBacklogAdded, TaskStarted, TaskStatus
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal, RecordQuery
 

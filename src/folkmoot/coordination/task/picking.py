@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from folkmoot.coordination.task.stepping import begun
-from folkmoot.domain import task_events as happened
-from folkmoot.domain.event import Event
+from folkmoot.domain import task as happened
+from folkmoot.domain.entry import Event
 from folkmoot.domain.task import ACTIVE, PRIORITIES, Task, TaskStatus
 from folkmoot.errors import WrongUse
 

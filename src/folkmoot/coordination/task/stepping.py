@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.domain.task import StepStatus, Task, TaskStep
-from folkmoot.domain.task_events import StepAction
+from folkmoot.domain.task import StepAction, StepStatus, Task, TaskStep
 from folkmoot.domain.value import Value
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 

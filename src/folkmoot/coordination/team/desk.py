@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 
 from folkmoot.coordination.task.picking import current, of_agent
 from folkmoot.coordination.team.health import BEATS, LISTED, WATCHED, TeamHealth
-from folkmoot.domain.agent import Graph, MemberRole
+from folkmoot.domain.agent import Graph, Member, MemberRole, MemberStatus
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.records import TASK
 from folkmoot.domain.task import Task
-from folkmoot.domain.task_fold import TASK
-from folkmoot.domain.team import Member, MemberStatus
 from folkmoot.ports import Journal, Query
 
 

@@ -18,8 +18,8 @@ from folkmoot.domain.events import (
     RunStarted,
     SessionStarted,
 )
+from folkmoot.domain.task import ContinuationBackoff, Reason, ZombieReported
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ContinuationBackoff, Reason, ZombieReported
 
 LISTED = (
     "run.started", "run.parked", "run.completed", "run.failed", "run.cancelled", "run.pruned",

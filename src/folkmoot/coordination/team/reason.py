@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from folkmoot.domain import older_entries
 from folkmoot.domain.events import RunFailed
-from folkmoot.domain.watch_events import Reason
+from folkmoot.domain.task import Reason
 
 
 def reason_of(failed: RunFailed) -> Reason:

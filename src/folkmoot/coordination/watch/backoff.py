@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from folkmoot.coordination.team.health import Failure
-from folkmoot.domain.watch_events import Reason
+from folkmoot.domain.task import Reason
 
 SECONDS: dict[Reason, float] = {
     "rate_limit": 60.0,

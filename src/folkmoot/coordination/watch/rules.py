@@ -9,8 +9,8 @@ from folkmoot.coordination.task.stepping import begun
 from folkmoot.coordination.team.health import Failure
 from folkmoot.coordination.watch.backoff import backoff
 from folkmoot.coordination.watch.sight import Sight
-from folkmoot.domain import watch_events as watched
-from folkmoot.domain.event import Event
+from folkmoot.domain import task as watched
+from folkmoot.domain.entry import Event
 from folkmoot.domain.task import Blocking, Task
 from folkmoot.domain.value import Value
 

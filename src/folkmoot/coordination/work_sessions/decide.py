@@ -9,21 +9,24 @@ from msgspec.structs import replace
 
 from folkmoot.coordination.keeping import Decide
 from folkmoot.domain.category import CATEGORIES, CategoryId
-from folkmoot.domain.collaboration_events import WorkSessionEntrusted
-from folkmoot.domain.event import Event
-from folkmoot.domain.plan_events import SnapshotCreated
-from folkmoot.domain.work_session import NEXT, Roster, WorkSession, WorkState
-from folkmoot.domain.work_session_events import (
+from folkmoot.domain.entry import Event
+from folkmoot.domain.work_session import (
+    NEXT,
+    Roster,
+    SnapshotCreated,
+    WorkSession,
     WorkSessionArtifactAdded,
     WorkSessionCategorised,
     WorkSessionChanged,
     WorkSessionCompleted,
+    WorkSessionEntrusted,
     WorkSessionLabelled,
     WorkSessionOpened,
     WorkSessionPaused,
     WorkSessionResumed,
     WorkSessionSummarised,
     WorkSessionTeamFormed,
+    WorkState,
 )
 from folkmoot.errors import NotFound, WrongUse
 

@@ -16,15 +16,20 @@ from folkmoot.coordination.work_sessions.forming import Seat, compose, narrowed,
 from folkmoot.coordination.work_sessions.joining import constraints_of, continued, is_archived, require_going
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.domain.plan_events import SnapshotCreated
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import Action, ArtifactKind, Policy, Roster, SnapshotReason, WorkSession
-from folkmoot.domain.work_session_events import (
+from folkmoot.domain.work_session import (
+    Action,
+    ArtifactKind,
+    Policy,
+    Roster,
+    SnapshotCreated,
+    SnapshotReason,
+    WorkSession,
     WorkSessionArtifactAdded,
     WorkSessionOpened,
     WorkSessionRefused,
 )
-from folkmoot.domain.work_session_fold import WORK_SESSION
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal
 

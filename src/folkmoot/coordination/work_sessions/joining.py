@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from folkmoot.coordination.work_sessions.decide import over
-from folkmoot.domain.activity import ARCHIVED_AFTER, activity, counts
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.errand import Block
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import ARCHIVED_AFTER, WorkSession, WorkSessionOpened, activity, counts
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Journal, Query, RunQuery
 

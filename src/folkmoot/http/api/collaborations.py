@@ -10,8 +10,7 @@ from folkmoot.coordination.collaboration.moves import Wait
 from folkmoot.coordination.collaboration.next import next_moves
 from folkmoot.coordination.collaboration.scene import Scene
 from folkmoot.domain.agent import MemberRole
-from folkmoot.domain.work_session import Roster, StateChange, WorkState
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.moment import moment
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.duration import moment
+from folkmoot.domain.run_row import SpendSum
 from folkmoot.engine.describing import whole
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from folkmoot.domain.activity import Activity
 from folkmoot.domain.category import LABELS, CategoryId
-from folkmoot.domain.role import Role
+from folkmoot.domain.entry import Role
+from folkmoot.domain.work_session import Activity
 from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.reading import Words

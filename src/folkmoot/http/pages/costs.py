@@ -12,8 +12,7 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary, SpendSum
 from folkmoot.domain.value import Value
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.events import asked_moment

@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.moment import moment
-from folkmoot.domain.role import Role
+from folkmoot.domain.duration import moment
+from folkmoot.domain.entry import Role
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import house_of

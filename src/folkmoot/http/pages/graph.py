@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.sketch import Sketch
+from folkmoot.domain.agent import Sketch
 from folkmoot.errors import NotFound, Problem
 from folkmoot.http.files_now import files_now
 from folkmoot.http.house import house_of

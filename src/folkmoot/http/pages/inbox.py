@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from folkmoot.domain.decision import Decision
+from folkmoot.domain.inbox import APPROVED, Item, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.domain.item import APPROVED, Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from folkmoot.domain.canonical import visible
+from folkmoot.domain.message import visible
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.markdown import markdown
 from folkmoot.views.figures import age, clock_time, counted, length, money, spent, tokens

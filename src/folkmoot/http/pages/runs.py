@@ -16,7 +16,7 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later, seconds
 from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary
-from folkmoot.domain.work_session_events import WorkSessionLabelled
+from folkmoot.domain.work_session import WorkSessionLabelled
 from folkmoot.engine.listing import waiting_first, with_holders
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.kept import kept_of

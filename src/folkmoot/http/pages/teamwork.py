@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import gathered, seats
 from folkmoot.engine.identity import chance
 from folkmoot.engine.step_runs import begun

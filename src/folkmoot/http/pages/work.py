@@ -9,8 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.domain.category import LABELS
-from folkmoot.domain.collaboration_events import WorkSessionAsked
-from folkmoot.domain.work_session import WorkSession
+from folkmoot.domain.work_session import WorkSession, WorkSessionAsked
 from folkmoot.errors import NotFound
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted

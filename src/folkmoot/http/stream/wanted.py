@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Draft, Entry, role
 from folkmoot.ports import Filter
 
 DELTA = "delta"

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from folkmoot.domain.change import Change
+from folkmoot.domain.sources import Change
 from folkmoot.tools.builtin.folder import parts_of, read_file
 from folkmoot.tools.builtin.refused import Absent, Refused
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from folkmoot.domain.builtins import Builtins, FileLimits, ProcessLimits
 from folkmoot.domain.message import ToolResult
+from folkmoot.domain.settings import Builtins, FileLimits, ProcessLimits
 from folkmoot.tools.builtin.change import before_and_after, change
 from folkmoot.tools.builtin.folder import MOST_SEEN, look, read_file, shown, write_file
 from folkmoot.tools.builtin.process import run_program, run_script

@@ -14,8 +14,8 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from folkmoot.domain.builtins import WebLimits
 from folkmoot.domain.message import ToolResult
+from folkmoot.domain.settings import WebLimits
 from folkmoot.tools.builtin.process import run_script
 from folkmoot.tools.builtin.refused import Refused
 

@@ -1,33 +1,77 @@
-"""One file with runs and everything that they name, for another machine: a zip that any program can open.
-
-    manifest.json     what it is: {"format": 1, "runs": [{"runId", "events", "last"}], "artifacts": 3}
-    journal.ndjson    the entries, as `log export` writes them
-    artifacts/<hash>  each artifact that an entry names
-
-The same runs give the same bytes. Nothing of it is ever unpacked to a disk; whoever reads it looks at names, sizes and
-hashes first, because it may come from anywhere.
-"""
+"""Copies of a journal or of some of its runs: backups, bundles and exported logs, written and read."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
+import sqlite3
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
 import msgspec
 
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.value import Value
-from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
-from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import UNREADABLE, hash_of, place_of, to_line
+from folkmoot.errors import JournalDamaged, JournalTooNew, OperationFailed, WrongUse
+from folkmoot.journal.codec import UNREADABLE, Head, broken_link, hash_of, place_of, stored_line, to_line
+from folkmoot.journal.database import FILE, FOLDER, connect_readonly, explain
 from folkmoot.journal.files import written_whole
-from folkmoot.journal.lines import chosen_lines
+from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Journal, Query, Stored
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a line; a file from elsewhere may be anything."""
+_TURN = 100
+"""Entries that are read before the event loop gets its turn."""
+
+
+class Lines:
+    artifacts = False
+    """It names some and holds none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def stored(self, query: Query) -> AsyncIterator[Stored]:
+        with self._path.open("rb") as file:
+            async for stored in chosen_lines(file, query):
+                yield stored
+
+    async def artifact(self, id: str) -> bytes:
+        raise KeyError(id)
+
+    async def close(self) -> None:
+        pass
+
+
+async def chosen_lines(file: IO[bytes], query: Query) -> AsyncIterator[Stored]:
+    """Those of one stream, or all."""
+    for number, stored in enumerate(_lines(file), start=1):
+        if query.stream in ("", stored.stream) or stored.fault:
+            yield stored
+        if number % _TURN == 0:
+            await asyncio.sleep(0)
+
+
+def _lines(file: IO[bytes]) -> Iterator[Stored]:
+    """A line that is none is passed on as a fault, because those behind it may be sound."""
+    number = seq = 0
+    while line := file.readline(LONGEST + 1):
+        number += 1
+        if len(line) > LONGEST:
+            raise JournalDamaged(f"line {number} is longer than {LONGEST} bytes")
+        try:
+            stored = stored_line(line)
+        except JournalDamaged as error:
+            stored = Stored(seq, "", 0, "", "", b"", f"line {number}: {error}")
+        seq = stored.seq
+        yield stored
+
 
 FORMAT = 1
 LARGEST = 4 * 1024**3
@@ -176,3 +220,85 @@ class Bundle:
 def _buffered(member: IO[bytes]) -> IO[bytes]:
     """The lines of a member of a zip come one by one only from a buffer."""
     return io.BufferedReader(cast(io.RawIOBase, member))
+
+
+Source = SqliteJournal | Bundle | Lines
+
+
+def open_source(path: Path) -> Source:
+    """By how the file begins, not by its name."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(16)
+    except OSError as error:
+        raise WrongUse(f"cannot read {path}: {error.strerror}") from None
+    if begins.startswith(b"PK"):
+        return Bundle(path)
+    if begins == b"SQLite format 3\0":
+        return SqliteJournal.open_copy(path)
+    if begins.startswith(b"{"):
+        return Lines(path)
+    raise WrongUse(f"{path} is no backup, no bundle and no exported log")
+
+
+async def open_bundle(path: Path) -> MemoryJournal:
+    """The runs of a bundle as a journal of their own, checked: to show, replay or go on with them."""
+    bundle = Bundle(path, IN_MEMORY)
+    try:
+        journal = MemoryJournal()
+        streams: dict[str, list[Stored]] = {}
+        async for stored in bundle.stored(Query()):
+            streams.setdefault(stored.stream, []).append(stored)
+        for stream, entries in streams.items():
+            await journal.restore(stream, entries)
+        for id in bundle.ids:
+            journal.keep(await bundle.artifact(id))
+        return journal
+    finally:
+        await bundle.close()
+
+
+_PAGES = 2_000
+"""Copied at a time."""
+
+
+def back_up(project: Path, target: Path, told: Callable[[float], None] = lambda part: None) -> int:
+    """Its size. The copy is of one moment; `told` learns how much of it is done, from 0 to 1."""
+    path = project / FOLDER / FILE
+    source = connect_readonly(path)
+    try:
+        with written_whole(target) as place:
+            copy = sqlite3.connect(place)
+            try:
+                # Without a transaction of its own, the copy would begin anew whenever somebody writes.
+                source.execute("BEGIN")
+                source.execute("SELECT count(*) FROM release").fetchone()
+                source.backup(
+                    copy, pages=_PAGES, progress=lambda _, left, total: told(1 - left / max(total, 1))
+                )
+                source.execute("ROLLBACK")
+                _take_along(copy, path.parent / "artifacts")
+                copy.execute("PRAGMA journal_mode = DELETE")  # so that it stays one file when it is opened
+            finally:
+                copy.close()
+            return place.stat().st_size
+    except sqlite3.Error as error:
+        raise explain(error, path, source) from error
+    finally:
+        source.close()
+
+
+def _take_along(copy: sqlite3.Connection, artifacts: Path) -> None:
+    """The large artifacts. None that the copy names can be missing: what it names was written before it."""
+    for file in sorted(artifacts.glob("??/" + "?" * 64)):
+        try:
+            content, kept = file.read_bytes(), file.stat().st_mtime
+        except FileNotFoundError:
+            continue  # nobody named it any more
+        except OSError as error:
+            raise OperationFailed(f"cannot read {file}: {error.strerror}") from error
+        copy.execute(
+            "INSERT OR IGNORE INTO artifact (id, content, kept) VALUES (?, ?, ?)",
+            (bytes.fromhex(file.name), content, kept),
+        )
+        copy.commit()
