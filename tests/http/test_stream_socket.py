@@ -15,7 +15,7 @@ from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.plan_events import PlanApproved, StepStarted
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.watch_events import ContinuationSent
-from folkmoot.http.stream.socket import messages
+from folkmoot.http.monitor import messages
 from tests.desk import Desk
 from tests.http.onlooker import PATIENCE, visited
 from tests.sinks.receiver import happen, steps
