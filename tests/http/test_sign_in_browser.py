@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import async_playwright
 
-from folkmoot.http.house import Door
+from folkmoot.http.state import Door
 from tests.http.doors import TOKEN, serving
 
 ARGUMENTS = [

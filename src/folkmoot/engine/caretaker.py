@@ -33,7 +33,6 @@ class Caretaker:
         """By run: when it may be tried again."""
         self._foreign: set[str] = set()
         """Runs that are left to whoever started them, until they are adopted."""
-        self._nudged = asyncio.Event()
         self.under_way: dict[str, asyncio.Task[None]] = {}
         self.say: Callable[[str], None] = lambda text: None
         """Told what becomes of each run."""
@@ -43,13 +42,7 @@ class Caretaker:
         while True:
             with suppress(OperationFailed):  # a journal that is away may not be so at the next look
                 await self.look()
-            with suppress(TimeoutError):
-                await self._clock.within(EVERY, self._nudged.wait())
-            self._nudged.clear()
-
-    def nudge(self) -> None:
-        """Look now: somebody was answered."""
-        self._nudged.set()
+            await self._clock.sleep(EVERY)
 
     async def look(self) -> None:
         """Take up every run that needs somebody."""

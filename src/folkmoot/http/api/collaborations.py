@@ -14,7 +14,7 @@ from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened,
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Said, Words
+from folkmoot.http.requests import Given, Said, Words
 from folkmoot.ports import RunQuery
 from folkmoot.views.plan_json import document
 

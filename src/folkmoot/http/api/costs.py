@@ -12,7 +12,7 @@ from folkmoot.domain.run_row import SpendSum
 from folkmoot.engine.describing import whole
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Given
+from folkmoot.http.requests import Given
 from folkmoot.ports import SpendQuery
 from folkmoot.views.accounting import Totals
 from folkmoot.views.costs import By, Cost, costs, totals

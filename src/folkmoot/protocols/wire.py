@@ -1,4 +1,5 @@
-"""The answer to a chat client: whole, or streamed while its run goes on, as server-sent events of one wire.
+"""What the wires of chat clients share: reading a request, whose models are our agents, as far as it matters here; and
+the answer: whole, or streamed while its run goes on, as server-sent events of one wire.
 
 The streamed answer is the report and nothing else. It is sent as a model writes it where that text is certain to be the
 report (`session/ask.py`), otherwise when the run is over. Until then the client gets lines of progress.
@@ -8,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,23 +21,144 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
-from folkmoot.errors import FolkmootError
-from folkmoot.http.chat_errors import NO_RETRY, ChatError, as_chat_error
-from folkmoot.http.house import house_of
+from folkmoot.domain.providers import BUILT_IN
+from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.http.problems import NO_RETRY, SURPRISE, ChatError, Refused, as_chat_error
+from folkmoot.http.requests import body_of
+from folkmoot.http.state import house_of
 from folkmoot.http.stream.event_source import EventStream, client_gone
-from folkmoot.protocols.chat_request import json_response, vision_of, work_session_of
-from folkmoot.protocols.chat_runs import ChatRuns
-from folkmoot.protocols.conversation import ChatMessage, ChatRequest, read_conversation
-from folkmoot.protocols.reply import AwaitedRun, ChatReply
+from folkmoot.models.transcript import sight_of
+from folkmoot.orchestration.kit import facing
+from folkmoot.protocols.answers import AwaitedRun, ChatReply
+from folkmoot.protocols.chat_runs import WORK_SESSION, ChatRuns
+from folkmoot.protocols.content import PLACE
+from folkmoot.protocols.conversation import ChatMessage, ChatRequest, Role, Vision, read_conversation
 from folkmoot.views.timeline import progress_line
 
+T = TypeVar("T", bound=msgspec.Struct)
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_MISSING = re.compile(r"missing required field `(\w+)`")
+_SESSION = re.compile("ws_[A-Za-z0-9_-]+")
 _CATCH_UP = 5.0
 """Seconds that the progress may need to catch up with a run that is over."""
 _PIECE = 400
 """Characters of the answer in one message."""
 _log = logging.getLogger(__name__)
+
+
+async def read_body(request: Request, type: type[T]) -> T:
+    """Raises `ChatError` that names the wrong field."""
+    try:
+        return body_of(await request.body(), type)
+    except Refused as error:
+        place, missing = PLACE.search(str(error)), _MISSING.search(str(error))
+        names = [found[1] for found in (place, missing) if found]
+        raise ChatError(error.status, str(error), param=".".join(names) or None) from error
+
+
+def json_response(document: Any) -> Response:
+    return Response(msgspec.json.encode(document), media_type="application/json")
+
+
+def list_models(moot: Folkmoot) -> dict[str, Agent]:
+    """By id, or by path where several agents have the same id."""
+    agents = moot.graph.agents.values()
+    shared = Counter(agent.id for agent in agents)
+    return {agent.id if shared[agent.id] == 1 else agent.file.removesuffix(".ai"): agent for agent in agents}
+
+
+def find_model(moot: Folkmoot, model: str) -> Agent:
+    """An agent by its name as a model, or by its file. Raises `ChatError`."""
+    known = list_models(moot)
+    if agent := known.get(model):
+        return agent
+    try:
+        return moot.agent(model)
+    except WrongUse as error:
+        words = f"there is no model {model!r}; the models here are the agents: {', '.join(known)}"
+        raise ChatError(404, words, param="model", code="model_not_found") from error
+
+
+def model_name(moot: Folkmoot, file: str) -> str:
+    """Of an agent; its file, if it is not in the project any more."""
+    return next((name for name, agent in list_models(moot).items() if agent.file == file), file)
+
+
+def vision_of(moot: Folkmoot, agent: Agent) -> Vision:
+    """Of all agents that may come to speak with the client: no images, if one of them surely takes none; files for half
+    of the smallest context window."""
+    agents = [*facing(moot.graph, agent)]
+    windows = [choice.context_window for one in agents for choice in one.models]
+    if not windows:
+        return Vision()
+    providers = {**BUILT_IN, **moot.graph.settings.providers}
+    images: bool | None = True
+    for one in agents:
+        takes = [
+            sight_of(providers[choice.provider]) if choice.provider in providers else None
+            for choice in one.models
+        ]
+        if takes and all(sees is False for sees in takes):
+            return Vision(False, min(windows) // 2)
+        images = images if all(takes) else None
+    return Vision(images, min(windows) // 2)
+
+
+def work_session_of(request: Request, metadata: Mapping[str, str] | None = None) -> str:
+    """The one that the client names; empty if it names none."""
+    named = request.headers.get(WORK_SESSION) or (metadata or {}).get("work_session", "")
+    if named and not _SESSION.fullmatch(named):
+        raise ChatError(400, f"{named!r} is no work session; their names begin with ws_", param="metadata")
+    return named
+
+
+def refuse(reasons: Mapping[str, object], code: str = "unsupported_value") -> None:
+    """Raise `ChatError` for the first field with a reason: it would be left undone without a word."""
+    for param, reason in reasons.items():
+        if reason:
+            raise ChatError(400, str(reason), param=param, code=code)
+
+
+def request_number(roles: Sequence[str]) -> int:
+    """The number of the message that is the request: the last one, if it is the user's; -1 if there is none."""
+    spoken = [number for number, role in enumerate(roles) if role not in ("system", "developer")]
+    return spoken[-1] if spoken and roles[spoken[-1]] == "user" else -1
+
+
+def role_of(role: str, place: str) -> Role:
+    if role not in ROLES:
+        raise ChatError(400, f"there is no role {role!r}; use {', '.join(ROLES)}", param=f"{place}.role")
+    return ROLES[role]
+
+
+def unix_seconds(time: str) -> int:
+    return int(datetime.fromisoformat(time).timestamp())
+
+
+class TypedOption(msgspec.Struct):
+    type: str
+
+
+def unsupported_openai(agent: Agent, wanted: TypedOption | None, choice: object) -> tuple[str, str]:
+    """Why the format of the answer, and the choice of a tool, cannot be had."""
+    given = {"text", "json_object"} if agent.output.format == "json" else {"text"}
+    declared = f"the form of what {agent.id} reports is declared in its file ({agent.output.format}), not by who asks"
+    return (
+        declared if wanted and wanted.type not in given else "",
+        "an agent chooses its tools itself; send `auto` or `none`"
+        if choice not in (None, "auto", "none")
+        else "",
+    )
 
 
 class ChatWire(Protocol):
@@ -124,7 +249,7 @@ class ChatStream(EventStream):
             raise
         except Exception:
             _log.exception("a stream broke off: run %s", self._awaited.run)
-            surprise = ChatError(500, "something went wrong here; the log of the server says what")
+            surprise = ChatError(500, SURPRISE)
             await self._write(self._wire.fail(surprise))
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -1,23 +1,39 @@
-"""The runs of the agents that an MCP client may call, and their reports, as resources."""
+"""What MCP clients are offered: every agent as a tool, every run and its report as a resource."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import mcp_types as types
 import msgspec
+from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.run_row import RunRow
+from folkmoot.errors import WrongUse
 from folkmoot.ports import RunQuery
-from folkmoot.protocols.mcp_elicitation import Context
-from folkmoot.protocols.runs import MEDIA_TYPES, page_after
+from folkmoot.protocols.runs import MEDIA_TYPES, describe_agent, name_agents, page_after
 
+Context = ServerRequestContext[Any]
 T = TypeVar("T")
+RESUME = "folkmoot__resume"
+"""Continues a run that waited; no agent may have this name."""
+RESUME_TOOL = types.Tool(
+    name=RESUME,
+    title="Resume a run",
+    description="Goes on with a run that waited for a person, after what it waited for was answered, "
+    "or with one that was interrupted.",
+    input_schema={
+        "type": "object",
+        "properties": {"run": {"type": "string", "description": "The id of the run."}},
+        "required": ["run"],
+        "additionalProperties": False,
+    },
+)
 RUNS = "folkmoot://runs"
 NEWEST = 100
 """Runs in the one document that lists them."""
@@ -38,6 +54,67 @@ _TEMPLATES = [
         name="report", uri_template=f"{RUNS}/{{id}}/report", description="The final report of a run alone."
     ),
 ]
+
+
+def agents_as_tools(moot: Folkmoot, only: Sequence[str] = ()) -> dict[str, Agent]:
+    """By the names of their tools. Raises `WrongUse`."""
+    agents = [moot.agent(name) for name in only] or list(moot.graph.agents.values())
+    if not agents:
+        raise WrongUse(f"there are no agents in {moot.folder}; name the folder of a project with --project")
+    return name_agents(agents, (RESUME,))
+
+
+def tool_of(name: str, agent: Agent) -> types.Tool:
+    return types.Tool(
+        name=name,
+        title=agent.id,
+        description=describe_agent(agent) or f"Runs the agent {agent.id}.",
+        input_schema=_input_schema(agent),
+        output_schema=_output_schema(agent),
+    )
+
+
+def request_of(agent: Agent, arguments: Mapping[str, Any]) -> str:
+    """The request to the agent. Raises `WrongUse`; the run checks it against the agent's schema."""
+    if _takes_object(agent):
+        return msgspec.json.encode(arguments).decode()
+    if arguments.keys() != {"request"}:
+        raise WrongUse(f"{agent.id} takes one argument, `request`, not {sorted(arguments) or 'none'}")
+    request = arguments["request"]
+    if agent.input.format == "json":
+        return msgspec.json.encode(request).decode()
+    if not isinstance(request, str):
+        raise WrongUse(f"the `request` of {agent.id} is a text, not {request!r}")
+    return request
+
+
+def _takes_object(agent: Agent) -> bool:
+    """Whether its own schema can be that of a tool, whose arguments are always an object."""
+    return agent.input.format == "json" and _is_object(agent.input.schema)
+
+
+def _input_schema(agent: Agent) -> dict[str, Any]:
+    schema = agent.input.schema
+    if schema and _takes_object(agent):
+        return schema
+    plain = {"type": "string"} if agent.input.format == "text" else schema or {}
+    return {
+        "type": "object",
+        "properties": {"request": {"description": "What the agent is asked.", **plain}},
+        "required": ["request"],
+        "additionalProperties": False,
+    }
+
+
+def _output_schema(agent: Agent) -> dict[str, Any] | None:
+    """Promised only by an agent whose own report is the answer; and older clients know objects alone."""
+    own = agent.terminal and (agent.team is None or agent.team.supervisor in (None, agent.file))
+    promised = own and agent.output.format == "json" and _is_object(agent.output.schema)
+    return agent.output.schema if promised else None
+
+
+def _is_object(schema: Mapping[str, Any] | None) -> bool:
+    return schema is not None and schema.get("type") == "object"
 
 
 def page(

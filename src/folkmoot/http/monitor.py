@@ -16,9 +16,10 @@ from folkmoot.domain.records import TASK
 from folkmoot.domain.task import TaskStep
 from folkmoot.errors import FolkmootError
 from folkmoot.http.problems import Refused
-from folkmoot.http.reading import Given, Position, query_of
+from folkmoot.http.requests import Given, Position, query_of
+from folkmoot.http.state import house_of
 from folkmoot.http.stream.event_source import STALLED
-from folkmoot.http.stream.hub import Hub, hub_of
+from folkmoot.http.stream.hub import Hub
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
 
@@ -58,7 +59,7 @@ async def monitor(socket: WebSocket) -> None:
         await socket.close(WRONG, _short(str(refused)))
         return
     await socket.accept()
-    await _Talk(hub_of(socket), socket).hold(asking)
+    await _Talk(house_of(socket).hub, socket).hold(asking)
 
 
 class _Talk:
