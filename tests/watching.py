@@ -8,8 +8,8 @@ from typing import Any
 
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.task_service import AgentTasks
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from folkmoot.coordination.author import RUNTIME
-from folkmoot.coordination.watch.rules import Move, Rule, due
-from folkmoot.coordination.watch.sight import Sight
+from folkmoot.coordination.watch import Sight
+from folkmoot.coordination.watch_rules import Move, Rule, due
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.task import Task

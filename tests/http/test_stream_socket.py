@@ -8,8 +8,7 @@ import aiohttp
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.plan_events import PlanApproved, StepStarted

@@ -96,7 +96,7 @@ async def _beats(journal: Journal) -> AsyncIterator[None]:
 
 
 async def _members(moot: Moot) -> list[Member]:
-    tasks, _ = await moot.tasks.keeper.readable()
+    tasks, _ = await moot.tasks.readable()
     return await moot.team.members(tasks)
 
 

@@ -5,30 +5,26 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
 from folkmoot.coordination.author import RUNTIME, Author
-from folkmoot.coordination.collaboration import moves
-from folkmoot.coordination.collaboration.executing import REASSIGN, RETRY, SKIP, SUGGESTED
-from folkmoot.coordination.collaboration.moves import AskMove, Move, Wait
-from folkmoot.coordination.collaboration.next import next_moves
-from folkmoot.coordination.collaboration.scene import Scene, askings_of, chance_of
+from folkmoot.coordination.collaboration import (
+    AskMove,
+    CompleteMove,
+    Move,
+    RecordMove,
+    Scene,
+    WaitMove,
+    askings_of,
+)
+from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.actor import PlanActor
-from folkmoot.coordination.plans.life import Events
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.desk import Milestone
-from folkmoot.coordination.work_sessions.forming import Seat, compose
+from folkmoot.coordination.work_sessions import completed
+from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
 from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
-from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan import Plan
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession
@@ -85,8 +81,8 @@ class Collaboration:
     async def _carried_on(self) -> Stopped:
         while True:
             scene = await self.scene()
-            coming = [Wait(INTERRUPTED)] if self.leaving else next_moves(scene)
-            waits = tuple(move.why for move in coming if isinstance(move, Wait))
+            coming = [WaitMove(INTERRUPTED)] if self.leaving else next_moves(scene)
+            waits = tuple(move.why for move in coming if isinstance(move, WaitMove))
             if waits or not coming:
                 return Stopped(waits)
             for move in coming:
@@ -102,7 +98,10 @@ class Collaboration:
         """Why it does not go on; empty if it does."""
         if isinstance(move, AskMove):
             return await self._ask(scene, move)
-        await (self._on_session(scene, move) or self._on_plan(scene, move) or self._on_records(scene, move))
+        if isinstance(move, CompleteMove):
+            await self._complete(scene, move.summary)
+        elif isinstance(move, RecordMove):
+            await move.make(self._moot)
         return ""
 
     async def _ask(self, scene: Scene, ask: AskMove) -> str:
@@ -148,8 +147,8 @@ class Collaboration:
     async def _read(self, scene: Scene) -> Sources:
         """What was read by those who wrote what a member is told."""
         answers = (asking.answer for asking in scene.askings.values() if asking.answer)
-        plan = await self._moot.plans.keeper.sources([scene.plan.id]) if scene.plan else ()
-        made = await self._moot.decisions.keeper.sources([each.id for each in scene.decisions])
+        plan = await self._moot.plans.sources([scene.plan.id]) if scene.plan else ()
+        made = await self._moot.decisions.sources([each.id for each in scene.decisions])
         return joined(*(answer.sources for answer in answers), plan, made)
 
     async def _refused(self, purpose: str, run: str, why: str) -> str:
@@ -163,47 +162,6 @@ class Collaboration:
         await self._moot.work_sessions.change(self._id, lambda _: [answered], _RUNTIME)
         return ""
 
-    def _on_session(self, scene: Scene, move: Move) -> Awaitable[object] | None:
-        sessions, id = self._moot.work_sessions, self._id
-        match move:
-            case moves.Become(state=state, reason=reason):
-                return sessions.change(id, decide.becoming(state, reason), _RUNTIME)
-            case moves.SnapshotMove(reason=reason, step=step, attempt=attempt):
-                return sessions.snapshot(id, Milestone(reason, step=step, state={"attempt": attempt}))
-            case moves.Complete(summary=summary):
-                return self._complete(scene, summary)
-        return None
-
-    def _on_plan(self, scene: Scene, move: Move) -> Awaitable[object] | None:
-        if scene.plan is None or not (deed := _DEEDS.get(type(move))):
-            return None
-        purpose = getattr(move, "purpose", "")
-        by = replace(_member(scene, purpose), span=_place(move)) if purpose else _RUNTIME
-        return self._moot.plans.change(scene.plan.id, by, deed(move))
-
-    async def _on_records(self, scene: Scene, move: Move) -> None:
-        moot, plan = self._moot, scene.plan
-        assert plan is not None
-        match move:
-            case moves.OpenTask(step=step, attempt=attempt):
-                owned = steps.step_of(plan, step)
-                desk = moot.tasks.of(owned.owner, replace(_RUNTIME, work_session=self._id))
-                new = NewTask(owned.description, context=f"Done when: {owned.acceptance}")
-                await desk.start(new, chance_of(plan, owned, attempt))
-            case moves.EndTask(task=task, summary=summary, reason=reason):
-                desk = moot.tasks.of(scene.tasks[task].agent_id, _RUNTIME)
-                await (desk.cancel(task, reason) if reason else desk.complete(task, summary, force=True))
-            case moves.Propose() as wanted:
-                await moot.decisions.propose(
-                    replace(_RUNTIME, work_session=self._id),
-                    _proposal(scene, plan, wanted),
-                    chance_of(plan, steps.step_of(plan, wanted.step), wanted.attempt),
-                )
-            case moves.Abstain(decision=decision, voter=voter, reason=reason):
-                await moot.decisions.abstain_for(decision, voter, reason)
-            case moves.SettleDecision(decision=decision):
-                await moot.decisions.settle(decision)
-
     async def _complete(self, scene: Scene, summary: str) -> None:
         """Whoever comes later finds what was done and what was decided with the work session."""
         sessions, id = self._moot.work_sessions, self._id
@@ -211,82 +169,23 @@ class Collaboration:
             await sessions.add_artifact(id, "log", f"step {step.id}: {step.description}", step.note.encode())
         for decision in scene.decisions:
             await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", adr.record(decision).encode())
-        await sessions.snapshot(id, Milestone("final"))
+        await sessions.snapshot(id, "final")
         taken = tuple(decision.id for decision in scene.decisions)
-        await sessions.change(id, decide.completed(summary, taken), _RUNTIME)
+        await sessions.change(id, completed(summary, taken), _RUNTIME)
 
 
 async def scene_of(moot: Moot, id: str) -> Scene:
     events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
     here = RecordQuery(work_session=id)
-    plans = [*(await moot.plans.keeper.select(here)).values()]
+    plans = [*(await moot.plans.select(here)).values()]
     return Scene(
         work=await moot.work_sessions.get(id),
         now=moot.clock.now(),
         askings=askings_of(events),
         plan=plans[-1] if plans else None,
-        tasks=await moot.tasks.keeper.select(here),
-        decisions=tuple((await moot.decisions.keeper.select(here)).values()),
+        tasks=await moot.tasks.select(here),
+        decisions=tuple((await moot.decisions.select(here)).values()),
     )
-
-
-_DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, PlanActor], Events]]] = {
-    moves.CommitPlanMove: lambda _: life.commit,
-    moves.ReviewPlanMove: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
-    moves.StartStepMove: lambda move: partial(steps.start, id=move.step),
-    moves.AcceptStepMove: lambda move: partial(steps.accept, id=move.step),
-    moves.BlockStepMove: lambda move: partial(
-        steps.block, id=move.step, reason=move.reason, decision=move.decision
-    ),
-    moves.ResumeStepMove: lambda move: partial(steps.resume, id=move.step, reason=move.reason),
-    moves.ReassignStepMove: lambda move: partial(
-        steps.reassign, id=move.step, to=move.to, reason=move.reason
-    ),
-    moves.CompleteStepMove: lambda move: partial(
-        steps.complete, id=move.step, note=move.note, skipped=move.skipped
-    ),
-    moves.ReviewStepMove: lambda move: partial(
-        steps.review, id=move.step, verdict=move.verdict, text=move.text
-    ),
-}
-"""What a move does to the plan."""
-
-
-def _place(move: Any) -> str:
-    """Where a member said what a move records: one run may say something about several steps."""
-    return f"{move.purpose}/{getattr(move, 'step', '')}".rstrip("/")
-
-
-def _member(scene: Scene, purpose: str) -> Author:
-    """A member that has said something in its run."""
-    asking = scene.askings[purpose]
-    return Author(asking.agent, asking.run, purpose, scene.work.id)
-
-
-def _proposal(scene: Scene, plan: Plan, wanted: moves.Propose) -> Proposal:
-    step = steps.step_of(plan, wanted.step)
-    others = [each for each in scene.who_may("execute") if each not in (step.owner, scene.lead)]
-    options = (
-        *([Option(SUGGESTED, wanted.suggestion)] if wanted.suggestion else ()),
-        Option(RETRY, f"{step.owner} tries again"),
-        *(Option(f"{REASSIGN}{each}", f"{each} takes the step over") for each in others),
-        Option(SKIP, "the step is left out"),
-    )
-    return Proposal(
-        topic=f"{step.id} ({step.description}) is blocked: {wanted.reason}",
-        options=options,
-        participants=tuple(map(Voter, _voters(scene))),
-        evidence=(step.owner,),
-        lead=scene.lead,
-        about=About(plan.id, step.id),
-        work_session=scene.work.id,
-    )
-
-
-def _voters(scene: Scene) -> Sequence[str]:
-    """All but the lead, who decides where they do not; with fewer than two of them the lead votes too."""
-    voters = [each for each in scene.who_may("vote") if each != scene.lead]
-    return voters if len(voters) > 1 else [*voters, scene.lead]
 
 
 _NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit"}

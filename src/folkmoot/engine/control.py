@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import becoming, paused, resumed
-from folkmoot.coordination.work_sessions.desk import WorkSessions
+from folkmoot.coordination.work_sessions import WorkSessions, becoming, paused, resumed
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import WrongUse

@@ -11,10 +11,10 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.plans import steps
-from folkmoot.coordination.plans.errand import details, errand_for
+from folkmoot.coordination.plan_service import details, errand_for
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
@@ -47,9 +47,7 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
         raise WrongUse(
             f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
         )
-    errand = replace(
-        errand_for(plan, step), completes_step=True, sources=await moot.plans.keeper.sources([id])
-    )
+    errand = replace(errand_for(plan, step), completes_step=True, sources=await moot.plans.sources([id]))
     said = (
         f"It is accepted when: {wanted.acceptance}",
         *details(wanted),
@@ -81,7 +79,7 @@ async def settle(moot: Moot, run: str) -> Plan | None:
 async def settle_all(moot: Moot) -> list[Plan]:
     """What a process that died between the end of a run and that of its step has left undone."""
     settled = []
-    for plan in (await moot.plans.keeper.select(RecordQuery(statuses=("committed",)))).values():
+    for plan in (await moot.plans.select(RecordQuery(statuses=("committed",)))).values():
         for step in plan.steps:
             if step.begun_by and not step.is_over:
                 for run in await _runs_for(moot, plan.id, step.id):

@@ -17,10 +17,8 @@ from msgspec.structs import replace
 
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.watch.moments import Moments
-from folkmoot.coordination.watch.rules import FIRST, THEN, Move, Rule, due, not_told
-from folkmoot.coordination.watch.sight import Sight, leads_of
-from folkmoot.coordination.watch.telling import errand, request, summary
+from folkmoot.coordination.watch import Moments, Sight, leads_of
+from folkmoot.coordination.watch_rules import FIRST, THEN, Move, Rule, due, errand, not_told, request, summary
 from folkmoot.domain.errand import Block, Errand
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted
@@ -133,7 +131,7 @@ class Watch:
             await asyncio.gather(*self._telling, return_exceptions=True)
 
     async def _look(self) -> Sight:
-        tasks, damaged = await self._moot.tasks.keeper.readable()
+        tasks, damaged = await self._moot.tasks.readable()
         for id in damaged.keys() - self._complained:
             self._complained.add(id)
             self.say(Done("trouble", id, text=damaged[id]))
@@ -170,7 +168,7 @@ class Watch:
             moves[:] = [move := rule(task, sight[0])]
             return [move.event] if move else []
 
-        await self._moot.tasks.keeper.change(task.id, Author(RUNTIME), decide, task.work_session_id, look)
+        await self._moot.tasks.write(task.id, Author(RUNTIME), decide, task.work_session_id, look)
         return moves[0]
 
     def _tell(self, move: Move) -> None:
@@ -181,7 +179,7 @@ class Watch:
     async def _start(self, move: Move) -> None:
         try:
             heard = await self._heard(move)
-            written = await self._moot.tasks.keeper.sources([move.task.id])
+            written = await self._moot.tasks.sources([move.task.id])
             await self._starter.start(
                 move.tells, request(move), replace(errand(move, heard), sources=written)
             )

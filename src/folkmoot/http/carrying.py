@@ -14,7 +14,7 @@ from typing import Self
 
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import entrusted
+from folkmoot.coordination.work_sessions import entrusted
 from folkmoot.domain.collaboration_events import WorkSessionEntrusted
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.collaboration import Collaboration

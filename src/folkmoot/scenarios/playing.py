@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.app import Folkmoot
-from folkmoot.coordination.task.document import document as task_document
+from folkmoot.coordination.task_lists import document as task_document
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.entry import Draft
@@ -107,7 +107,9 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
             drafts=[entry.draft async for entry in moot.events(result.run_id)],
             surprises=tools.surprises,
             tasks=[task_document(task) for task in (await moot.moot.tasks.all()).values()],
-            decisions=[decision_document(decision) for decision in await moot.moot.decisions.all()],
+            decisions=[
+                decision_document(decision) for decision in (await moot.moot.decisions.all()).values()
+            ],
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from folkmoot.coordination.task.document import document
+from folkmoot.coordination.task_lists import document
 from folkmoot.domain import task_events, watch_events
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft

@@ -15,7 +15,7 @@ import pytest
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.team.reason import reason_of, reset_after
+from folkmoot.coordination.team import reason_of, reset_after
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import LlmRequest, RunFailed, RunParked

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import categorised, known_category
+from folkmoot.coordination.work_sessions import categorised, known_category
 from folkmoot.domain.category import LABELS
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of

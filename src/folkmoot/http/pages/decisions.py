@@ -16,7 +16,7 @@ from folkmoot.views.ballot import ballot
 
 async def decisions(request: Request) -> Response:
     house = house_of(request)
-    found = [ballot(each) for each in reversed(await house.moot.moot.decisions.all())]
+    found = [ballot(each) for each in reversed((await house.moot.moot.decisions.all()).values())]
     status = request.query_params.get("status", "")
     shown = [each for each in found if status in ("", each.decision.status)]
     return page(

@@ -87,10 +87,10 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
     runs = {run.run_id: run for run in await house.moot.runs(RunQuery(runs=row.runs))}
     return {
-        "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
-        "plans": [*(await moot.plans.keeper.select(here)).values()],
-        "tasks": [*(await moot.tasks.keeper.select(here)).values()],
-        "decisions": [*(await moot.decisions.keeper.select(here)).values()],
+        "record": await moot.work_sessions.look_up(row.id) or WorkSession(row.id),
+        "plans": [*(await moot.plans.select(here)).values()],
+        "tasks": [*(await moot.tasks.select(here)).values()],
+        "decisions": [*(await moot.decisions.select(here)).values()],
         "runs": [runs[run] for run in row.runs if run in runs],
         "is_collaboration": bool([entry async for entry in asked]),
         "agents": {agent.id for agent in house.moot.graph.agents.values()},

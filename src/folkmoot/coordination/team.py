@@ -1,13 +1,15 @@
-"""How each agent fares: a fold over what is recorded, so it survives whatever becomes of the process that asks."""
+"""How the agents of a project fare: a fold over what is recorded, so it survives the process that asks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.team.reason import reason_of, reset_after
+from folkmoot.coordination.task_lists import current, of_agent
+from folkmoot.domain import older_entries
+from folkmoot.domain.agent import Graph, MemberRole
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -18,8 +20,24 @@ from folkmoot.domain.events import (
     RunStarted,
     SessionStarted,
 )
+from folkmoot.domain.task import Task
+from folkmoot.domain.task_fold import TASK
+from folkmoot.domain.team import Member, MemberStatus
 from folkmoot.domain.value import Value
 from folkmoot.domain.watch_events import ContinuationBackoff, Reason, ZombieReported
+from folkmoot.ports import Journal, Query
+
+
+def reason_of(failed: RunFailed) -> Reason:
+    if failed.stop_reason == "CONTEXT":
+        return "context_overflow"
+    return failed.kind or older_entries.failure_kind(failed.error)
+
+
+def reset_after(failed: RunFailed) -> float:
+    """The seconds that the provider asked for; 0 if it named none."""
+    return failed.reset_after if failed.kind else older_entries.reset_after(failed.error)
+
 
 LISTED = (
     "run.started", "run.parked", "run.completed", "run.failed", "run.cancelled", "run.pruned",
@@ -177,3 +195,75 @@ def _went_on(run: OpenRun, entry: Entry) -> OpenRun:
     # A sign of life from before it was parked may be read after it.
     parked = entry.seq if isinstance(entry.event, RunParked) else run.parked if run.parked > entry.seq else 0
     return replace(run, sessions=sessions, parked=parked)
+
+
+class TeamDesk:
+    def __init__(self, journal: Journal, graph: Graph) -> None:
+        self._journal = journal
+        self._roles = {agent.id: agent.role for agent in graph.agents.values()}
+        self._health = TeamHealth()
+        self._seen = 0
+        self._heard: dict[str, int] = {}
+        """Up to where the signs of life of each run under way were read."""
+
+    async def health(self) -> TeamHealth:
+        """What it costs depends on what is new, and on how many runs are under way."""
+        end = await self._end()
+        found = await self._read(Query(types=LISTED, after=self._seen))
+        found += await self._read(Query(prefix=TASK.prefix, types=WATCHED, after=self._seen))
+        for entry in sorted(found, key=lambda entry: entry.seq):
+            if self._seen < entry.seq <= end:  # somebody else may have asked meanwhile
+                self._health.take(entry)
+        self._seen = max(self._seen, end)
+        self._heard = {run: self._heard.get(run, 0) for run in self._health.open}
+        for run, heard in list(self._heard.items()):
+            for entry in await self._read(Query(stream=run, types=BEATS, after=heard)):
+                self._health.take(entry)
+                self._heard[run] = entry.seq
+        return self._health
+
+    async def living(self) -> frozenset[str]:
+        """The runs that somebody goes on with, or that wait for a worker."""
+        return frozenset(claim.run for claim in await self._journal.claims() if claim.live or not claim.owner)
+
+    async def members(self, tasks: Mapping[str, Task]) -> list[Member]:
+        health, living = await self.health(), await self.living()
+        return [member(agent, role, health, tasks, living) for agent, role in sorted(self._roles.items())]
+
+    async def _read(self, query: Query) -> list[Entry]:
+        return [entry async for entry in self._journal.read(query)]
+
+    async def _end(self) -> int:
+        """Where the journal ends now, whatever state its last entry is in."""
+        newest = self._journal.stored(Query(newest_first=True, limit=1))
+        return max([stored.seq async for stored in newest], default=0)
+
+
+def member(
+    agent: str, role: MemberRole, health: TeamHealth, tasks: Mapping[str, Task], living: Collection[str]
+) -> Member:
+    fares, working_on = health.of(agent), current(tasks, agent)
+    return Member(
+        agent_id=agent,
+        role=role,
+        status=_status(agent, health, tasks, living),
+        current_task_id=working_on.id if working_on else "",
+        last_heartbeat=fares.last_heartbeat,
+        consecutive_failures=fares.consecutive_failures,
+        last_failure_reason=fares.last_failure.reason if fares.last_failure else "",
+        last_failure=fares.last_failure.text if fares.last_failure else "",
+        backoff_until=fares.backoff_until,
+    )
+
+
+def _status(
+    agent: str, health: TeamHealth, tasks: Mapping[str, Task], living: Collection[str]
+) -> MemberStatus:
+    """Interrupted: its run was cut off, or its last task was given up and nothing came after."""
+    if health.busy(agent, living):
+        return "active"
+    cut_off = any(not health.open[run].parked for run in health.runs_of(agent))
+    given_up = max(
+        (task.ended_at for task in of_agent(tasks, agent) if task.status == "interrupted"), default=""
+    )
+    return "interrupted" if cut_off or given_up > health.of(agent).last_heartbeat else "idle"

@@ -1,4 +1,4 @@
-"""Keeps records that outlive a run. Each is a stream of the journal; what it is now is a fold over its events.
+"""Stores records that outlive a run. Each is a stream of the journal; what it is now is a fold over its events.
 
 A change is decided on what was read and appended on condition that nothing came in between; otherwise it is decided
 again. So no update is lost, there are no locks, and whoever is killed blocks nobody.
@@ -34,8 +34,8 @@ Decide = Callable[[R | None], Sequence[Event]]
 Look = Callable[[], Awaitable[None]]
 
 
-class Keeper(Generic[R]):
-    """All records of one kind."""
+class RecordStore(Generic[R]):
+    """All records of one kind; the services of tasks, plans and so on add what may be done to them."""
 
     def __init__(self, kind: Kind[R], journal: Journal, clock: Clock) -> None:
         self._kind = kind
@@ -120,7 +120,23 @@ class Keeper(Generic[R]):
             wanted = Query(stream=next(iter(ids)), types=(RecordSources.type,))
         return _sources([entry async for entry in self._journal.read(wanted) if entry.stream in ids])
 
-    async def change(
+    def work_session_of(self, record: R) -> str:
+        """Where what happens to a record belongs; empty: where its author is."""
+        return ""
+
+    async def update(
+        self, id: str, author: Author, decide: Callable[[R], Sequence[Event]], place: str = ""
+    ) -> R:
+        """Change a record that exists. Raises `NotFound` for another; see `write`."""
+
+        def decided(record: R | None) -> Sequence[Event]:
+            if record is None:
+                raise self._kind.missing(id)
+            return decide(record)
+
+        return await self.write(id, author, decided, place)
+
+    async def write(
         self, id: str, author: Author, decide: Decide[R], work_session: str = "", look: Look | None = None
     ) -> R:
         """Decide on the record as it is and write what comes of it, as one step; the record after it.
@@ -138,7 +154,8 @@ class Keeper(Generic[R]):
             events = decide(record)
             if events and not {*author.sources} <= {*_sources(entries)}:
                 events = (*events, RecordSources(author.sources))
-            drafts = [self._draft(author, event, work_session) for event in events]
+            place = work_session or (self.work_session_of(record) if record is not None else "")
+            drafts = [self._draft(author, event, place) for event in events]
             if drafts:
                 try:
                     await self._journal.append(id, Version(version), drafts)
@@ -165,7 +182,7 @@ class Keeper(Generic[R]):
         return record, entries[-1].run_seq if entries else 0
 
     def _evolved(self, record: R | None, entry: Entry) -> R:
-        """What no desk can have written is damage, like any other."""
+        """What no service can have written is damage, like any other."""
         try:
             return self._kind.evolve(record, entry.draft)
         except ValueError as error:

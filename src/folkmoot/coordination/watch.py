@@ -2,19 +2,77 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
-from folkmoot.coordination.task.picking import busy, current, next_pick
-from folkmoot.coordination.team.health import TeamHealth
-from folkmoot.coordination.watch.backoff import backoff
-from folkmoot.coordination.watch.moments import Moments
+from folkmoot.coordination.task_lists import busy, current, next_pick
+from folkmoot.coordination.team import Failure, TeamHealth
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import TaskContinuation
 from folkmoot.domain.task import Task
+from folkmoot.domain.watch_events import Reason
 from folkmoot.errors import WrongUse
+from folkmoot.ports import Clock
+
+SECONDS: dict[Reason, float] = {
+    "rate_limit": 60.0,
+    "billing": 3_600.0,
+    "timeout": 60.0,
+    "context_overflow": 1_800.0,
+    "unknown": 300.0,
+}
+"""After the first failure."""
+LEAST_RESET = 10.0
+MOST_TIMES = 8
+MOST = 7_200.0
+
+
+def backoff(failure: Failure, in_a_row: int) -> float:
+    """Twice as long with every failure in a row."""
+    first = SECONDS[failure.reason]
+    if failure.reason == "rate_limit" and failure.reset_after:
+        first = max(failure.reset_after, LEAST_RESET)
+    return float(min(first * min(2 ** max(0, in_a_row - 1), MOST_TIMES), MOST))
+
+
+Key = tuple[str, ...]
+"""What happened: the task or agent, and what about it."""
+
+
+class Moments:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead = _seconds(clock.now()) - clock.monotonic()
+        self._known: dict[Key, tuple[str, float]] = {}
+        self._before = -math.inf
+        self.now = -math.inf
+
+    def look(self) -> None:
+        """Everything is seen anew."""
+        self._before, self.now = self.now, self._ahead + self._clock.monotonic()
+
+    def of(self, key: Key, written: str) -> float:
+        """When it happened, in seconds; `written` is the time in the journal. Without one it never did."""
+        if not written:
+            return -math.inf
+        known = self._known.get(key)
+        if known is None or known[0] != written:
+            at = _seconds(written)
+            known = self._known[key] = (written, at if self._before <= at <= self.now else self.now)
+        return known[1]
+
+    def written(self, moment: float) -> str:
+        """As the clock would write it."""
+        at = datetime.fromtimestamp(moment, UTC)
+        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _seconds(written: str) -> float:
+    return datetime.fromisoformat(written).timestamp()
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
-"""Which of an agent's tasks it works on, in which order it takes the next ones, and which it may not take. Pure."""
+"""Tasks as they are looked at: which an agent works on and takes next, and one as JSON. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from folkmoot.coordination.task.stepping import begun
-from folkmoot.domain import task_events as happened
-from folkmoot.domain.event import Event
-from folkmoot.domain.task import ACTIVE, PRIORITIES, Task, TaskStatus
+from folkmoot.domain.task import ACTIVE, PRIORITIES, StepStatus, Task, TaskStatus
+from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 
 Tasks = Mapping[str, Task]
@@ -32,15 +31,9 @@ def by_priority(tasks: Iterable[Task]) -> list[Task]:
     return sorted(tasks, key=lambda task: (PRIORITIES.index(task.priority), task.created_at))
 
 
-def pick_order(tasks: Tasks, agent: str) -> list[Task]:
-    """An agent's backlog: the next one first, whether it may be taken or not."""
-    waiting = [task for task in of_agent(tasks, agent) if task.status == "backlog"]
-    return sorted(waiting, key=_urgency)
-
-
 def next_pick(tasks: Tasks, agent: str, now: str) -> Task:
     """The first that may be taken now. Raises `WrongUse` if there is none, and says why."""
-    waiting = pick_order(tasks, agent)
+    waiting = sorted((task for task in of_agent(tasks, agent) if task.status == "backlog"), key=_urgency)
     if not waiting:
         raise WrongUse(f"the backlog of {agent} is empty; add a task to it (task_backlog_add)")
     why = {task.id: objection(tasks, task, now) for task in waiting}
@@ -48,14 +41,6 @@ def next_pick(tasks: Tasks, agent: str, now: str) -> Task:
     if free is None:
         raise WrongUse(f"no task in the backlog of {agent} may be picked: {'; '.join(why.values())}")
     return free
-
-
-def pick(tasks: Tasks, task: Task, now: str, work_session: str) -> Sequence[Event]:
-    if task.status != "backlog":
-        raise WrongUse(f"{task.id} is {task.status} and not in the backlog; pick one that is")
-    if why := busy(tasks, task.agent_id) or objection(tasks, task, now):
-        raise WrongUse(why)
-    return [happened.TaskBacklogPicked("in_progress", begun(task.steps), work_session)]
 
 
 def busy(tasks: Tasks, agent: str) -> str:
@@ -85,3 +70,32 @@ def _urgency(task: Task) -> tuple[int, str, str, str]:
         backlog.start_date or _NEVER,
         task.created_at,
     )
+
+
+def document(task: Task) -> dict[str, Any]:
+    """What blocks it, and what is agreed for the backlog, are fields of the task itself."""
+    fields = whole(task)
+    blocking, backlog = fields.pop("blocking") or {}, fields.pop("backlog")
+    return {**fields, "source": task.source, **blocking, **backlog}
+
+
+def step_counts(task: Task) -> dict[str, int]:
+    statuses: tuple[StepStatus, ...] = ("done", "in_progress", "pending", "skipped")
+    counts: dict[str, int] = {
+        status: sum(step.status == status for step in task.steps) for status in statuses
+    }
+    return {"total": len(task.steps), **counts}
+
+
+def whole(value: Value) -> dict[str, Any]:
+    """With the fields that have their defaults, and with the kind of an outcome."""
+    tag = value.__struct_config__.tag
+    names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+    fields = {outside: _plain(getattr(value, inside)) for outside, inside in names}
+    return {"kind": tag, **fields} if tag else fields
+
+
+def _plain(content: Any) -> Any:
+    if isinstance(content, tuple):
+        return [_plain(each) for each in content]
+    return whole(content) if isinstance(content, Value) else content

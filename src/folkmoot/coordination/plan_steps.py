@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from folkmoot.coordination.plans.actor import PlanActor
-from folkmoot.coordination.plans.life import Events, must_be
+from folkmoot.coordination.plans import Events, PlanActor, must_be
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import HandoffAccepted, HandoffCompleted, HandoffRequested
 from folkmoot.domain.plan import Plan, PlanStep, Verdict
