@@ -8,8 +8,8 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import Attachment, ToolResult
 from folkmoot.domain.part import IMAGE_TOKENS, File, Part
-from folkmoot.engine.importing import import_runs
 from folkmoot.engine.local import encoded
+from folkmoot.engine.runs import import_runs
 from folkmoot.journal.bundle import write_bundle
 from folkmoot.journal.codec import data_of
 from folkmoot.journal.source import open_source

@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
+from folkmoot.engine.activation import Shift
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.making import Shift
 from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
 from folkmoot.ports import Query

@@ -36,7 +36,7 @@ from folkmoot.domain.task_events import (
     TaskUpdated,
 )
 from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.listing import waiting_first
+from folkmoot.engine.runs import waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import (

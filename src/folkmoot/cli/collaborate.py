@@ -123,7 +123,7 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
     from folkmoot.domain.work_session_events import WorkSessionOpened
     from folkmoot.engine.collaboration import gathered, seats
-    from folkmoot.engine.identity import chance
+    from folkmoot.engine.owner import chance
 
     if not wanted.resume:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)

@@ -1,13 +1,17 @@
-"""Carries a collaboration on: finds out what comes next, does it, and looks again, until it has ended or waits."""
+"""Carries on what agents do together: a collaboration, until it has ended or waits; single steps of plans, in runs of
+their owners; and work sessions with their runs."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.collaboration import (
     AskMove,
@@ -20,17 +24,25 @@ from folkmoot.coordination.collaboration import (
 )
 from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.work_sessions import completed
+from folkmoot.coordination.plan_service import details, errand_for
+from folkmoot.coordination.work_sessions import WorkSessions, becoming, completed, paused, resumed
 from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
 from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
+from folkmoot.domain.plan import Plan
+from folkmoot.domain.plan_events import StepStarted
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.commands import CancelRun
+from folkmoot.engine.history import last_entry
+from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query, RecordQuery
 from folkmoot.views import adr
 from folkmoot.views.result import Result
@@ -128,8 +140,8 @@ class Collaboration:
         return await self._answer(said)
 
     async def _is_overruled(self, run: str) -> bool:
-        last = self._moot.journal.read(Query(stream=run, newest_first=True, limit=1))
-        return all([entry.seq < self.overruled async for entry in last])
+        last = await last_entry(self._moot.journal, run)
+        return last is None or last.seq < self.overruled
 
     async def _named(self, ask: AskMove, before: str) -> str:
         """Its run has a name that is durable before it begins; `before` is one that was given up."""
@@ -219,3 +231,102 @@ async def gathered(
                 raise WrongUse(f"{member} is the {role} and lacks {tool}: put `plans` into its `tools`")
     opened = await moot.work_sessions.open(opening, author, chance=chance)
     return opened if opened.team else await moot.work_sessions.form(opened.id, seats, author)
+
+
+class StepRun(Value):
+    """What is asked of whom."""
+
+    owner: str
+    request: str
+    errand: Errand
+
+
+async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") -> StepRun:
+    """The step is under way from here on, unless it was before: a run may have failed. `text` instead of its own."""
+    plan = await moot.plans.get(id)
+    wanted = steps.step_of(plan, step)
+    find_agent(moot.graph, wanted.owner)
+    if not wanted.begun_by:
+        plan = await moot.plans.change(id, author, steps.start, step)
+    elif runs := [run for run in await _runs_for(moot, id, step) if not await _has_ended(moot, run)]:
+        raise WrongUse(
+            f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
+        )
+    errand = replace(errand_for(plan, step), completes_step=True, sources=await moot.plans.sources([id]))
+    said = (
+        f"It is accepted when: {wanted.acceptance}",
+        *details(wanted),
+        *((f"Said last: {why}",) if (why := wanted.reason) else ()),
+    )
+    return StepRun(wanted.owner, text or "\n\n".join((wanted.description, "\n".join(said))), errand)
+
+
+async def settle(moot: Moot, run: str) -> Plan | None:
+    """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile."""
+    past = RunHistory([entry.draft async for entry in moot.journal.read(Query(stream=run))])
+    end = past.last if past and not past.is_forked else None  # a fork only tries what might have been
+    if not isinstance(end, RunCompleted):
+        return None
+    id, step, by = past.started.errand.plan, past.started.errand.step, Author(RUNTIME, sources=end.sources)
+    if run in await _runs_for(moot, id, step):
+        with suppress(WrongUse):
+            return await moot.plans.change(id, by, steps.complete, step, end.outcome.report.content)
+    return None
+
+
+async def settle_all(moot: Moot) -> list[Plan]:
+    """What a process that died between the end of a run and that of its step has left undone."""
+    settled = []
+    for plan in (await moot.plans.select(RecordQuery(statuses=("committed",)))).values():
+        for step in plan.steps:
+            if step.begun_by and not step.is_over:
+                for run in await _runs_for(moot, plan.id, step.id):
+                    settled += [done] if (done := await settle(moot, run)) else []
+    return settled
+
+
+async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
+    """Those that are to complete the step, since it was begun last."""
+    since = 0
+    async for entry in moot.journal.read(Query(stream=plan, types=(StepStarted.type,))):
+        if isinstance(entry.event, StepStarted) and entry.event.step == step:
+            since = entry.seq
+    beginnings = moot.journal.read(Query(types=(RunStarted.type,), after=since))
+    return [
+        entry.stream
+        async for entry in beginnings
+        if since
+        and isinstance(entry.event, RunStarted)
+        and entry.event.errand.completes_step
+        and (entry.event.errand.plan, entry.event.errand.step) == (plan, step)
+    ]
+
+
+async def _has_ended(moot: Moot, run: str) -> bool:
+    last = await last_entry(moot.journal, run)
+    return last is not None and isinstance(last.event, RUN_ENDS)
+
+
+@dataclass(frozen=True)
+class Control:
+    sessions: WorkSessions
+    engine: LocalEngine
+
+    async def pause(self, id: str, reason: str = "", author: Author = Author()) -> list[str]:
+        """From here on no run starts in it, and those under way begin nothing new; they park. Their names."""
+        await self.sessions.change(id, paused(reason), author)
+        return await self.engine.look_at_pause(id)
+
+    async def resume(self, id: str, author: Author = Author()) -> list[str]:
+        """Its runs may go on: workers are woken for them, the others wait for `Folkmoot.resume`. Their names."""
+        await self.sessions.change(id, resumed, author)
+        return await self.engine.look_at_pause(id)
+
+    async def cancel(self, id: str, reason: str = "", author: Author = Author()) -> list[str]:
+        """Give it up and stop its runs, wherever they run. Their names."""
+        await self.sessions.change(id, becoming("Cancelled", reason), author)
+        runs = await self.engine.open_runs(id)
+        for run in runs:
+            with suppress(WrongUse):  # it ended meanwhile
+                await self.engine.send(run, CancelRun(reason or "its work session was cancelled"))
+        return runs

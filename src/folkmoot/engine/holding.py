@@ -11,9 +11,8 @@ from typing import Literal
 
 from folkmoot.domain.fence import may_call
 from folkmoot.engine.activation import Activation
-from folkmoot.engine.commands import Command, post_body, read_post
+from folkmoot.engine.commands import ATTEND_EVERY, Command, post_body, read_post
 from folkmoot.engine.history import read_history
-from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.engine.owner import LEASE, claim_run, this_process
 from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner, WrongUse
 from folkmoot.orchestration.history import RunHistory

@@ -15,8 +15,8 @@ from starlette.types import Receive
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.caretaker import Caretaker
-from folkmoot.engine.identity import drawn
+from folkmoot.engine.owner import drawn
+from folkmoot.engine.workers import Caretaker
 from folkmoot.errors import HandedOver, Held, StaleOwner
 from folkmoot.orchestration.invocation import Ear
 from folkmoot.views.result import Result

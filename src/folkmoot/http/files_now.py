@@ -7,7 +7,7 @@ from functools import partial
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.sketch import Sketch
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.loader.load import sketch
 
 

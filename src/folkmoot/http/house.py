@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
-from folkmoot.engine.control import Control
+from folkmoot.engine.collaboration import Control
 from folkmoot.errors import WrongUse
 from folkmoot.http.carrying import Carrying
 from folkmoot.http.crowd import Crowd

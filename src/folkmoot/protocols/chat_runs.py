@@ -20,8 +20,7 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import check_request, names_in_use
-from folkmoot.engine.enclosing import fitting
+from folkmoot.engine.admission import check_request, fitting, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.chat_errors import NO_RETRY, ChatError
 from folkmoot.http.house import House, house_of

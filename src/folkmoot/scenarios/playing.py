@@ -28,9 +28,9 @@ from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.engine.clock import FakeClock, SystemClock
-from folkmoot.engine.identity import Identity
-from folkmoot.engine.inbox import ATTEND_EVERY
-from folkmoot.engine.workshop import Surroundings
+from folkmoot.engine.commands import ATTEND_EVERY
+from folkmoot.engine.owner import Identity
+from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
 from folkmoot.journal.memory import MemoryJournal
@@ -221,7 +221,7 @@ async def read_recorded(path: Path) -> RecordedRun:
         await source.close()
 
 
-class ScenarioTools:
+class ScenarioTools(Guard):
     """Stands before the real ones. Calls that nobody said a word about are `surprises`, and fail the scenario."""
 
     def __init__(self, scenario: Scenario, recorded: RecordedTools | None = None) -> None:

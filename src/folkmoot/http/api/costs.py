@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.moment import moment
 from folkmoot.domain.spend import SpendSum
-from folkmoot.engine.describing import whole
+from folkmoot.engine.admission import whole
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.reading import Given

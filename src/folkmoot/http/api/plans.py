@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from folkmoot.coordination.plan_steps import step_of
-from folkmoot.engine.step_runs import begun
+from folkmoot.engine.collaboration import begun
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.endpoint import Asked, Endpoint

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from folkmoot.domain.agent import Agent
-from folkmoot.engine.fork import Fork
+from folkmoot.engine.history import Fork
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.form import Form, form_of, posted
 from folkmoot.http.pages.kept import kept_of

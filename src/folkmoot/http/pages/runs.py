@@ -17,7 +17,7 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later, seconds
 from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary
 from folkmoot.domain.work_session_events import WorkSessionLabelled
-from folkmoot.engine.listing import waiting_first, with_holders
+from folkmoot.engine.runs import waiting_first, with_holders
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.rendering import page

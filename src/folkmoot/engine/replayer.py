@@ -1,11 +1,15 @@
-"""Lets a recorded run happen again: gives each cue when the record is there, and watches what comes of it."""
+"""Lets a recorded run happen again: gives each cue when the record is there, and watches what comes of it.
+
+Everything that the run touched is made from its record: time, budget, cache, models, tools.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from folkmoot.domain.agent import Graph
 from folkmoot.domain.chat_events import SessionDestroyed
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
@@ -14,6 +18,7 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    RunCancelled,
     RunFailed,
     RunParked,
     SessionCancelled,
@@ -34,14 +39,42 @@ from folkmoot.domain.inbox_events import (
     ToolSettled,
 )
 from folkmoot.domain.item import Item
-from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run
+from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.naming import ASK_USER
+from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run, is_unattended
 from folkmoot.domain.team_events import TeamCancelled
 from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.commands import CloseSession, is_kept
-from folkmoot.engine.record import Record, buried_from, told_of
-from folkmoot.engine.stage import Script, Stage
+from folkmoot.engine.history import AskingTools
+from folkmoot.engine.record import (
+    Record,
+    RecordedCache,
+    RecordedClock,
+    RecordedLedger,
+    RecordedTraffic,
+    buried_from,
+    told_of,
+)
+from folkmoot.journal.memory import MemoryJournal
+from folkmoot.models.recorded import RecordedModel
+from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.invocation import Run
+from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.ports import NewRun, Request, Tools
+from folkmoot.tools.registry import RecordedTools
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a replay needs beside the entries; all by artifact."""
+
+    graphs: Mapping[str, Graph]
+    tools: Mapping[str, Mapping[str, ToolSpec]]
+    kept: Mapping[str, bytes]
+    overhear: Callable[[Request], None] | None = None
+    """Told whatever a model is asked."""
+
 
 PATIENCE = 300
 """Rounds of the event loop without anything new after which nothing more comes by itself. Nothing in a replay waits
@@ -63,30 +96,29 @@ _PAIRS = (
 )
 
 
-class Rest(NamedTuple):
-    """Where in the record of a run its work session was paused: it began nothing between two entries."""
-
-    began: int
-    """The last entry with which something began, or before which the run was parked."""
-    parked: int
-    work_session: str
-
-
-def rests(drafts: Sequence[Draft]) -> Iterator[Rest]:
+def rests(drafts: Sequence[Draft]) -> Iterator[tuple[int, int, str]]:
+    """Where a work session was paused: after the last entry with which something began, up to the one that parked."""
     began = -1
     for place, draft in enumerate(drafts):
         match draft.event:
             case RunParked(waiting=(str(id), *_)) if id.startswith("ws_"):
-                yield Rest(began, place, id)
+                yield began, place, id
                 began = place
             case LlmRequest() | ToolStarted() | RunParked():
                 began = place
 
 
-class Rehearsal:
+class Replayer:
     def __init__(self, run_id: str, record: Record, script: Script) -> None:
+        self._id = run_id
         self._record = record
-        self._stage = Stage(run_id, record, script, self._turn)
+        self._script = script
+        self._kept = MemoryJournal()
+        """Only for artifacts: what the run kept, and what it keeps again."""
+        for content in script.kept.values():
+            self._kept.keep(content)
+        self._model = RecordedModel(record.drafts, self._turn, script.overhear)
+        self._clock = RecordedClock(record)
         self._buried = buried_from(record.drafts)
         self._rests = list(rests(record.drafts))
         self._waiting: dict[int, asyncio.Future[None]] = {}
@@ -113,8 +145,8 @@ class Rehearsal:
 
     async def _activate(self) -> None:
         log = self._watched()
-        run = self._stage.run(log)
-        activation = Activation(run, self._stage.started, fresh=not self._record.past)
+        run = self._run(log)
+        activation = Activation(run, self._record.drafts.started, fresh=not self._record.past)
         log.watchers.append(lambda span, event: self._happened(run, activation))
         self._rest(activation)
         task = asyncio.ensure_future(activation.to_its_end())
@@ -145,7 +177,7 @@ class Rehearsal:
             await asyncio.sleep(0)
             idle = idle + 1 if moves == self._moves else 0
             if idle > PATIENCE:
-                if not self._stage.clock.wake():
+                if not self._clock.wake():
                     return
                 idle = 0
 
@@ -176,9 +208,9 @@ class Rehearsal:
 
     def _rest(self, activation: Activation) -> None:
         """If its work session was paused by now."""
-        for rest in self._rests:
-            if rest.began < self._record.at <= rest.parked:
-                activation.rest(rest.work_session)
+        for began, parked, work_session in self._rests:
+            if began < self._record.at <= parked:
+                activation.rest(work_session)
 
     def _happened(self, run: Run, activation: Activation) -> None:
         """What came from outside before anything else was decided: it must come before that again."""
@@ -201,8 +233,8 @@ class Rehearsal:
         if not self._record.past:
             return
         log = self._watched()
-        if self._record.at == self._buried:
-            bury(log, self._stage.buried_for)
+        if self._record.at == self._buried and isinstance(self._record.drafts.last, RunCancelled):
+            bury(log, self._record.drafts.last.reason)
         before: Event | None = self._record.past[-1].event
         while (draft := self._record.next) and not self._record.over:
             follows = (type(before), type(draft.event)) in _PAIRS
@@ -212,7 +244,10 @@ class Rehearsal:
             before = draft.event
 
     def _watched(self) -> RunLog:
-        log = self._log = self._stage.log()
+        """For the next activation, with what has happened so far; it writes into a memory of its own."""
+        together, begins = self._record.drafts[0].work_session_id, NewRun("replay", 0.0)
+        log = RunLog(MemoryJournal(), self._clock, self._id, begins, self._record.past, together)
+        self._log = log
         log.watchers.append(lambda span, event: self._noted(log))
         return log
 
@@ -228,6 +263,52 @@ class Rehearsal:
         if place >= 0:
             self._waiting[place] = waiting
         await waiting
+
+    def _run(self, log: RunLog) -> Run:
+        graph, tools = self._pinned()
+        run = Run(
+            id=self._id,
+            seed=self._record.drafts.started.seed,
+            graph=graph,
+            kits=Kits(graph, tools),
+            models=self._model,
+            tools=tools,
+            clock=self._clock,
+            log=log,
+            keep=self._kept.keep,
+            artifact=self._kept.artifact,
+            ledger=RecordedLedger(graph.settings.limits, self._clock, self._record),
+            cache=RecordedCache(self._kept, self._clock, self._record),
+            traffic=RecordedTraffic(self._kept, self._clock, self._record),
+            inbox=self._inbox(log),
+            label=self._record.drafts.label,
+        )
+        for fold in run.folds:
+            log.watch(fold)
+        for draft in log.drafts:
+            for fold in (*run.folds, run.inbox.grants):
+                fold.fold(draft.span, draft.event)
+        return run
+
+    def _pinned(self) -> tuple[Graph, Tools]:
+        """As the run was pinned by then."""
+        pin = self._record.past.pins[-1] if self._record.past else self._record.drafts.started
+        graph, drafts = self._script.graphs[pin.graph], self._record.drafts
+        longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
+        tools: Tools = RecordedTools(
+            self._script.tools[pin.tools], drafts, self._script.kept, self._turn, longest + 1
+        )
+        return graph, AskingTools(tools) if drafts.is_forked else tools
+
+    def _inbox(self, log: RunLog) -> Inbox:
+        """Whoever was there then says the same; where the run parked, nobody was."""
+        parks = denied = False
+        for draft in self._record.missing():
+            denied = denied or _is_denied(draft)
+            parks = isinstance(draft.event, RunParked)
+            if parks:
+                break
+        return Inbox(self._id, log, Attendance(stay=not parks and not denied), deny=denied)
 
     def _give_up(self) -> None:
         draft = self._record.next
@@ -257,3 +338,14 @@ def _asked(run: Run, draft: Draft) -> Item | None:
         if meant and (item.is_open or isinstance(event, ApprovalRevoked)):
             return item
     return None
+
+
+def _is_denied(draft: Draft) -> bool:
+    """Whether nobody was there, and the project takes that for a no."""
+    match draft.event:
+        case ApprovalExpired(reason=reason, unattended=unattended):
+            return unattended or reason == NOBODY
+        case ToolFailed(tool=tool, text=text, code=code):
+            return code == "unattended" or (tool == ASK_USER and is_unattended(text))
+        case _:
+            return False
