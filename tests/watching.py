@@ -106,7 +106,7 @@ class Post:
 
     def watcher(self, kind: type[Watch] = Watch) -> Watch:
         """Another process, as it were: it shares nothing with the others but the journal and the agents."""
-        watch = kind(Moot(self.journal, self.clock, self.graph), self.journal, self.clock, self.crew)
+        watch = kind(Moot(self.journal, self.clock, self.graph), self.crew.objection, self.crew.start)
         watch.say = self.done.append
         return watch
 

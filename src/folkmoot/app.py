@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from folkmoot.engine.collaboration import Control
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.sinking import Sinking
-    from folkmoot.engine.watch import Duty, Watch
+    from folkmoot.engine.watch import Watch
     from folkmoot.engine.workers import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.operations.project import OpenProject
@@ -218,15 +218,23 @@ class Folkmoot:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)
 
-    def watch(self, duties: Sequence[Duty] = ()) -> Watch:
+    def watch(self) -> Watch:
         """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
         from folkmoot.engine.collaboration import settle_all
-        from folkmoot.engine.watch import Starts, Watch
+        from folkmoot.engine.watch import Watch
 
-        start = self.submit if self._journal.shared else self.run
-        starts = Starts(lambda agent: self._admit(agent, "go on"), start)
+        def objection(agent: str) -> str:
+            try:
+                self._admit(agent, "go on")
+            except FolkmootError as error:
+                return str(error)
+            return ""
+
+        async def start(agent: str, request: str, errand: Errand) -> None:
+            await (self.submit if self._journal.shared else self.run)(agent, request, errand=errand)
+
         own = (self.moot.decisions.settle_overdue, partial(settle_all, self.moot), self._workshop.write_files)
-        return Watch(self.moot, self._journal, self._workshop.clock, starts, (*own, *duties))
+        return Watch(self.moot, objection, start, own)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""

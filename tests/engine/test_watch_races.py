@@ -37,10 +37,10 @@ class WithoutLock(Watch):
 
     async def _force(self, move: Move) -> None:
         while True:
-            stream = [entry async for entry in self._journal.read(Query(stream=move.task.id))]
-            draft = Draft(self._clock.now(), move.event, agent_id=RUNTIME)
+            stream = [entry async for entry in self._moot.journal.read(Query(stream=move.task.id))]
+            draft = Draft(self._moot.clock.now(), move.event, agent_id=RUNTIME)
             try:
-                await self._journal.append(move.task.id, Version(len(stream)), [draft])
+                await self._moot.journal.append(move.task.id, Version(len(stream)), [draft])
             except Conflict:
                 continue
             return

@@ -14,7 +14,7 @@ from folkmoot.domain.events import CancelRequested, RunParked, RunStarted
 from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.item import Item, Reply, check_time
 from folkmoot.domain.run_row import OPEN_STATUSES
-from folkmoot.domain.spans import ROOT, run_of
+from folkmoot.domain.spans import ROOT
 from folkmoot.engine.activation import (
     Activation,
     Asked,
@@ -30,7 +30,6 @@ from folkmoot.engine.commands import (
     CancelRun,
     ChangeGate,
     CheckPause,
-    Command,
     find_item,
     is_paused,
     named_by_run,
@@ -50,7 +49,7 @@ from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, RunQuery
 from folkmoot.views.result import Result
 
 
-class LocalEngine:
+class LocalEngine(Holding):
     def __init__(
         self,
         journal: Journal,
@@ -61,21 +60,19 @@ class LocalEngine:
         installation: Installation | None = None,
     ) -> None:
         """`installation`: of a journal that may hold runs of others; without it, all runs count as its own."""
+        super().__init__(journal, clock, place.lease)
         self._installation = installation
-        self._journal = journal
-        self._clock = clock
         self._identify = identify
         self._label = place.label if journal.shared else ""
         self._subscribers = subscribers
         self._traffic = Traffic(journal, clock)
-        self._holding = Holding(journal, clock, place.lease)
         self.after: Callable[[Result], Awaitable[None]] | None = None
         """Called with each run that came to rest here, before anybody hears of it."""
 
     async def start(self, project: Project, asked: Asked, audience: Audience = Audience()) -> Result:
         while True:
             identity = self._named(asked)
-            log = self._fresh_log(identity, asked, self._holding.beginning)
+            log = self._fresh_log(identity, asked, NewRun(self.owner, self.lease))
             run = self._made(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
             started = await self._signed(identity.run, project.started(asked, identity.seed))
@@ -170,7 +167,7 @@ class LocalEngine:
             await self._installation.require(run_id, past.started)
         if current:
             check_fit(past, current.graph)
-        async with self._holding.taking_over(run_id) as claim:
+        async with self.taking_over(run_id) as claim:
             taken = await self._taken_over(claim, project, audience, current)
         go_on = partial(self.resume, run_id, project, audience)
         if isinstance(taken, Result):
@@ -210,7 +207,7 @@ class LocalEngine:
                 ended = await self._bury(run_id, claim, past, post.body)
                 await self._journal.take(post)  # not before: a process that died in between would lose it
                 return ended
-            await self._holding.receive(activation, post)
+            await self.receive(activation, post)
         return (
             await self._rested(run, claim) if await is_paused(self._journal, log.work_session) else activation
         )
@@ -233,7 +230,7 @@ class LocalEngine:
             assert isinstance(first.event, RunStarted)
             first = replace(first, event=await self._signed(run_id, first.event))
             try:
-                await self._journal.append(run_id, self._holding.beginning, [first, *rest])
+                await self._journal.append(run_id, NewRun(self.owner, self.lease), [first, *rest])
             except Conflict:
                 continue  # the name was taken
             return run_id
@@ -244,10 +241,6 @@ class LocalEngine:
         check_time(item, reply, self._clock.now())
         await self.send(item.run, AnswerItem(reply, item), wake=wake)
         return item
-
-    async def send(self, id: str, command: Command, *, wake: bool = True) -> None:
-        """To a run, or the run of a session. Return when the command is acknowledged, whoever holds the run."""
-        await self._holding.send(run_of(id), command, wake=wake)
 
     async def gate(self, change: GateChanged) -> GateChanged:
         """As it is noted, when a session has heard which tools it has no longer, or again."""
@@ -271,18 +264,10 @@ class LocalEngine:
                 await self._journal.post(run, command.kind, post_body(command))
         return runs
 
-    async def close(self) -> None:
-        """Cancel what still runs here and wait for it."""
-        await self._holding.close()
-
-    def hand_over(self, *, at_once: bool = False) -> None:
-        """Leave all runs to other processes, when what is under way in them has ended, or at once."""
-        self._holding.hand_over(at_once=at_once)
-
     async def _activate(
         self, activation: Activation, epoch: int, go_on: Callable[[], Awaitable[Result]]
     ) -> Result:
-        if await self._holding.through(activation, epoch):
+        if await self.through(activation, epoch):
             with suppress(Held):
                 return await go_on()
         result = Result(activation.run.id, activation.run.log.drafts)
