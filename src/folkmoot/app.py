@@ -22,9 +22,17 @@ from folkmoot.domain.run_row import RunRow
 from folkmoot.engine.activation import Asked, Audience, Project, Shift
 from folkmoot.engine.admission import Enclosure, admit, check_request, check_tools, enclosed
 from folkmoot.engine.commands import CancelRun, CloseSession, find_item, read_inbox
-from folkmoot.engine.history import Fork, altered, begun, pinned_graph, read_history, read_whole_history
+from folkmoot.engine.history import (
+    Fork,
+    altered,
+    begun,
+    last_position,
+    pinned_graph,
+    read_history,
+    read_whole_history,
+)
 from folkmoot.engine.local import encoded
-from folkmoot.engine.runs import last_position, run_list, run_row
+from folkmoot.engine.runs import run_list, run_row
 from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools, load_project
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.orchestration.history import RunHistory

@@ -60,6 +60,12 @@ async def last_entry(journal: Journal, stream: str = "", *types: str) -> Entry |
     return None
 
 
+async def last_position(journal: Journal) -> int:
+    """Where the journal ends now."""
+    newest = [stored.seq async for stored in journal.stored(Query(newest_first=True, limit=1))]
+    return newest[0] if newest else 0
+
+
 async def append_last(journal: Journal, stream: str, draft: Draft) -> None:
     """At the end of a stream that others write to as well."""
     while True:

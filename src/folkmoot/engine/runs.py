@@ -85,12 +85,6 @@ async def with_holders(journal: Journal, runs: Sequence[RunSummary]) -> list[Run
     return [run.row(held.get(run.run, "")) for run in runs]
 
 
-async def last_position(journal: Journal) -> int:
-    """Where the journal ends now."""
-    newest = [stored.seq async for stored in journal.stored(Query(newest_first=True, limit=1))]
-    return newest[0] if newest else 0
-
-
 _HELD = ("running", "queued", "interrupted", "waiting")
 
 
