@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
@@ -272,3 +273,12 @@ async def named_by_run(journal: Journal, change: GateChanged) -> GateChanged:
 def _require_open(run: str, past: RunHistory) -> None:
     if past.is_over:
         raise WrongUse(f"run {run!r} is over already: {Result(run, past).status}")
+
+
+def allow_call_always(folder: Path, item: Item, by: str) -> None:
+    """From the next run on, this very call needs no approval: a rule in the settings, which this user allows."""
+    from folkmoot.loader.adding import allow_always  # noqa: PLC0415  # running agents needs no loader
+    from folkmoot.tools.consent import ConsentStore  # noqa: PLC0415
+    from folkmoot.tools.wanted import rule_item  # noqa: PLC0415
+
+    ConsentStore().grant(folder, [rule_item(allow_always(folder, item, by))])

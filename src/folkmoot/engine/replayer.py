@@ -293,11 +293,10 @@ class Replayer:
     def _pinned(self) -> tuple[Graph, Tools]:
         """As the run was pinned by then."""
         pin = self._record.past.pins[-1] if self._record.past else self._record.drafts.started
-        graph, drafts = self._script.graphs[pin.graph], self._record.drafts
+        script, drafts = self._script, self._record.drafts
+        graph, specs = script.graphs[pin.graph], script.tools[pin.tools]
         longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
-        tools: Tools = RecordedTools(
-            self._script.tools[pin.tools], drafts, self._script.kept, self._turn, longest + 1
-        )
+        tools: Tools = RecordedTools(specs, drafts, script.kept, self._turn, longest + 1)
         return graph, AskingTools(tools) if drafts.is_forked else tools
 
     def _inbox(self, log: RunLog) -> Inbox:

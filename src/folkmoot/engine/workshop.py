@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.item import Item
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
 from folkmoot.engine.activation import Placement, Project, Shift, TeamSubscriber
@@ -23,7 +22,6 @@ from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.owner import Identity, drawn, is_gone, this_host, this_process
 from folkmoot.engine.runs import Installation
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
-from folkmoot.loader.adding import allow_always
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.consent import ConsentStore, require_consent
@@ -31,7 +29,7 @@ from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.modules import load_modules
 from folkmoot.tools.registry import Registry, meant
-from folkmoot.tools.wanted import rule_item, storage_item, wanted_items
+from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
     from folkmoot.engine.sinking import Sinking
@@ -91,9 +89,8 @@ class Workshop:
         self._around = around
         self.clock = around.clock
         self._journal: Journal | None = None
-        self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
-        self._engines: list[LocalEngine] = []
+        self._engine: LocalEngine | None = None
         self._started: Servers | None = None
         self._moot: OpenProject | None = None
         self._index: Index | None = None
@@ -108,7 +105,7 @@ class Workshop:
         return Project(
             graph=graph,
             graph_id=graph_id,
-            tools_id=self._keep(declared),
+            tools_id=self._journal.keep(declared) if self._journal else "",
             declared=declared,
             kits=Kits(graph, tools),
             models=adapters,
@@ -150,10 +147,9 @@ class Workshop:
         """Made when the first is needed: most projects have none."""
         from folkmoot.tools.mcp.servers import Servers
 
-        env = self._around.env
-        self._started = self._started or Servers(
-            self.folder, env, ConsentStore().listings, this_process(), is_gone
-        )
+        if self._started is None:
+            listings = ConsentStore().listings
+            self._started = Servers(self.folder, self._around.env, listings, this_process(), is_gone)
         return self._started
 
     def missing_key(self, provider: str) -> str:
@@ -163,7 +159,6 @@ class Workshop:
         """At the end everything else is closed first: a run that is stopped still writes."""
         journal = self._around.journal or open_journal(self.folder, env=self._around.env)
         self._journal = journal
-        self._keep = journal.keep
         if self._around.journal is None:
             stack.push_async_callback(journal.close)
         stack.push_async_callback(self._close)
@@ -192,16 +187,16 @@ class Workshop:
         """Of this project's journal; made when somebody looks for something."""
         from folkmoot.journal.index import Index
 
-        own = self._around.journal is None
-        self._index = self._index or Index.open(self.folder if own else None)
+        self._index = self._index or Index.open(self.folder if self._around.journal is None else None)
         return self._index
 
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
         own = Installation(journal) if around.journal is None else None
-        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place, own)
-        self._engines.append(engine)
-        return engine
+        self._engine = LocalEngine(
+            journal, around.clock, around.identify, around.subscribers, around.place, own
+        )
+        return self._engine
 
     def worker(self, engine: LocalEngine, pinned: Callable[[bytes, str], Project], shift: Shift) -> Worker:
         """Raises `WrongUse` where the journal is not shared."""
@@ -228,8 +223,8 @@ class Workshop:
         return Sinking(self._journal, self.clock, sinks)
 
     async def _close(self) -> None:
-        for engine in self._engines:
-            await engine.close()
+        if self._engine:
+            await self._engine.close()
         for adapters in self._adapters:
             await adapters.aclose()
         if self._started:
@@ -279,10 +274,8 @@ class Workshop:
     def _speak_to(self, graph: Graph) -> ProviderModels:
         from folkmoot.models.choose import ProviderModels
 
-        around, providers = self._around, graph.settings.providers
-        speaking = ProviderModels(
-            providers, around.env, self.folder, extra=self._models, sleep=around.clock.sleep
-        )
+        providers, sleep = graph.settings.providers, self.clock.sleep
+        speaking = ProviderModels(providers, self._around.env, self.folder, extra=self._models, sleep=sleep)
         self._adapters.append(speaking)
         return speaking
 
@@ -352,8 +345,3 @@ def load_project(
         flags=overrides or {},
         entry=only,
     )
-
-
-def allow_call_always(folder: Path, item: Item, by: str) -> None:
-    """From the next run on, this very call needs no approval."""
-    ConsentStore().grant(folder, [rule_item(allow_always(folder, item, by))])
