@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-
-from msgspec.structs import replace
+from typing import NamedTuple
 
 from folkmoot.coordination.task_lists import current, of_agent
 from folkmoot.domain import older_entries
@@ -27,18 +26,6 @@ from folkmoot.domain.value import Value
 from folkmoot.domain.watch_events import ContinuationBackoff, Reason, ZombieReported
 from folkmoot.ports import Journal, Query
 
-
-def reason_of(failed: RunFailed) -> Reason:
-    if failed.stop_reason == "CONTEXT":
-        return "context_overflow"
-    return failed.kind or older_entries.failure_kind(failed.error)
-
-
-def reset_after(failed: RunFailed) -> float:
-    """The seconds that the provider asked for; 0 if it named none."""
-    return failed.reset_after if failed.kind else older_entries.reset_after(failed.error)
-
-
 LISTED = (
     "run.started", "run.parked", "run.completed", "run.failed", "run.cancelled", "run.pruned",
     "session.started", "session.completed", "session.failed", "session.cancelled",
@@ -54,12 +41,13 @@ class Failure(Value):
     at: str
     reason: Reason
     reset_after: float = 0.0
-    """Seconds that the provider asked for."""
+    """Seconds that the provider asked for; 0 if it named none."""
     text: str = ""
     """What was said about it."""
 
 
-class Health(Value):
+@dataclass
+class Health:
     """Of one agent."""
 
     last_heartbeat: str = ""
@@ -72,20 +60,39 @@ class Health(Value):
     backed_off_for: int = 0
     """How many failures in a row that answers."""
 
+    def back_off(self, event: ContinuationBackoff, at: str) -> None:
+        """It also tells of failures that left no run behind."""
+        if self.last_failure is None or event.failures > self.consecutive_failures:
+            self.last_failure = Failure(at, event.reason)
+        self.consecutive_failures = max(self.consecutive_failures, event.failures)
+        self.backoff_until, self.backed_off_for = event.until, event.failures
 
-class OpenRun(Value):
+
+@dataclass
+class OpenRun:
     """A run that has begun and not ended."""
 
     agent: str
     """The id of its root agent."""
-    task: str = ""
-    sessions: dict[str, str] = {}
+    task: str
+    sessions: dict[str, str] = field(default_factory=dict)
     """Those that have not ended, and whose they are."""
     parked: int = 0
     """The position at which it was put aside to wait for someone; 0 while it is not."""
 
+    def go_on(self, entry: Entry) -> None:
+        if isinstance(entry.event, SessionStarted):
+            self.sessions[entry.draft.session_id] = entry.draft.agent_id
+        elif isinstance(entry.event, SESSION_ENDS):
+            self.sessions.pop(entry.draft.session_id, None)
+        if isinstance(entry.event, RunParked):
+            self.parked = entry.seq
+        elif self.parked <= entry.seq:  # a sign of life from before it was parked may be read after it
+            self.parked = 0
 
-class LastRun(Value):
+
+@dataclass
+class LastRun:
     """Of an agent on a task."""
 
     run: str
@@ -94,11 +101,11 @@ class LastRun(Value):
     completed: bool = False
 
 
-class Report(Value):
+class ToldLead(NamedTuple):
     """That a lead was told of an interrupted task."""
 
     at: str
-    times: int = 0
+    times: int
 
 
 @dataclass
@@ -110,9 +117,8 @@ class TeamHealth:
     """By the run's name."""
     last_runs: dict[tuple[str, str], LastRun] = field(default_factory=dict)
     """By task and agent."""
-    reports: dict[tuple[str, str], Report] = field(default_factory=dict)
+    reports: dict[tuple[str, str], ToldLead] = field(default_factory=dict)
     """By task and lead."""
-    last_updated: str = ""
 
     def of(self, agent: str) -> Health:
         return self.agents.get(agent) or Health()
@@ -126,75 +132,47 @@ class TeamHealth:
         return [id for id, run in self.open.items() if agent == run.agent or agent in run.sessions.values()]
 
     def take(self, entry: Entry) -> None:
-        event, agent, at = entry.event, entry.draft.agent_id, entry.draft.ts
-        self.last_updated = max(self.last_updated, at)
+        event, agent, at, stream = entry.event, entry.draft.agent_id, entry.draft.ts, entry.stream
         match event:
             case ContinuationBackoff():
-                self.agents[event.agent] = _backed_off(self.of(event.agent), event, at)
+                self.agents.setdefault(event.agent, Health()).back_off(event, at)
                 return
-            case ZombieReported():
-                times = self.reports.get((entry.stream, event.lead), Report("")).times
-                self.reports[entry.stream, event.lead] = Report(at, times + 1)
+            case ZombieReported(lead=lead):
+                before = self.reports.get((stream, lead))
+                self.reports[stream, lead] = ToldLead(at, before.times + 1 if before else 1)
                 return
-            case RunStarted():
-                self.open[entry.stream] = OpenRun(agent, event.errand.task)
-                if event.errand.task:
-                    self.last_runs[event.errand.task, agent] = LastRun(entry.stream, at)
-            case RunFailed() | RunCompleted():
-                self.agents[agent] = _scored(self.of(agent), event, at)
+            case RunStarted(errand=errand):
+                self.open[stream] = OpenRun(agent, errand.task)
+                if errand.task:
+                    self.last_runs[errand.task, agent] = LastRun(stream, at)
+            case RunFailed():
+                health = self.agents.setdefault(agent, Health())
+                health.consecutive_failures += 1
+                health.last_failure = failure_of(event, at)
+            case RunCompleted():  # a success forgets all failures before it
+                self.agents[agent] = Health(self.of(agent).last_heartbeat)
         if agent:
-            self.agents[agent] = _beating(self.of(agent), at)
+            health = self.agents.setdefault(agent, Health())
+            health.last_heartbeat = max(health.last_heartbeat, at)
         if isinstance(event, RUN_ENDS):
-            self._end(entry.stream, at, completed=isinstance(event, RunCompleted))
-        elif entry.stream in self.open:
-            self.open[entry.stream] = _went_on(self.open[entry.stream], entry)
+            self._end(stream, at, completed=isinstance(event, RunCompleted))
+        elif stream in self.open:
+            self.open[stream].go_on(entry)
 
     def _end(self, run: str, at: str, *, completed: bool) -> None:
         if ended := self.open.pop(run, None):
             last = self.last_runs.get((ended.task, ended.agent))
             if last and last.run == run:
-                known = replace(last, ended_at=at, completed=completed)
-                self.last_runs[ended.task, ended.agent] = known
+                last.ended_at, last.completed = at, completed
 
 
-def _scored(before: Health, event: RunFailed | RunCompleted, at: str) -> Health:
-    """A success forgets all failures before it."""
-    if isinstance(event, RunCompleted):
-        return Health(last_heartbeat=before.last_heartbeat)
-    return replace(
-        before,
-        consecutive_failures=before.consecutive_failures + 1,
-        last_failure=Failure(at, reason_of(event), reset_after(event), event.error),
-    )
-
-
-def _backed_off(before: Health, event: ContinuationBackoff, at: str) -> Health:
-    """It also tells of failures that left no run behind."""
-    failure = before.last_failure
-    if failure is None or event.failures > before.consecutive_failures:
-        failure = Failure(at, event.reason)
-    return replace(
-        before,
-        consecutive_failures=max(before.consecutive_failures, event.failures),
-        last_failure=failure,
-        backoff_until=event.until,
-        backed_off_for=event.failures,
-    )
-
-
-def _beating(health: Health, at: str) -> Health:
-    return replace(health, last_heartbeat=max(health.last_heartbeat, at))
-
-
-def _went_on(run: OpenRun, entry: Entry) -> OpenRun:
-    sessions = run.sessions
-    if isinstance(entry.event, SessionStarted):
-        sessions = {**sessions, entry.draft.session_id: entry.draft.agent_id}
-    elif isinstance(entry.event, SESSION_ENDS):
-        sessions = {id: agent for id, agent in sessions.items() if id != entry.draft.session_id}
-    # A sign of life from before it was parked may be read after it.
-    parked = entry.seq if isinstance(entry.event, RunParked) else run.parked if run.parked > entry.seq else 0
-    return replace(run, sessions=sessions, parked=parked)
+def failure_of(failed: RunFailed, at: str) -> Failure:
+    """In the five words that the watch backs off by."""
+    error, reset_after = failed.error, failed.reset_after
+    reason: Reason = failed.kind or older_entries.failure_kind(error)
+    if not failed.kind:
+        reset_after = older_entries.reset_after(error)
+    return Failure(at, "context_overflow" if failed.stop_reason == "CONTEXT" else reason, reset_after, error)
 
 
 class TeamDesk:
@@ -224,7 +202,8 @@ class TeamDesk:
 
     async def living(self) -> frozenset[str]:
         """The runs that somebody goes on with, or that wait for a worker."""
-        return frozenset(claim.run for claim in await self._journal.claims() if claim.live or not claim.owner)
+        claims = await self._journal.claims(self._health.open)
+        return frozenset(claim.run for claim in claims if claim.live or not claim.owner)
 
     async def members(self, tasks: Mapping[str, Task]) -> list[Member]:
         health, living = await self.health(), await self.living()

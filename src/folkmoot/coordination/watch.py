@@ -44,6 +44,15 @@ Key = tuple[str, ...]
 
 
 class Moments:
+    """When things happened, in a time that nobody can set.
+
+    The wall clock is read once, when the watch begins; from there on time passes as the monotonic clock counts it. What
+    came into the journal since the last look is no older than that look, and no younger than this one; if the time
+    written beside it says otherwise, some clock is wrong, and it counts from now. So a clock that is set while the
+    watch runs makes nothing idle or dead before its time. Of what lies before its beginning nothing is known but what
+    was written, except that it is not in the future.
+    """
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ahead = _seconds(clock.now()) - clock.monotonic()

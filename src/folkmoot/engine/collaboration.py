@@ -262,7 +262,10 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
 
 
 async def settle(moot: Moot, run: str) -> Plan | None:
-    """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile."""
+    """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile.
+
+    Whoever ran it: here, a worker, or somebody after a crash. It counts only if it began after the step was begun last.
+    """
     past = RunHistory([entry.draft async for entry in moot.journal.read(Query(stream=run))])
     end = past.last if past and not past.is_forked else None  # a fork only tries what might have been
     if not isinstance(end, RunCompleted):
