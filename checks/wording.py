@@ -20,8 +20,9 @@ READERS = frozenset(
 )
 ALLOWED = {
     "src/folkmoot/contract/verify.py:take": "it takes out the place, which a fault names by itself",
-    "src/folkmoot/coordination/collaboration/executing.py:_accepted": "what a model wrote",
-    "src/folkmoot/coordination/collaboration/planning.py:_review": "what a model wrote",
+    "src/folkmoot/coordination/collaboration_steps.py:_accepted": "what a model wrote",
+    "src/folkmoot/coordination/collaboration_phases.py:_review": "what a model wrote",
+    "src/folkmoot/coordination/collaboration_phases.py:_found": "what a model wrote",
     "src/folkmoot/engine/collaboration.py:interrupted": "a constant of the same file",
     "src/folkmoot/protocols/chat_request.py:read_body": "msgspec says only in words what is wrong where",
     "src/folkmoot/protocols/chat_request.py:convert": "msgspec says only in words what is wrong where",

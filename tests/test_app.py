@@ -12,7 +12,7 @@ from folkmoot import (
     WrongUse,
     tool,
 )
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.orchestration.reach import Reach
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import wanted_items

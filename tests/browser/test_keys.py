@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
 BROKEN = {"error": {"message": "tired", "retryable": False}}

@@ -5,7 +5,7 @@ from playwright.async_api import expect
 
 from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from tests.orchestration.messages import ANN, BOB, calls, write

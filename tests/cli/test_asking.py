@@ -2,7 +2,8 @@
 
 import pytest
 
-from folkmoot.cli.asking import described, read_typed
+from folkmoot.views.inbox import described
+from folkmoot.cli.asking import read_typed
 from folkmoot.domain.inbox import Item
 
 

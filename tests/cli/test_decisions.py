@@ -15,7 +15,7 @@ from rich.console import Console
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.cli.deciding import follow
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decision_service import Decisions
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import Option, Proposal, Voter
 
@@ -105,7 +105,7 @@ VOTING = """
 import asyncio, sys
 from pathlib import Path
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decision_service import Decisions
 from folkmoot.domain.agent import Graph
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.workshop import open_journal

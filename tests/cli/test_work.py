@@ -19,9 +19,8 @@ SCRIPT = {name: [{"report": "fine"}] * 5 for name in AGENTS}
 DOOMED = """
 import asyncio, os, signal
 from folkmoot import Folkmoot
-from folkmoot.coordination.work_sessions.decide import becoming
-from folkmoot.coordination.work_sessions.desk import Milestone
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination.work_sessions import becoming
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.work_session_events import WorkSessionOpened
 
 async def main():
@@ -31,8 +30,8 @@ async def main():
         await desk.form(work, [Seat("lead"), Seat("worker")])
         await desk.add_artifact(work, "log", "log", b"line")
         await desk.change(work, becoming("Planning"))
-        await desk.snapshot(work, Milestone("plan_committed", "plan_1"))
-        await desk.snapshot(work, Milestone("step_completed", "plan_1", "s1"))
+        await desk.snapshot(work, "plan_committed", "plan_1")
+        await desk.snapshot(work, "step_completed", "plan_1", "s1")
         print(work, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from folkmoot import MemoryJournal
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.errand import errand_for
+from folkmoot.coordination.plan_service import errand_for
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import NewRun, Query, Version
 from tests.desk import SETTINGS
 from tests.test_inbox_resume import by_span

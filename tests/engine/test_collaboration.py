@@ -10,10 +10,9 @@ import pytest
 
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.contract.verify import verify
-from folkmoot.coordination.collaboration.moves import AskMove, Move
-from folkmoot.coordination.collaboration.scene import Scene
-from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination import work_sessions as decide
+from folkmoot.coordination.collaboration import AskMove, Move, Scene
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import Collaboration, Stopped, gathered

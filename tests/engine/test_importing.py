@@ -5,9 +5,7 @@ from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
 from folkmoot.contract.verify import verify
-from folkmoot.engine.importing import import_runs
-from folkmoot.engine.listing import run_list
-from folkmoot.engine.prune import prune
+from folkmoot.engine.runs import import_runs, prune, run_list
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.copies import back_up, open_source, write_bundle

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse, tool
-from folkmoot.engine.rehearsal import _by_user
+from folkmoot.engine.replayer import _by_user
 from tests.orchestration.test_clarify import CALL, FILES, Ids, ask, called, refusal, results
 from tests.test_resume import cut_and_continued
 

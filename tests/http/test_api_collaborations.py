@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.making import Shift
+from folkmoot.engine.activation import Shift
 from folkmoot.http.server import listening
 from folkmoot.http.state import Door, ServerState
 from folkmoot.ports import Query

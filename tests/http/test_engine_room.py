@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot import Folkmoot
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.caretaker import EVERY, PATIENCE, Caretaker
+from folkmoot.engine.workers import EVERY, PATIENCE, Caretaker
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.runs import GRACE, RunManager
 from folkmoot.ports import Query

@@ -13,7 +13,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan_events import PlanProgress, StepReopened
+from folkmoot.domain.plan import PlanProgress, StepReopened
 from folkmoot.http.state import house_of
 from folkmoot.http.stream.event_source import STALLED, EventSource, Message
 from folkmoot.journal.codec import to_line

@@ -5,7 +5,7 @@ import pytest
 
 from folkmoot import MemoryJournal, tool
 from folkmoot.domain.naming import draw
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from tests.desk import SETTINGS
 from tests.test_resume import by_span, cut_and_continued
 

@@ -365,7 +365,7 @@ async def test_an_answer_that_comes_while_the_end_is_being_written_is_not_lost(d
     def append_late(stream, expected, drafts):
         written = append(stream, expected, drafts)
         if drafts[-1].event.type == "run.parked":
-            inbox = moot._engine._holding.activation("run-1").run.inbox
+            inbox = moot._engine.activation("run-1").run.inbox
             inbox.take(inbox.items[drafts[-1].event.waiting[0]].approve())
         return written
 

@@ -3,10 +3,10 @@
 import pytest
 
 from folkmoot import tool
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life
-from folkmoot.coordination.plans.errand import errand_for
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish
+from folkmoot.coordination.plan_service import errand_for
+from folkmoot.coordination.plans import BudgetWish, PlanWish, PolicyWish, StepWish
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.gate import StepBudget, StepPolicy
 from tests.desk import SETTINGS

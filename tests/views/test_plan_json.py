@@ -2,7 +2,7 @@
 
 import json
 
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish, planned
+from folkmoot.coordination.plans import BudgetWish, PlanWish, PolicyWish, StepWish, planned
 from folkmoot.views.plan_json import projected
 
 POLICY = PolicyWish(("files.write",), "ask", BudgetWish("10m", 500, 3))

@@ -31,7 +31,7 @@ async def projected(moot: Moot) -> dict[str, str]:
     return {
         **task_markdown.projected(tasks),
         **plan_json.projected(await moot.plans.all()),
-        **adr.projected(await moot.decisions.all()),
+        **adr.projected([*(await moot.decisions.all()).values()]),
         **team.projected(await moot.team.members(tasks)),
     }
 

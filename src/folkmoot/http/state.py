@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.sketch import Sketch
-from folkmoot.engine.loading import load_project
+from folkmoot.domain.agent import Sketch
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import WrongUse
 from folkmoot.http.keys import Keys, check_token
 from folkmoot.http.limits import AuthThrottle, ConnectionLimit, Limits, Refusals

@@ -20,8 +20,7 @@ from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import check_request, names_in_use
-from folkmoot.engine.enclosing import fitting
+from folkmoot.engine.admission import check_request, fitting, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.problems import NO_RETRY, ChatError, input_refused
 from folkmoot.http.requests import another_request, key_of, trace_of

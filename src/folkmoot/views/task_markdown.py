@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from folkmoot.coordination.task.document import whole
-from folkmoot.coordination.task.picking import current, of_agent
+from folkmoot.coordination.task_lists import current, of_agent, whole
 from folkmoot.domain.task import ARCHIVED, Backlog, StepStatus, Task
 from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value

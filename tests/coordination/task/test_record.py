@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from folkmoot.coordination.task.document import document
+from folkmoot.coordination.task_lists import document
 from folkmoot.domain import records
 from folkmoot.domain import task as task_module
 from folkmoot.domain.catalogue import EVENTS

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.duration import moment
 from folkmoot.domain.run_row import SpendSum
-from folkmoot.engine.describing import whole
+from folkmoot.engine.admission import whole
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.requests import Given

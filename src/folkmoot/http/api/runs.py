@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
-from folkmoot.engine.listing import run_list, runs_in
+from folkmoot.engine.runs import run_list, runs_in
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import Refused

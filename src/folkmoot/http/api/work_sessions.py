@@ -73,7 +73,7 @@ async def search_work_sessions(asked: Asked) -> Part:
 async def show_work_session(asked: Asked) -> dict[str, Any]:
     """Goal, constraints, team, state, snapshots, artifacts, decisions and the whole timeline."""
     row = await row_of(asked)
-    record = await asked.desks.work_sessions.find(row.id)
+    record = await asked.desks.work_sessions.look_up(row.id)
     return work_document(row, record, await _timeline(asked, row))
 
 
@@ -83,7 +83,7 @@ async def work_timeline_of(asked: Asked) -> list[TimelineEntry]:
 
 async def list_artifacts(asked: Asked) -> list[ArtifactRow]:
     row = await row_of(asked)
-    record = await asked.desks.work_sessions.find(row.id)
+    record = await asked.desks.work_sessions.look_up(row.id)
     return [
         ArtifactRow(each.artifact, "kept", each.kind, each.title, each.by)
         for each in (record.artifacts if record else ())

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import SpendSum
 from folkmoot.http.pages.rendering import moment_in, page
 from folkmoot.http.state import house_of
 from folkmoot.ports import RunQuery, SpendQuery

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.role import Role
+from folkmoot.domain.entry import Role
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.rendering import fragment, moment_in, number_in, page
 from folkmoot.http.state import house_of

@@ -54,7 +54,7 @@ class _Records:
         moot = house.moot.moot
         items = {item.id: item for item in await house.moot.inbox()}
         plans, tasks = await moot.plans.all(), await moot.tasks.all()
-        decisions = {each.id: each for each in await moot.decisions.all()}
+        decisions = await moot.decisions.all()
         listed = asks(items.values(), plans.values(), tasks.values(), decisions.values())
         return cls(items, plans, tasks, decisions, listed)
 

@@ -71,7 +71,7 @@ def _agents(house: ServerState) -> list[str]:
 
 
 async def decisions(request: Request) -> Response:
-    found = [ballot(each) for each in reversed(await house_of(request).moot.moot.decisions.all())]
+    found = [ballot(each) for each in reversed((await house_of(request).moot.moot.decisions.all()).values())]
     status = request.query_params.get("status", "")
     shown = [each for each in found if status in ("", each.decision.status)]
     statuses = list(dict.fromkeys(each.decision.status for each in found))

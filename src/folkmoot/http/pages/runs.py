@@ -19,8 +19,8 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later, seconds
 from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
-from folkmoot.domain.work_session_events import WorkSessionLabelled
-from folkmoot.engine.listing import waiting_first, with_holders
+from folkmoot.domain.work_session import WorkSessionLabelled
+from folkmoot.engine.runs import waiting_first, with_holders
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import Refused
