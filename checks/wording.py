@@ -32,7 +32,7 @@ ALLOWED = {
     "src/folkmoot/loader/walk.py:plain": "what an author wrote",
     "src/folkmoot/models/choose.py:installing": "pydantic-ai names an extra only in words",
     "src/folkmoot/models/script.py:_shaped": "msgspec says only in words what is wrong where",
-    "src/folkmoot/orchestration/delivery.py:_reading": "what an agent wrote",
+    "src/folkmoot/orchestration/messages.py:_reading": "what an agent wrote",
     "src/folkmoot/tools/parameters.py:_adapter": "the first line of what pydantic says",
 }
 """Functions that read words of others, each with the reason. What old journals say only in words is read in

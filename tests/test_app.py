@@ -13,7 +13,7 @@ from folkmoot import (
     tool,
 )
 from folkmoot.engine.workshop import load_project
-from folkmoot.orchestration.reach import Reach
+from folkmoot.orchestration.kit import Reach
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import wanted_items
 from tests.desk import SETTINGS, write

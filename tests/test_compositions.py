@@ -18,7 +18,7 @@ from folkmoot.domain.message import Answer, Message, ToolCall, Usage
 from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed
-from folkmoot.orchestration.mission import STRATEGIES
+from folkmoot.orchestration.runtime_tools import STRATEGIES
 from folkmoot.ports import Query
 from folkmoot.views.audit import audit
 from tests.desk import write

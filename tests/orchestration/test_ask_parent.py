@@ -6,7 +6,7 @@ import json
 import pytest
 
 from folkmoot import tool
-from folkmoot.session.conversation import UNDER_WAY
+from folkmoot.session.record import UNDER_WAY
 from folkmoot.views.branches import rows
 from folkmoot.views.run_tree import RunTree
 from folkmoot.views.timeline import timeline

@@ -33,10 +33,10 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.owner import LEASE
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
 from folkmoot.orchestration.inbox import Attendance
-from folkmoot.orchestration.invocation import Ear, Run
+from folkmoot.orchestration.invocation import Ear
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.run import run_root
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Models, Tools
 from folkmoot.session.steps import Parked
 
@@ -78,7 +78,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 class Activation:
     def __init__(
         self,
-        run: Run,
+        run: AgentRun,
         started: RunStarted,
         *,
         fresh: bool,
@@ -190,7 +190,7 @@ class Activation:
             if await self._paused():
                 self.rest(self.run.log.work_session)
         try:
-            outcome = await run_root(self.run, self._started)
+            outcome = await self.run.begin(self._started)
         except Parked:
             if self._leaving:
                 await self.run.log.settle()

@@ -32,8 +32,8 @@ from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.history import last_entry, pinned_graph, read_history
 from folkmoot.engine.owner import holder
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.clarify import destroy
+from folkmoot.orchestration.history import Chats
+from folkmoot.orchestration.questions import destroy
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import ItemQuery, Journal, Post

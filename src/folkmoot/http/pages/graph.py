@@ -11,7 +11,7 @@ from folkmoot.domain.agent import Sketch
 from folkmoot.errors import NotFound, Problem
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.state import house_of
-from folkmoot.orchestration.explain import Explanation, explain
+from folkmoot.orchestration.briefs import Explanation, explain
 from folkmoot.views.graph_drawing import KINDS, drawing
 
 
