@@ -6,7 +6,7 @@ from folkmoot.domain.item import Item
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.engine.loading import load_project
 from folkmoot.errors import DeclarationError, WrongUse
-from folkmoot.loader.adding import allow_always
+from folkmoot.loader.project_file import allow_always
 from tests.desk import SETTINGS, write
 
 ITEM = Item(

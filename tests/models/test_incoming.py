@@ -15,7 +15,7 @@ from folkmoot.models.anthropic_reply import MessageStream, read_message
 from folkmoot.models.http import ModelEndpoint, Pool
 from folkmoot.models.incoming import DEEPEST, sound, tool_call
 from folkmoot.models.openai_reply import CompletionStream, read_completion
-from folkmoot.models.script_file import read_script_file
+from folkmoot.models.script import read_script_file
 
 ENDPOINT = ModelEndpoint(Pool(), "fake", "http://127.0.0.1:1/v1", headers={}, secret="key-4711", proxy=None)
 SAMPLES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from folkmoot.domain.item import Item
-from folkmoot.loader.adding import allow_always
+from folkmoot.loader.project_file import allow_always
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import rule_item
 

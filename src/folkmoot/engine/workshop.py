@@ -212,7 +212,7 @@ class Workshop:
 
     def worker(self, engine: LocalEngine, pinned: Callable[[bytes, str], Project], shift: Shift) -> Worker:
         """Raises `WrongUse` where the journal is not shared."""
-        from folkmoot.loader.storage import storage_of
+        from folkmoot.loader.project_file import storage_of
 
         storage = storage_of(self.folder, self._around.env)
         if storage.url is None:
@@ -266,7 +266,7 @@ class Workshop:
 
 def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str] = os.environ) -> Journal:
     """The journal of a project folder alone, whatever state the project's files are in."""
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, env)
     if storage.url is None:

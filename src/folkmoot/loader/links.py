@@ -20,9 +20,9 @@ from folkmoot.domain.naming import (
 )
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
 from folkmoot.domain.settings import Settings
-from folkmoot.loader.draft import CALLED, AgentDraft, Link
+from folkmoot.loader.agent_file import CALLED, AgentDraft, Link
+from folkmoot.loader.document import keys
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.nodes import keys
 from folkmoot.loader.options import ProjectSettings
 
 Drafts = Mapping[str, AgentDraft]

@@ -16,15 +16,13 @@ from folkmoot.domain.sketch import Sketch, Sketched
 from folkmoot.domain.value import Value
 from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.loader import options
-from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import CALLED, SUFFIX, AgentDraft, read_draft
+from folkmoot.loader.agent_file import CALLED, SUFFIX, AgentDraft, read_draft, settled
+from folkmoot.loader.document import Node, Scalar, compose, keys
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
 from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.links import canonical_settings, check_links, check_tools
 from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.nodes import Node, Scalar, keys
 from folkmoot.loader.options import ProjectSettings, Setting
-from folkmoot.loader.schemas import settled
 from folkmoot.loader.settings import check_rules, check_sinks, check_sources, fault_of_key, fault_of_url
 from folkmoot.loader.walk import declared
 

@@ -15,9 +15,9 @@ from folkmoot.domain.options import Options
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
-from folkmoot.loader.draft import AgentDraft
+from folkmoot.loader.agent_file import AgentDraft
+from folkmoot.loader.document import Node, Scalar, find, meaning, place_of
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.nodes import Node, Scalar, find, meaning, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
 
 FLAG, ENVIRONMENT, DEFAULT = "--set", "environment", "default"

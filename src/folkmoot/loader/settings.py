@@ -22,10 +22,10 @@ from folkmoot.domain.providers import LOOPBACK
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.domain.settings import Provider, ToolSource
 from folkmoot.domain.sinks import TRACE_ID, SinkSettings
+from folkmoot.loader.document import ListNode, find, keys
+from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.files import Misplaced, inside
 from folkmoot.loader.findings import Findings, Report, near, short
-from folkmoot.loader.nodes import ListNode, find, keys
-from folkmoot.loader.nodes import Path as Keys
 from folkmoot.loader.options import ProjectSettings
 from folkmoot.loader.walk import WRONG, definition, walk
 

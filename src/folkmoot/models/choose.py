@@ -149,7 +149,7 @@ class ProviderModels:
         return openai.OpenAI(endpoint, base, sees)
 
     def _scripted(self, name: str, provider: Provider) -> Model:
-        from folkmoot.models.script_file import read_script_file
+        from folkmoot.models.script import read_script_file
         from folkmoot.models.scripted import ScriptedModel
 
         if not provider.script:
@@ -159,7 +159,7 @@ class ProviderModels:
         if not file.is_relative_to(self._folder.resolve()):
             message = f"the script {provider.script!r} of provider {name!r} lies outside the project"
             raise DeclarationError([Problem(file="folkmoot.yaml", message=message)])
-        return ScriptedModel(read_script_file(file, provider.script), sleep=self._sleep)
+        return ScriptedModel(read_script_file(self._folder, provider.script), sleep=self._sleep)
 
 
 class Unusable:

@@ -16,7 +16,7 @@ import msgspec
 from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
-from folkmoot.loader.nodes import Path as Keys
+from folkmoot.loader.document import Path as Keys
 from folkmoot.scenarios.playing import Played
 from folkmoot.scenarios.scenario import Called, Case, Expect, ExpectedText, fits, in_files, is_tool
 from folkmoot.views.result import Result
