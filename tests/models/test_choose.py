@@ -232,7 +232,6 @@ async def test_closing_twice_or_without_a_request_is_fine():
     ("code", "imported"),
     [
         ("import folkmoot.models.choose", set()),
-        ("import folkmoot.models.known", set()),
         ("import folkmoot.models.scripted", {"yaml"}),
         ("import folkmoot.models.openai", {"aiohttp"}),
     ],

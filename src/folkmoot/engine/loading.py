@@ -28,7 +28,7 @@ def load_project(
     `only` is an agent file: then it and what it refers to are read, not the whole folder.
     """
     from folkmoot.loader.load import load  # noqa: PLC0415  # resuming a run needs no loader
-    from folkmoot.models.known import known_models  # noqa: PLC0415
+    from folkmoot.models.choose import known_models  # noqa: PLC0415
 
     return load(
         Path(folder),

@@ -19,6 +19,7 @@ from folkmoot.domain.message import Answer, Message, Thought, ToolCall, Usage
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
+from folkmoot.models.failure import is_passing, kind_of, reset_after
 from folkmoot.models.incoming import tool_call
 from folkmoot.models.script import (
     Barrier,
@@ -31,7 +32,6 @@ from folkmoot.models.script import (
     read_script_file,
     script_of,
 )
-from folkmoot.models.status import is_passing, kind_of, reset_after
 from folkmoot.ports import Hear, Request
 
 _EVIDENCE = re.compile(r"^\[evidence (ev_\w+)\]$", re.MULTILINE)

@@ -26,7 +26,7 @@ from folkmoot.errors import WrongUse
 from folkmoot.http.chat_errors import ChatError
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import body_of
-from folkmoot.models.transcript import sight_of
+from folkmoot.models.outgoing import sight_of
 from folkmoot.orchestration.kit import facing
 from folkmoot.protocols.conversation import Role, Vision
 
