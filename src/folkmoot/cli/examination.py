@@ -31,8 +31,7 @@ from folkmoot.journal.database import FOLDER
 from folkmoot.loader.project_file import storage_of
 from folkmoot.models.choose import missing_library
 from folkmoot.ports import RunQuery
-from folkmoot.tools.consent import ConsentStore
-from folkmoot.tools.mcp.listing import mark_of
+from folkmoot.tools.consent import ConsentStore, mark_of
 
 _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""

@@ -26,9 +26,8 @@ from folkmoot.engine.owner import is_gone, this_host, this_process
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Clock, Journal, Model, Tools
-from folkmoot.tools.consent import ConsentStore, require_consent
+from folkmoot.tools.consent import ConsentStore, mark_of, require_consent
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.modules import load_modules
 from folkmoot.tools.registry import Registry, meant
 from folkmoot.tools.wanted import storage_item, wanted_items
@@ -347,7 +346,7 @@ def _filled(  # because tools come from everywhere
 
 def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> None:
     if named := _named(graph, BUILT_IN):
-        from folkmoot.tools.builtin.shelf import builtin_tools
+        from folkmoot.tools.builtin.toolset import builtin_tools
 
         _add(registry, builtin_tools(graph.settings.builtins, env), named)
 

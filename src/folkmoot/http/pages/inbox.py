@@ -23,8 +23,8 @@ from folkmoot.http.pages.form import Form, form_of, perform_form, person, posted
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
-from folkmoot.tools.builtin.change import before_and_after
-from folkmoot.tools.builtin.refused import Refused as NotChanged
+from folkmoot.tools.builtin.files import before_and_after
+from folkmoot.tools.functions import Refused as NotChanged
 from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
 from folkmoot.views.inbox import whole_call
 from folkmoot.views.patch import Patch, patch
