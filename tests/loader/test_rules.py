@@ -69,7 +69,7 @@ secrets: ["sk-123"]
         "`d` must not have an empty `under`",
         "must be one of 'allow', 'ask', 'deny', not 'maybe'",
         "did you mean 'arguments'?",
-        "`secrets` must list names of environment variables",
+        "must be the name of an environment variable; a value never stands in a file",
     ):
         assert words in said
 

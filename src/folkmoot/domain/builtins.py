@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from folkmoot.domain.budget import Duration
+from folkmoot.domain.naming import Variable
 from folkmoot.domain.value import Value
 
 Bytes = Annotated[int, Meta(ge=1)]
@@ -34,7 +35,7 @@ class ProcessLimits(Value, forbid_unknown_fields=True):
     """Of each of its processes."""
     file_bytes: Bytes = 1_000_000_000
     """No file that it writes grows beyond this."""
-    env: tuple[str, ...] = ()
+    env: tuple[Variable, ...] = ()
     """The environment variables that it gets beside a `PATH` of the system's folders."""
 
 

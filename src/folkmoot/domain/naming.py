@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from hashlib import sha256
+from typing import Annotated
+
+from msgspec import Meta
 
 WIRE_LENGTH = 64
 ASK_USER = "ask_user"
@@ -55,6 +58,10 @@ _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_A_GLOB = re.compile(r"[^A-Za-z0-9_*?\[\]!-]")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable in a text of a file: `${NAME}`."""
+Variable = Annotated[str, Meta(extra={"written": "variable"})]
+"""The name of an environment variable; a value that may be a secret never stands in a file."""
+Address = Annotated[str, Meta(extra={"written": "address"})]
+"""An address of http or https, without a password."""
 
 
 def writes(tools: Iterable[str]) -> bool:

@@ -2,8 +2,8 @@
 definition out as a template.
 
 msgspec itself stops at the first fault and knows no positions; what a key may hold is still said once, in the
-struct. A field's `Meta(extra=…)` names special spellings: `written` is `duration`, `names`, `schema` or `one or more`;
-`short` names the key of a struct that may be given alone, without the mapping around it.
+struct. A field's `Meta(extra=…)` names special spellings: `written` is `duration`, `names`, `schema`, `variable`,
+`address` or `one or more`; `short` names the key of a struct that may be given alone, without the mapping around it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import cache
 from inspect import getsource
 from itertools import pairwise
 from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import NODEFAULT, Struct, UnsetType, inspect
@@ -30,6 +31,7 @@ from folkmoot.loader.findings import Findings, near, short
 WRONG: Any = object()
 """Instead of a value, after its fault was reported."""
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DURATION = f"a duration such as {EXAMPLES}"
 _BOUNDS = {
     "gt": (operator.gt, "greater than"),
@@ -68,11 +70,6 @@ def word(node: Node, wanted: inspect.LiteralType, key: str, findings: Findings) 
         return node.value
     hint = near(node.text, [str(value) for value in wanted.values]) if isinstance(node, Scalar) else ""
     return wrong(node, key, called(wanted), findings, hint)
-
-
-def time_span(node: Node, key: str, findings: Findings) -> Any:
-    span = seconds(node.value) if isinstance(node, Scalar) else None
-    return wrong(node, key, _DURATION, findings) if span is None else span
 
 
 def wrong(node: Node, key: str, wanted: str, findings: Findings, hint: str = "") -> Any:
@@ -126,7 +123,14 @@ def _special(node: Node, wanted: inspect.Metadata, key: str, findings: Findings)
     extra = wanted.extra or {}
     spelling = extra.get("written")
     if spelling == "duration":
-        return time_span(node, key, findings)
+        span = seconds(node.value) if isinstance(node, Scalar) else None
+        return wrong(node, key, _DURATION, findings) if span is None else span
+    if fault_of := _FAULTS.get(spelling):
+        text = walk(node, wanted.type, key, findings)
+        if text is WRONG or not (fault := fault_of(text)):
+            return text
+        findings.error(node.place, f"`{key}` {fault}")
+        return WRONG
     if spelling == "one or more" and not isinstance(node, ListNode):
         node = ListNode(node.place, (node,))
     if isinstance(node, Scalar) and "short" in extra:
@@ -138,6 +142,29 @@ def _special(node: Node, wanted: inspect.Metadata, key: str, findings: Findings)
             names = (name.strip() for name in node.value.split(","))
             node = ListNode(node.place, tuple(Scalar(node.place, name, name) for name in names if name))
     return walk(node, wanted.type, key, findings)
+
+
+def _fault_of_variable(text: str) -> str:
+    if _VARIABLE.fullmatch(text):
+        return ""
+    return "must be the name of an environment variable; a value never stands in a file"
+
+
+def fault_of_url(url: str) -> str:
+    """What is wrong, without the address itself: it may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        if parts.password is not None:
+            return "holds a password; keep it in the environment"
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return "must begin with http:// or https:// and name a host"
+        _ = parts.port
+    except ValueError as error:
+        return f"is no address: {error}"
+    return ""
+
+
+_FAULTS: dict[str | None, Callable[[str], str]] = {"variable": _fault_of_variable, "address": fault_of_url}
 
 
 def _schema_text(scalar: Scalar, text: str, key: str, findings: Findings) -> Any:
