@@ -31,7 +31,6 @@ ALLOWED = {
     "src/folkmoot/journal/index.py:_row": "the stored JSON of an entry",
     "src/folkmoot/loader/walk.py:plain": "what an author wrote",
     "src/folkmoot/models/choose.py:installing": "pydantic-ai names an extra only in words",
-    "src/folkmoot/models/script.py:_shaped": "msgspec says only in words what is wrong where",
     "src/folkmoot/orchestration/messages.py:_reading": "what an agent wrote",
     "src/folkmoot/tools/parameters.py:_adapter": "the first line of what pydantic says",
 }

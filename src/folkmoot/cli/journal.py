@@ -61,7 +61,7 @@ def _require_file(folder: Path) -> None:
     import os
 
     from folkmoot.errors import WrongUse
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, os.environ)
     if storage.url:

@@ -283,7 +283,7 @@ def _require_open(run: str, past: RunHistory) -> None:
 
 def allow_call_always(folder: Path, item: Item, by: str) -> None:
     """From the next run on, this very call needs no approval: a rule in the settings, which this user allows."""
-    from folkmoot.loader.adding import allow_always  # noqa: PLC0415  # running agents needs no loader
+    from folkmoot.loader.project_file import allow_always
     from folkmoot.tools.consent import ConsentStore  # noqa: PLC0415
     from folkmoot.tools.wanted import rule_item  # noqa: PLC0415
 

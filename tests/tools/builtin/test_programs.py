@@ -163,7 +163,7 @@ async def test_nothing_is_left_when_the_runtime_itself_is_killed(tmp_path):
     program = f"""
 import asyncio, pathlib
 from folkmoot.domain.builtins import Builtins
-from folkmoot.tools.builtin.shelf import Programs
+from folkmoot.tools.builtin.toolset import Programs
 asyncio.run(Programs(Builtins(), {{}}).python({DETACHED + WAITING!r}, pathlib.Path({str(tmp_path)!r})))
 """
     runtime = await asyncio.create_subprocess_exec(sys.executable, "-c", program)

@@ -24,8 +24,8 @@ from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.ports import RecordQuery
-from folkmoot.tools.builtin.change import before_and_after
-from folkmoot.tools.builtin.refused import Refused as NotChanged
+from folkmoot.tools.builtin.files import before_and_after
+from folkmoot.tools.functions import Refused as NotChanged
 from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
 from folkmoot.views.inbox import whole_call
 from folkmoot.views.patch import Patch, patch

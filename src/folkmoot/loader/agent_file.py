@@ -1,17 +1,20 @@
-"""One agent file as far as it can be understood alone: what it declares, its prompt, whom it refers to."""
+"""One agent file as far as it can be understood alone: what it declares, its prompt, whom it refers to, its schemas."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import unquote
 
-from folkmoot.domain.agent import Frontmatter, Pattern
-from folkmoot.loader.compose import compose
+from msgspec.structs import replace
+
+from folkmoot.domain.agent import Frontmatter, Input, Output, Pattern
+from folkmoot.loader.document import MapNode, Node, Scalar, compose, data, find, place_of
+from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.files import Misplaced, Missing, inside, read_text
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.nodes import Node, Scalar, place_of
 from folkmoot.loader.walk import declared
 
 SUFFIX = ".ai"
@@ -151,3 +154,74 @@ def split(text: str, file: str, findings: Findings) -> Parts | None:
     declaration = "\n".join(lines[opening + 1 : closing])
     prompt = "\n".join(lines[closing + 1 :]).replace("\r\n", "\n").strip()
     return Parts(declaration, Location(file, opening + 2), prompt)
+
+
+IO = TypeVar("IO", Input, Output)
+
+
+def settled(
+    side: IO, key: Literal["input", "output"], root: Path, draft: AgentDraft, findings: Findings
+) -> IO:
+    """With the schema that `schemaRef` names, unless one stands in the file itself; and with a sound one."""
+    node = find(draft.root, (key, "schema"))
+    if side.schema is None and side.schema_ref is not None:
+        node = _referred(side.schema_ref, key, root, draft, findings)
+        side = replace(side, schema=data(node) if isinstance(node, MapNode) else None)
+    if side.schema is None or node is None:
+        return side
+    if side.format != "json":
+        findings.warning(draft.at(key), f"`{key}.schema` has no effect without `format: json`")
+    _check(side.schema, node, findings)
+    return side
+
+
+def _referred(path: str, key: str, root: Path, draft: AgentDraft, findings: Findings) -> Node | None:
+    try:
+        file = inside(root, draft.folder, path)
+    except Misplaced as error:
+        findings.error(draft.at(key, "schemaRef"), f"the schema {short(path)} {error}")
+        return None
+    text = read_text(root, file, findings)
+    node = None if text is None else compose(text, Location(file), findings)
+    if node is not None and not isinstance(node, MapNode):
+        findings.error(node.place, "a JSON Schema must be a mapping")
+    return node
+
+
+def _check(schema: dict[str, Any], node: Node, findings: Findings) -> None:
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        place = place_of(node, tuple(error.absolute_path))
+        findings.error(place, f"this is no JSON Schema (draft 2020-12): {error.message[:200]}", "bad_schema")
+        return
+    targets = {"#"} | {f"#{name}" for _, name in _values(schema, ("$anchor", "$dynamicAnchor"))}
+    for path, reference in _values(schema, ("$ref", "$dynamicRef")):
+        if reference not in targets and not _points_at_something(schema, reference):
+            message = f"{short(reference)} is no part of this schema, and nothing is ever fetched"
+            findings.error(place_of(node, path), f"{message}; put it under `$defs` and write '#/$defs/…'")
+
+
+def _values(value: Any, keys: tuple[str, ...], path: Keys = ()) -> Iterator[tuple[Keys, str]]:
+    """All strings under one of `keys`, at any depth, each with its path."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if key in keys and isinstance(item, str):
+                yield (*path, key), item
+            yield from _values(item, keys, (*path, key))
+
+
+def _points_at_something(schema: Any, reference: str) -> bool:
+    """Whether a JSON Pointer such as `#/$defs/name` leads to a schema."""
+    start, *steps = unquote(reference).split("/")
+    for step in steps:
+        match schema:
+            case dict():
+                schema = schema.get(step.replace("~1", "/").replace("~0", "~"))
+            case list() if step.isdecimal() and int(step) < len(schema):
+                schema = schema[int(step)]
+            case _:
+                return False
+    return start == "#" and isinstance(schema, dict | bool)
