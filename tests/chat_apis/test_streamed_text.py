@@ -5,7 +5,7 @@ import pytest
 from folkmoot.http.chat_errors import ChatError
 from folkmoot.protocols.answer import StreamedText
 from folkmoot.protocols.reply import ChatReply
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 
 def reply(text: str, status: str = "completed") -> ChatReply:

@@ -3,7 +3,7 @@
 import json
 
 from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish, planned
-from folkmoot.views.plan_json import projected
+from folkmoot.views.plans import projected
 
 POLICY = PolicyWish(("files.write",), "ask", BudgetWish("10m", 500, 3))
 PLAN = planned(

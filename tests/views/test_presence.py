@@ -3,7 +3,7 @@
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.task import Task
 from folkmoot.domain.team import Member
-from folkmoot.views.presence import FAILING, teammates
+from folkmoot.views.team import FAILING, teammates
 
 AGENT = Agent("a", "a.ai", "", description="Sweeps.")
 TASK = Task("task_1", "a", "sweep", "blocked", "2026-01-01T00:00:00.000Z", "eve")

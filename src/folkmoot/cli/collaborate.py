@@ -101,7 +101,7 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
     from folkmoot.cli.output import say
     from folkmoot.coordination.collaboration.moves import Move
     from folkmoot.engine.collaboration import Collaboration
-    from folkmoot.views.collaboration import line
+    from folkmoot.views.work_sessions import line
 
     def tell(move: Move) -> None:
         if not quiet and (said := line(move)):

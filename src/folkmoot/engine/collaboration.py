@@ -36,7 +36,7 @@ from folkmoot.domain.work_session_events import WorkSessionOpened
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.ports import Query, RecordQuery
-from folkmoot.views import adr
+from folkmoot.views.decisions import record
 from folkmoot.views.result import Result
 
 Start = Callable[[str, str, Errand], Awaitable[Result]]
@@ -210,7 +210,7 @@ class Collaboration:
         for step in scene.plan.steps if scene.plan else ():
             await sessions.add_artifact(id, "log", f"step {step.id}: {step.description}", step.note.encode())
         for decision in scene.decisions:
-            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", adr.record(decision).encode())
+            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", record(decision).encode())
         await sessions.snapshot(id, Milestone("final"))
         taken = tuple(decision.id for decision in scene.decisions)
         await sessions.change(id, decide.completed(summary, taken), _RUNTIME)

@@ -30,8 +30,8 @@ from folkmoot.orchestration.clarify import destroy
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal, Post
-from folkmoot.views.live import live_children
 from folkmoot.views.result import Result
+from folkmoot.views.sessions import live_children
 
 
 class _Command(Value):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from folkmoot.app import Folkmoot
 from folkmoot.http.folds import Folds
 from folkmoot.ports import Filter
-from folkmoot.views.threads import ThreadRow, thread_rows
+from folkmoot.views.conversations import ThreadRow, thread_rows
+from folkmoot.views.timeline import TimelineEntry, work_timeline
 from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, work_timeline
 
 
 @dataclass(frozen=True)

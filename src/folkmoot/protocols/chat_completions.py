@@ -20,7 +20,7 @@ from folkmoot.protocols.answer import answer, conversation_with, event
 from folkmoot.protocols.content import Content, inline_texts, read_content
 from folkmoot.protocols.conversation import ChatMessage
 from folkmoot.protocols.reply import AwaitedRun, ChatReply, ClientCall
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 _CHUNK = "chat.completion.chunk"
 _DONE = b"data: [DONE]\n\n"

@@ -21,7 +21,7 @@ from folkmoot.protocols.answer import answer, conversation_with, event
 from folkmoot.protocols.content import Content, Part, inline_texts, read_content
 from folkmoot.protocols.conversation import ChatMessage
 from folkmoot.protocols.reply import ChatReply, ClientCall
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 _SIGNED = "folkmoot"
 """Clients want a thinking block signed, and give it back; nothing follows from it here."""

@@ -11,7 +11,7 @@ from folkmoot.domain.item import Item
 from folkmoot.domain.message import Origin
 from folkmoot.domain.value import Value
 from folkmoot.http.chat_errors import NO_RETRY, ChatError
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from folkmoot.views.inbox import how_to_answer, what
 from folkmoot.views.result import Result
 

@@ -1,17 +1,128 @@
-"""What was spent, by agent, model, day and run, and what is left of the budgets of runs."""
+"""What was spent, request by request and in sums, and what is left of the budgets of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from msgspec.structs import asdict
 
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import LlmFailed, LlmRequest, LlmResponse
+from folkmoot.domain.event import Event
+from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
+    SessionStarted,
+    ToolFailed,
+    ToolFinished,
+    ToolStarted,
+)
+from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.value import Value
-from folkmoot.views.accounting import Totals
+from folkmoot.views.figures import length, moment, money, tokens
+from folkmoot.views.run_tree import RunTree
+
+_SUMMED = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write", "cost_usd")
+
+
+class Spent(Value, omit_defaults=False):
+    """One entry of the account."""
+
+    type: Literal["llm", "tool"]
+    agent_id: str
+    session_id: str
+    call_path: str
+    """The span: where in the run."""
+    timestamp: str
+    status: Literal["ok", "failed"]
+    name: str
+    """`provider/model`, or the tool."""
+    latency_ms: int
+    chain_trigger: str | None = None
+    """Why the session ran: advisor, route, handoff, sub, clarify or ask; none for the root."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cache_read: int = 0
+    tokens_cache_write: int = 0
+    cost_usd: float = 0.0
+    stop_reason: str | None = None
+    error: str | None = None
+
+
+class Totals(Value, omit_defaults=False):
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cache_read: int = 0
+    tokens_cache_write: int = 0
+    cost_usd: float = 0.0
+    model_requests: int = 0
+    tool_calls: int = 0
+    agents_run: int = 0
+
+
+def account(drafts: Iterable[Draft]) -> list[Spent]:
+    """Calls that were refused before they began are no expense and have no entry."""
+    causes: dict[str, str] = {}
+    begun: set[tuple[str, int, int]] = set()
+    spent: list[Spent] = []
+    for draft in drafts:
+        event = draft.event
+        if isinstance(event, SessionStarted):
+            causes[draft.session_id] = event.cause
+        elif isinstance(event, RunForked):
+            spent.clear()  # the run that it was taken from has paid for it
+        elif isinstance(event, ToolStarted):
+            begun.add((draft.session_id, event.turn, event.call))
+        elif isinstance(event, ToolFailed) and (draft.session_id, event.turn, event.call) not in begun:
+            continue
+        elif entry := _spent(draft, event, causes.get(draft.session_id) or None):
+            spent.append(entry)
+    return spent
+
+
+def total(spent: Iterable[Spent], agents_run: int) -> Totals:
+    entries = list(spent)
+    sums: dict[str, Any] = {name: sum(getattr(entry, name) for entry in entries) for name in _SUMMED}
+    return Totals(
+        **sums,
+        model_requests=sum(entry.type == "llm" for entry in entries),
+        tool_calls=sum(entry.type == "tool" for entry in entries),
+        agents_run=agents_run,
+    )
+
+
+def _spent(draft: Draft, event: Event, cause: str | None) -> Spent | None:
+    more: dict[str, Any] = {}
+    match event:
+        case LlmResponse(model=name, usage=usage, cost_usd=cost, stop=stop):
+            more = {**asdict(usage), "cost_usd": cost, "stop_reason": stop or None}
+        case LlmFailed(model=name, error=error) | ToolFailed(tool=name, text=error):
+            more = {"status": "failed", "error": error}
+        case ToolFinished(tool=name):
+            pass
+        case TeamBroadcast(kind="update"):
+            name = BROADCAST
+        case _:
+            return None
+    return Spent(
+        type="llm" if isinstance(event, LlmResponse | LlmFailed) else "tool",
+        agent_id=draft.agent_id,
+        session_id=draft.session_id,
+        call_path=draft.span,
+        timestamp=draft.ts,
+        name=name,
+        latency_ms=getattr(event, "latency_ms", 0),
+        chain_trigger=cause,
+        **({"status": "ok"} | more),
+    )
+
 
 By = Literal["agent", "model", "day"]
 
@@ -107,3 +218,62 @@ def limits(run: RunCost, *budgets: Budget) -> list[Limit]:
         if most:
             found.append(Limit(name, min(most), used, reserved))
     return found
+
+
+_FULL = 100.0
+
+
+@dataclass(frozen=True)
+class Meter:
+    """One budget as a bar: settled, held, free; in per cent."""
+
+    name: str
+    used: str
+    held: str
+    limit: str
+    """Empty: without one."""
+    used_share: float = 0.0
+    held_share: float = 0.0
+
+    @property
+    def hot(self) -> bool:
+        """From four fifths on."""
+        return self.used_share + self.held_share >= 0.8 * _FULL
+
+
+def narrowest(*budgets: Budget) -> Budget:
+    """What several budgets leave together."""
+    limits = {
+        name: min((limit for budget in budgets if (limit := getattr(budget, name)) is not None), default=None)
+        for name in Budget.__struct_fields__
+    }
+    return Budget(**limits)
+
+
+def meters(steps: RunTree, budget: Budget, now: float) -> list[Meter]:
+    """Of the whole run; the budget is its root agent's."""
+    spent = sum(root.cost for root in steps.roots)
+    used = sum(root.tokens for root in steps.roots)
+    held_tokens, held_usd = steps.held
+    passed = steps.activity.unparked(now)
+    usd, most, wall = budget.usd, budget.tokens, budget.wall
+    dollars, limit = f"${usd:,.2f}" if usd else "", tokens(most or 0).replace(".0k", "k")
+    return [
+        Meter("Money", money(spent) or "$0", money(held_usd), dollars, *_shares(spent, held_usd, usd)),
+        Meter("Tokens", tokens(used) or "0", "", limit, *_shares(used, held_tokens, most)),
+        Meter(
+            "Descendants",
+            str(steps.descendants),
+            "",
+            "" if budget.descendants is None else str(budget.descendants),
+            *_shares(steps.descendants, 0, budget.descendants),
+        ),
+        Meter("Wall time", length(passed), "", moment(wall) if wall else "", *_shares(passed, 0, wall)),
+    ]
+
+
+def _shares(used: float, held: float, limit: float | None) -> tuple[float, float]:
+    if not limit:
+        return 0.0, 0.0
+    share = min(_FULL, used / limit * _FULL)
+    return round(share, 1), round(min(_FULL - share, held / limit * _FULL), 1)

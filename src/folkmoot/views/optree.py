@@ -27,7 +27,7 @@ from folkmoot.domain.team_events import (
     TeamStarted,
 )
 from folkmoot.domain.text import one_line
-from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.costs import Spent, Totals, account, total
 from folkmoot.views.figures import money
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree

@@ -38,7 +38,7 @@ from folkmoot.domain.spans import conversation, without_cycle
 from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 from folkmoot.domain.trace import trace_id
 from folkmoot.domain.value import Value
-from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.costs import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
 from folkmoot.views.run_tree import STATUS, RunTree
 

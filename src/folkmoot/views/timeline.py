@@ -1,16 +1,23 @@
-"""What happened in a run, in order: one line each, indented by who caused whom."""
+"""Events one line each: the lines of a run, rows of the list of all events, and the timeline of a work session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from folkmoot.domain.canonical import visible
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import HandoffRequested, LlmRequest, LlmResponse, SessionCompleted
 from folkmoot.domain.report import BROADCAST, ROUTE
+from folkmoot.domain.role import role
 from folkmoot.domain.sentences import describe_event, missing_in
 from folkmoot.domain.text import one_line
+from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import WorkSession
+from folkmoot.views.work_sessions import WorkRow
 
 SHOWN = frozenset(
     (
@@ -84,3 +91,131 @@ def _is_shown(event: Event) -> bool:
             return bool(missing_in(event))
         case _:
             return event.type in SHOWN
+
+
+KINDS = {
+    "llm.": "model",
+    "tool.": "tool",
+    "approval.": "wait",
+    "question.": "wait",
+    "advisor.": "advisor",
+    "router.": "transfer",
+    "handoff.": "transfer",
+    "team.": "team",
+    "decision.": "team",
+    "a2a.": "team",
+}
+"""The kind of operation, by how the type of an event begins; others are the session's own."""
+
+
+class EventRow(Value):
+    seq: int
+    ts: str
+    type: str
+    kind: str
+    role: str
+    agent: str
+    stream: str
+    span: str
+    said: str
+
+    @property
+    def place(self) -> str:
+        """Its stream, and where in it."""
+        return self.stream if self.span in ("", "0") else f"{self.stream} {self.span}"
+
+
+def event_row(entry: Entry) -> EventRow:
+    draft = entry.draft
+    return EventRow(
+        seq=entry.seq,
+        ts=draft.ts,
+        type=draft.event.type,
+        kind=_kind(draft.event.type),
+        role=role(draft),
+        agent=draft.agent_id,
+        stream=entry.stream,
+        span=draft.span,
+        said=describe_event(draft.event, draft.agent_id, content=True, width=160),
+    )
+
+
+def _kind(type: str) -> str:
+    if type.endswith((".failed", ".denied", ".abandoned")):
+        return "fail"
+    return next((kind for start, kind in KINDS.items() if type.startswith(start)), "session")
+
+
+_LENGTH = 160
+"""Characters of a line."""
+_KINDS: Mapping[str, str] = {
+    "plan": "plan",
+    "step": "step",
+    "tool": "tool",
+    "handoff": "handoff",
+    "router": "handoff",
+    "decision": "decision",
+    "approval": "approval",
+    "question": "approval",
+    "client": "tool",
+    "task": "task",
+    "zombie": "task",
+    "backlog": "task",
+    "unblock": "task",
+    "a2a": "message",
+    "run": "run",
+    "work_session": "work session",
+    "snapshot": "snapshot",
+}
+"""By the first word of an event's name; others are left out."""
+_LEFT_OUT = (
+    "tool.finished",
+    "handoff.accepted",
+    "handoff.completed",
+    "router.selected",
+    "run.bound",
+    "run.claimed",
+    "work_session.asked",  # the run says it too
+    "work_session.answered",
+    "work_session.entrusted",
+    "plan.progress",
+    "decision.voting_opened",
+)
+
+
+class TimelineEntry(Value, omit_defaults=False):
+    at: str
+    kind: str
+    agent_id: str
+    """Who did it."""
+    text: str
+    type: str
+    """The name of the event."""
+    run_id: str
+    """Or the name of the record."""
+    seq: int
+
+
+def work_timeline(work_session: str, entries: Iterable[Entry]) -> list[TimelineEntry]:
+    """Ordered by time, and where that is the same by the journal's own order."""
+    shown = (timeline_entry(entry) for entry in entries if entry.draft.work_session_id == work_session)
+    return sorted((each for each in shown if each), key=lambda each: (each.at, each.seq))
+
+
+def work_document(
+    row: WorkRow, record: WorkSession | None, timeline: Sequence[TimelineEntry]
+) -> dict[str, Any]:
+    """Everything about one work session, as programs read it."""
+    listed: dict[str, Any] = msgspec.to_builtins(row)
+    kept: dict[str, Any] = msgspec.to_builtins(record or WorkSession(row.id))
+    return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}
+
+
+def timeline_entry(entry: Entry) -> TimelineEntry | None:
+    """None for what people need not see."""
+    draft, type = entry.draft, entry.event.type
+    kind = _KINDS.get(type.partition(".")[0])
+    if kind is None or type in _LEFT_OUT:
+        return None
+    line = describe_event(draft.event, draft.agent_id, width=_LENGTH)
+    return TimelineEntry(draft.ts, kind, draft.agent_id, line, type, entry.stream, entry.seq)

@@ -16,7 +16,7 @@ from folkmoot.http.paging import Limit, Page, Part
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import Given, Position
 from folkmoot.ports import Query, RunQuery
-from folkmoot.views.audit import Audit, audit
+from folkmoot.views.plans import Audit, audit
 from folkmoot.views.result import PlanView
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]

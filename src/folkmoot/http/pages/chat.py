@@ -16,8 +16,8 @@ from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, posted
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.ports import RunQuery
-from folkmoot.views.asks import title_of
-from folkmoot.views.chat import Exchange, exchange, said_before
+from folkmoot.views.conversations import Exchange, exchange, said_before
+from folkmoot.views.inbox import title_of
 
 
 async def chat(request: Request) -> Response:

@@ -14,7 +14,7 @@ from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import Refused
-from folkmoot.views.threads import GROUPS, ThreadRow, Wanted, chosen, counts
+from folkmoot.views.conversations import GROUPS, ThreadRow, Wanted, chosen, counts
 
 
 async def conversations(request: Request) -> Response:

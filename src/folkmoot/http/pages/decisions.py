@@ -10,8 +10,7 @@ from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.operations.decisions import OPERATIONS
-from folkmoot.views.adr import record
-from folkmoot.views.ballot import ballot
+from folkmoot.views.decisions import ballot, record
 
 
 async def decisions(request: Request) -> Response:

@@ -22,7 +22,7 @@ from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
-from folkmoot.views.event_rows import EventRow, event_row
+from folkmoot.views.timeline import EventRow, event_row
 
 FIELDS = {
     "agent": "Agent",

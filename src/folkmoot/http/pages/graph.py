@@ -13,7 +13,7 @@ from folkmoot.http.files_now import files_now
 from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
 from folkmoot.orchestration.explain import Explanation, explain
-from folkmoot.views.graph_drawing import KINDS, drawing
+from folkmoot.views.graph import KINDS, drawing
 
 
 async def graph(request: Request) -> Response:

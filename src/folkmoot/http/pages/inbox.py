@@ -25,9 +25,8 @@ from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.tools.builtin.change import before_and_after
 from folkmoot.tools.builtin.refused import Refused as NotChanged
-from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
-from folkmoot.views.inbox import whole_call
-from folkmoot.views.patch import Patch, patch
+from folkmoot.views.drawer import Patch, patch
+from folkmoot.views.inbox import ICONS, Ask, about, asks, tool_name, whole_call
 
 _WRITING = tuple(map(wire_name, ("files.write", "files.edit")))
 _LARGEST = 10_000_000

@@ -14,23 +14,20 @@ from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
 from folkmoot.errors import NotFound
 from folkmoot.http.house import house_of
 from folkmoot.ports import RunQuery
-from folkmoot.views.run_list import MOMENTS, ListedRun, Pulse, RunShape, listed, pulse
+from folkmoot.views.run_list import MOMENTS, ListedRun, Pulse, listed, pulse
 from folkmoot.views.run_tree import RunTree
 
 T = TypeVar("T")
-_MOST = 16
-"""Runs whose steps are kept; who looks at another one next folds it anew."""
-
-
-_MOST_SHAPES = 500
-"""Runs whose pictures are kept."""
+_MOST = 64
+"""Runs whose steps are kept, more than one page lists; who looks at another one next folds it anew."""
+_MOST_LISTED = 500
+"""Runs that have ended whose rows are kept."""
 
 
 class Kept:
     def __init__(self, moot: Folkmoot) -> None:
         self._moot = moot
         self._steps: OrderedDict[str, RunTree] = OrderedDict()
-        self._shapes: OrderedDict[str, RunShape] = OrderedDict()
         self._listed: OrderedDict[str, ListedRun] = OrderedDict()
         self.agents: set[str] = set()
         """All that ever took part in a run."""
@@ -49,25 +46,17 @@ class Kept:
                 steps.apply_entry(entry)
             if not steps.run_seq:
                 raise NotFound(f"there is no run {run!r}", code="run_not_found")
-            self._steps[run] = steps
-            while len(self._steps) > _MOST:
-                self._steps.popitem(last=False)
+            remember(self._steps, run, steps, _MOST)
             return steps
 
-    async def listed(self, row: RunRow, run: RunSummary, label: str, now: float) -> ListedRun:
+    async def listed(self, row: RunRow, run: RunSummary, label: str, now: str) -> ListedRun:
         """A row of the list of runs; that of a run which has ended stays as it is."""
         known = self._listed.get(run.run)
         if known and (known.row, known.label) == (row, label):
             return known
-        async with self._reading:
-            shape = self._shapes.pop(run.run, None) or RunShape()
-            async for entry in self._moot.events(run.run, after=shape.position):
-                shape.take(entry)
-        shown = listed(row, run, label, shape, now)
-        if run.is_open:
-            remember(self._shapes, run.run, shape)
-        else:
-            remember(self._listed, run.run, shown)
+        shown = listed(row, run, label, await self.steps(run.run), now)
+        if not run.is_open:
+            remember(self._listed, run.run, shown, _MOST_LISTED)
         return shown
 
     async def day(self, now: str) -> Pulse:
@@ -86,11 +75,11 @@ class Kept:
         return self._day
 
 
-def remember(known: OrderedDict[str, T], run: str, value: T) -> None:
+def remember(known: OrderedDict[str, T], run: str, value: T, most: int) -> None:
     """The oldest are forgotten."""
     known.pop(run, None)
     known[run] = value
-    while len(known) > _MOST_SHAPES:
+    while len(known) > most:
         known.popitem(last=False)
 
 

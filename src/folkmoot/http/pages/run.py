@@ -22,10 +22,10 @@ from folkmoot.http.pages.news import beats, message
 from folkmoot.http.pages.rendering import fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.ports import Query
-from folkmoot.views.asks import title_of
+from folkmoot.views.costs import meters, narrowest
 from folkmoot.views.drawer import Drawer, drawer, prompt_parts
+from folkmoot.views.inbox import title_of
 from folkmoot.views.result import Result
-from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of

@@ -23,8 +23,8 @@ from folkmoot.http.pages.kept import kept_of
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import Refused
 from folkmoot.ports import Journal, Query, RunQuery
+from folkmoot.views.figures import spark_bars, spark_line
 from folkmoot.views.run_list import OPEN, PAGE, STATES, ListedRun, Wanted
-from folkmoot.views.sparks import bars, line
 
 SINCE = ("1h", "24h", "7d", "30d")
 
@@ -44,10 +44,10 @@ async def runs(request: Request) -> Response:
         title="Runs",
         day=day,
         sparks={
-            "runs": bars(day.by_hour, "now-bar"),
-            "cost": line(day.cost_by_hour),
-            "p95": line(day.p95_by_hour),
-            "failed": bars(day.failed_by_hour, "hot"),
+            "runs": spark_bars(day.by_hour, "now-bar"),
+            "cost": spark_line(day.cost_by_hour),
+            "p95": spark_line(day.p95_by_hour),
+            "failed": spark_bars(day.failed_by_hour, "hot"),
         },
         wanted=wanted,
         groups=list(_grouped(rows, wanted, now)),
@@ -92,7 +92,6 @@ async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[Run
 
 async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
     moot, kept = house_of(request).moot, kept_of(request)
-    moment = datetime.fromisoformat(now).timestamp()
     rows = await with_holders(moot.moot.journal, runs)
     labels = {
         run.work_session: await _label(moot, run.work_session)
@@ -100,7 +99,7 @@ async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> lis
         if run.work_session and not run.label
     }
     return [
-        await kept.listed(row, run, run.label or labels.get(run.work_session, ""), moment)
+        await kept.listed(row, run, run.label or labels.get(run.work_session, ""), now)
         for row, run in zip(rows, runs, strict=True)
     ]
 

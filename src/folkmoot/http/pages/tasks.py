@@ -13,8 +13,8 @@ from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, pos
 from folkmoot.http.pages.rendering import page
 from folkmoot.operations.tasks import OPERATIONS, AddTask
 from folkmoot.ports import Query
-from folkmoot.views.board import WantedTasks, board, card
-from folkmoot.views.work_timeline import timeline_entry
+from folkmoot.views.tasks import WantedTasks, board, card
+from folkmoot.views.timeline import timeline_entry
 
 
 async def tasks(request: Request) -> Response:

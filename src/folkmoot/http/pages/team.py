@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.views.presence import HEALTH, Teammate, teammates
+from folkmoot.views.team import HEALTH, Teammate, teammates
 
 
 async def team(request: Request) -> Response:

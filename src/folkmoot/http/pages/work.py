@@ -18,7 +18,7 @@ from folkmoot.http.pages.rendering import page
 from folkmoot.http.paging import Page, part
 from folkmoot.operations.work_sessions import OPERATIONS, find_row
 from folkmoot.ports import Query, RecordQuery, RunQuery
-from folkmoot.views.threads import GROUPS
+from folkmoot.views.conversations import GROUPS
 from folkmoot.views.work_sessions import WorkRow
 
 PAGE = 60
