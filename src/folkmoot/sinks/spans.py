@@ -5,7 +5,6 @@ A span is told once, when it has ended. The names of everything, and so their id
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,13 +31,11 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import BROADCAST
+from folkmoot.domain.spans import call_place
 from folkmoot.domain.team_events import TeamBroadcast, TeamCompleted, TeamStarted
 from folkmoot.domain.trace import attempt_name, call_name
 from folkmoot.sinks import genai
 from folkmoot.sinks.span import INTERRUPTED, Span
-
-_CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)(?:/(?:mission|to):[^/]+)?$")
-"""The call that a session came of, as turn and position."""
 
 
 class Trace:
@@ -114,8 +111,8 @@ class Trace:
 
     def _around(self, draft: Draft, parent: str) -> str:
         """The call that it came of, or the session that caused it."""
-        called = _CALLED.search(draft.span)
-        call = call_name(parent, int(called[1]), int(called[2])) if called else ""
+        called = call_place(draft.span)
+        call = call_name(parent, called.turn, called.call) if called else ""
         return call if call in self._open else parent or self.run
 
     def _forks(self, draft: Draft, event: RunForked) -> list[Span]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec.structs import asdict
@@ -13,7 +12,6 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     LlmFailed,
-    LlmRequest,
     LlmResponse,
     SessionStarted,
     ToolFailed,
@@ -22,11 +20,11 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import BROADCAST
-from folkmoot.domain.run_row import RunSummary
 from folkmoot.domain.spend import SpendSum
 from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.value import Value
 from folkmoot.views.figures import length, moment, money, tokens
+from folkmoot.views.run_nodes import Held
 from folkmoot.views.run_tree import RunTree
 
 _SUMMED = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write", "cost_usd")
@@ -142,28 +140,6 @@ class Share(Value):
     """From 0 to 1, by money; by tokens where nothing costs anything."""
 
 
-class RunCost(Value):
-    """What one run took."""
-
-    run: RunSummary
-    amount: SpendSum
-    held: tuple[LlmRequest, ...] = ()
-    """Requests under way: what each may cost is reserved."""
-
-
-class Limit(Value):
-    """One limit of a run's budget, and what of it is used."""
-
-    name: str
-    most: float
-    used: float
-    held: float
-
-    @property
-    def left(self) -> float:
-        return max(0.0, self.most - self.used - self.held)
-
-
 def costs(sums: Iterable[SpendSum], by: By) -> list[Cost]:
     """The dearest first; days in their order."""
     rows = [Cost(each.name, totals(each)) for each in sums]
@@ -187,58 +163,21 @@ def shares(sums: Sequence[SpendSum], by: By) -> list[Share]:
     paid = any(each.cost for each in sums)
     weight = {each.name: each.cost if paid else each.tokens for each in sums}
     most = max(weight.values(), default=0) or 1
-    order = sorted(
-        sums, key=lambda each: (each.name if by == "day" else weight[each.name], each.name), reverse=True
-    )
-    return [Share(each.name, each, weight[each.name] / most) for each in order]
+    rows = [Share(each.name, each, weight[each.name] / most) for each in sums]
+    return sorted(rows, key=lambda row: (row.name if by == "day" else row.part, row.name), reverse=True)
 
 
-def requests_under_way(drafts: Iterable[Draft]) -> tuple[LlmRequest, ...]:
-    """Of a run that has not ended."""
-    held: dict[str, LlmRequest] = {}
-    for draft in drafts:
-        if isinstance(draft.event, LlmRequest):
-            held[draft.span] = draft.event
-        elif isinstance(draft.event, LlmResponse | LlmFailed):
-            held.pop(draft.span, None)
-    return tuple(held.values())
-
-
-def limits(run: RunCost, *budgets: Budget) -> list[Limit]:
-    """What is left of the tightest of these budgets, limit by limit."""
-    spent, held = run.amount, run.held
-    uses = {
-        "usd": (spent.cost, sum(asked.reserved_usd for asked in held)),
-        "tokens": (spent.tokens, sum(asked.reserved_tokens for asked in held)),
-        "requests": (spent.requests, len(held)),
-    }
-    found: list[Limit] = []
-    for name, (used, reserved) in uses.items():
-        most = [limit for budget in budgets if (limit := getattr(budget, name)) is not None]
-        if most:
-            found.append(Limit(name, min(most), used, reserved))
-    return found
-
-
-_FULL = 100.0
-
-
-@dataclass(frozen=True)
-class Meter:
-    """One budget as a bar: settled, held, free; in per cent."""
+class Limit(Value):
+    """One limit of a run's budget, and what of it is used and held."""
 
     name: str
-    used: str
-    held: str
-    limit: str
-    """Empty: without one."""
-    used_share: float = 0.0
-    held_share: float = 0.0
+    most: float
+    used: float
+    held: float
 
     @property
-    def hot(self) -> bool:
-        """From four fifths on."""
-        return self.used_share + self.held_share >= 0.8 * _FULL
+    def left(self) -> float:
+        return max(0.0, self.most - self.used - self.held)
 
 
 def narrowest(*budgets: Budget) -> Budget:
@@ -250,24 +189,46 @@ def narrowest(*budgets: Budget) -> Budget:
     return Budget(**limits)
 
 
-def meters(steps: RunTree, budget: Budget, now: float) -> list[Meter]:
+def limits(spent: SpendSum, held: Held, budget: Budget) -> list[Limit]:
+    """What a run has used of its budget, limit by limit."""
+    uses = {"usd": (spent.cost, held.usd), "tokens": (spent.tokens, held.tokens)}
+    uses["requests"] = (spent.requests, held.requests)
+    return [
+        Limit(name, most, *use) for name, use in uses.items() if (most := getattr(budget, name)) is not None
+    ]
+
+
+class Meter(Value):
+    """One budget as a bar: settled, held, free; in per cent."""
+
+    name: str
+    used: str
+    held: str
+    limit: str
+    """Empty: without one."""
+    used_share: float
+    held_share: float
+
+    @property
+    def hot(self) -> bool:
+        """From four fifths on."""
+        return self.used_share + self.held_share >= 0.8 * _FULL
+
+
+_FULL = 100.0
+
+
+def meters(tree: RunTree, budget: Budget, now: float) -> list[Meter]:
     """Of the whole run; the budget is its root agent's."""
-    spent = sum(root.cost for root in steps.roots)
-    used = sum(root.tokens for root in steps.roots)
-    held_tokens, held_usd = steps.held
-    passed = steps.activity.unparked(now)
+    spent, used = sum(root.cost for root in tree.roots), sum(root.tokens for root in tree.roots)
+    held, below, passed = tree.held, tree.descendants, tree.activity.unparked(now)
     usd, most, wall = budget.usd, budget.tokens, budget.wall
+    children = "" if budget.descendants is None else str(budget.descendants)
     dollars, limit = f"${usd:,.2f}" if usd else "", tokens(most or 0).replace(".0k", "k")
     return [
-        Meter("Money", money(spent) or "$0", money(held_usd), dollars, *_shares(spent, held_usd, usd)),
-        Meter("Tokens", tokens(used) or "0", "", limit, *_shares(used, held_tokens, most)),
-        Meter(
-            "Descendants",
-            str(steps.descendants),
-            "",
-            "" if budget.descendants is None else str(budget.descendants),
-            *_shares(steps.descendants, 0, budget.descendants),
-        ),
+        Meter("Money", money(spent) or "$0", money(held.usd), dollars, *_shares(spent, held.usd, usd)),
+        Meter("Tokens", tokens(used) or "0", "", limit, *_shares(used, held.tokens, most)),
+        Meter("Descendants", str(below), "", children, *_shares(below, 0, budget.descendants)),
         Meter("Wall time", length(passed), "", moment(wall) if wall else "", *_shares(passed, 0, wall)),
     ]
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
@@ -169,6 +169,12 @@ class Step:
             each.under_way += change
 
 
+class Held(NamedTuple):
+    requests: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+
 class TreeState:
     """What is known of a run so far, and how a step is added to it."""
 
@@ -215,10 +221,10 @@ class TreeState:
         return self.status not in ("", "waiting")
 
     @property
-    def held(self) -> tuple[int, float]:
-        """Tokens and dollars that are reserved for what is under way."""
-        open = [self._open[key].held for key in self.activity.work if key in self._open]
-        return sum(tokens for tokens, _ in open), sum(cost for _, cost in open)
+    def held(self) -> Held:
+        """What is reserved for the requests that are under way."""
+        open = [self._open[key] for key in self.activity.work if key in self._open and not key[2]]
+        return Held(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
 
     @property
     def chain(self) -> list[str]:

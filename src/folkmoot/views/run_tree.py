@@ -6,7 +6,6 @@ shows what was asked and answered looks it up by the `runSeq` of a step's first 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -35,6 +34,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.older_entries import bare_failure
+from folkmoot.domain.spans import call_place
 from folkmoot.domain.team_events import (
     TeamBroadcast,
     TeamCancelled,
@@ -42,13 +42,11 @@ from folkmoot.domain.team_events import (
     TeamStarted,
 )
 from folkmoot.domain.text import one_line
-from folkmoot.views.activity import CALL, Key
+from folkmoot.views.activity import Key
 from folkmoot.views.figures import counted
 from folkmoot.views.run_nodes import State, Step, TreeState, answer_to, instant, nearest, started_by, wait_for
 from folkmoot.views.sessions import Status
 
-CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
-"""The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 _AGENT_TOOL = "agent__"
 _WIDTH = 80
 """Characters of what a row says."""
@@ -163,10 +161,11 @@ class RunTree(TreeState):
         step.kind = "advisor" if event.cause == "advisor" else step.kind
         step.cause, step.what = event.cause, started_by(event, caller.agent if caller else "")
         step.opened = self.run_seq
-        if called := CALL.search(step.span):  # what its call gave is known at its own row
-            step.turn, step.call = int(called[1]), int(called[2])
-        called = CALLED.search(step.span)
-        if call := self._calls.get((event.parent, int(called[1]), int(called[2]))) if called else None:
+        called = call_place(step.span)
+        if called:  # what its call gave is known at its own row
+            step.turn, step.call = called.turn, called.call
+        call = self._calls.get((event.parent, step.turn, step.call))
+        if call and called and not called.is_part:
             call.came = step
         elif event.parent:
             self.ops.setdefault(event.parent, []).append(step)
@@ -174,8 +173,8 @@ class RunTree(TreeState):
     def _caller(self, draft: Draft, event: Event) -> Step | None:
         """The call that it came of, if that has a row, or the session that caused it."""
         parent = getattr(event, "parent", "")
-        called = CALL.search(draft.span)
-        by = self._open.get((parent, int(called[1]), int(called[2]))) if called else None
+        called = call_place(draft.span)
+        by = self._open.get((parent, called.turn, called.call)) if called else None
         return by or self.sessions.get(parent)
 
     def _session_ends(self, draft: Draft, event: _SessionEnd) -> Step | None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Iterable, Iterator, Mapping
 
 from folkmoot.domain.canonical import visible
 from folkmoot.domain.entry import Draft, Entry
@@ -16,41 +13,18 @@ from folkmoot.domain.role import role
 from folkmoot.domain.sentences import describe_event, missing_in
 from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.views.work_sessions import WorkRow
 
 SHOWN = frozenset(
-    (
-        *(
-            "session.started",
-            "session.completed",
-            "session.failed",
-            "session.cancelled",
-            "run.cancel_requested",
-        ),
-        *(
-            "run.forked",
-            "run.repinned",
-            "llm.failed",
-            "tool.started",
-            "tool.failed",
-            "tool.in_doubt",
-            "tool.settled",
-        ),
-        *(
-            "approval.requested",
-            "approval.approved",
-            "approval.denied",
-            "approval.revoked",
-            "approval.declined",
-        ),
-        *("approval.expired", "gate.changed", "client.called", "client.answered", "question.asked"),
-        *("question.answered", "router.selected", "budget.exceeded", "system.error", "cache.hit"),
-        *("result.summarized", "claim.demoted", "parent.refused", "clarification.refused", "team.started"),
-        *("team.broadcast", "team.member_exited", "plan.rejected", "step.started", "decision.proposed"),
-        *("decision.deliberated", "decision.voted", "decision.escalated", "decision.committed"),
-    )
+    """
+    session.started session.completed session.failed session.cancelled run.cancel_requested run.forked run.repinned
+    llm.failed tool.started tool.failed tool.in_doubt tool.settled approval.requested approval.approved approval.denied
+    approval.revoked approval.declined approval.expired gate.changed client.called client.answered question.asked
+    question.answered router.selected budget.exceeded system.error cache.hit result.summarized claim.demoted
+    parent.refused clarification.refused team.started team.broadcast team.member_exited plan.rejected step.started
+    decision.proposed decision.deliberated decision.voted decision.escalated decision.committed
+    """.split()
 )
+"""The events of a run that people see, as far as `_is_shown` does not say otherwise."""
 DETAILS = frozenset(("llm.request", "llm.response", "tool.finished", "session.destroyed"))
 """What only those see who ask for it."""
 _PROGRESS = 300
@@ -94,16 +68,8 @@ def _is_shown(event: Event) -> bool:
 
 
 KINDS = {
-    "llm.": "model",
-    "tool.": "tool",
-    "approval.": "wait",
-    "question.": "wait",
-    "advisor.": "advisor",
-    "router.": "transfer",
-    "handoff.": "transfer",
-    "team.": "team",
-    "decision.": "team",
-    "a2a.": "team",
+    **{"llm.": "model", "tool.": "tool", "approval.": "wait", "question.": "wait", "advisor.": "advisor"},
+    **{"router.": "transfer", "handoff.": "transfer", "team.": "team", "decision.": "team", "a2a.": "team"},
 }
 """The kind of operation, by how the type of an event begins; others are the session's own."""
 
@@ -136,7 +102,7 @@ def event_row(entry: Entry) -> EventRow:
         agent=draft.agent_id,
         stream=entry.stream,
         span=draft.span,
-        said=describe_event(draft.event, draft.agent_id, content=True, width=160),
+        said=describe_event(draft.event, draft.agent_id, content=True, width=_WIDTH),
     )
 
 
@@ -146,41 +112,24 @@ def _kind(type: str) -> str:
     return next((kind for start, kind in KINDS.items() if type.startswith(start)), "session")
 
 
-_LENGTH = 160
-"""Characters of a line."""
+_WIDTH = 160
+"""Characters of what a row says."""
 _KINDS: Mapping[str, str] = {
-    "plan": "plan",
-    "step": "step",
-    "tool": "tool",
-    "handoff": "handoff",
-    "router": "handoff",
-    "decision": "decision",
-    "approval": "approval",
-    "question": "approval",
-    "client": "tool",
-    "task": "task",
-    "zombie": "task",
-    "backlog": "task",
-    "unblock": "task",
-    "a2a": "message",
-    "run": "run",
-    "work_session": "work session",
-    "snapshot": "snapshot",
+    **{
+        kind: kind
+        for kind in ("plan", "step", "tool", "handoff", "decision", "approval", "task", "run", "snapshot")
+    },
+    **{"zombie": "task", "backlog": "task", "unblock": "task", "client": "tool", "router": "handoff"},
+    **{"question": "approval", "a2a": "message", "work_session": "work session"},
 }
 """By the first word of an event's name; others are left out."""
-_LEFT_OUT = (
-    "tool.finished",
-    "handoff.accepted",
-    "handoff.completed",
-    "router.selected",
-    "run.bound",
-    "run.claimed",
-    "work_session.asked",  # the run says it too
-    "work_session.answered",
-    "work_session.entrusted",
-    "plan.progress",
-    "decision.voting_opened",
+_LEFT_OUT = frozenset(
+    """
+    tool.finished handoff.accepted handoff.completed router.selected run.bound run.claimed plan.progress
+    work_session.asked work_session.answered work_session.entrusted decision.voting_opened
+    """.split()
 )
+"""What a run or a later event says too."""
 
 
 class TimelineEntry(Value, omit_defaults=False):
@@ -202,20 +151,11 @@ def work_timeline(work_session: str, entries: Iterable[Entry]) -> list[TimelineE
     return sorted((each for each in shown if each), key=lambda each: (each.at, each.seq))
 
 
-def work_document(
-    row: WorkRow, record: WorkSession | None, timeline: Sequence[TimelineEntry]
-) -> dict[str, Any]:
-    """Everything about one work session, as programs read it."""
-    listed: dict[str, Any] = msgspec.to_builtins(row)
-    kept: dict[str, Any] = msgspec.to_builtins(record or WorkSession(row.id))
-    return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}
-
-
 def timeline_entry(entry: Entry) -> TimelineEntry | None:
     """None for what people need not see."""
     draft, type = entry.draft, entry.event.type
     kind = _KINDS.get(type.partition(".")[0])
     if kind is None or type in _LEFT_OUT:
         return None
-    line = describe_event(draft.event, draft.agent_id, width=_LENGTH)
+    line = describe_event(draft.event, draft.agent_id, width=_WIDTH)
     return TimelineEntry(draft.ts, kind, draft.agent_id, line, type, entry.stream, entry.seq)

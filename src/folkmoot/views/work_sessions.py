@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from folkmoot.domain.role import Role, role
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession, WorkState
 from folkmoot.domain.work_session_fold import evolve
+from folkmoot.views.timeline import TimelineEntry
 
 TITLE = 80
 """Characters."""
@@ -199,6 +200,15 @@ def _text(event: Event) -> str:
         return ""
     texts = (getattr(event, name, "") for name in _SAID)
     return next((text for text in texts if isinstance(text, str) and text), "")
+
+
+def work_document(
+    row: WorkRow, record: WorkSession | None, timeline: Sequence[TimelineEntry]
+) -> dict[str, Any]:
+    """Everything about one work session, as programs read it."""
+    listed: dict[str, Any] = msgspec.to_builtins(row)
+    kept: dict[str, Any] = msgspec.to_builtins(record or WorkSession(row.id))
+    return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}
 
 
 _PURPOSES = {

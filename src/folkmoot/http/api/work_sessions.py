@@ -16,8 +16,8 @@ from folkmoot.http.paging import Page, Part, part
 from folkmoot.http.reading import Words
 from folkmoot.operations.work_sessions import find_row
 from folkmoot.ports import Filter
-from folkmoot.views.timeline import TimelineEntry, work_document, work_timeline
-from folkmoot.views.work_sessions import WorkRow
+from folkmoot.views.timeline import TimelineEntry, work_timeline
+from folkmoot.views.work_sessions import WorkRow, work_document
 
 OF_FIRST = {"id": "$response.body#/0/id"}
 
