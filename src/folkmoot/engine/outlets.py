@@ -49,7 +49,7 @@ class _Maker:
 
                 return DashboardSink(self._address(name, said), self._clock, rows_of(self._moot))
             case "webhook":
-                from folkmoot.sinks.webhook import WebhookSink
+                from folkmoot.sinks.http import WebhookSink
 
                 key = self._variable(name, said.secret_env) if said.secret_env else ""
                 return WebhookSink(self._address(name, said), key, self._clock, to_line)
