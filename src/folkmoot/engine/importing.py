@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from folkmoot.contract.verification import Verification
-from folkmoot.contract.verify import VerifiedSource, verify
+from folkmoot.contract.verify import Verification, VerifiedSource, verify
 from folkmoot.domain.artifacts import named_by
 from folkmoot.domain.events import RunPruned
 from folkmoot.domain.value import Value

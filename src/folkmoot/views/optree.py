@@ -21,10 +21,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.report import BROADCAST, Outcome
 from folkmoot.domain.sentences import missing_in
 from folkmoot.domain.spans import call_place, conversation
-from folkmoot.domain.team_events import (
-    TeamBroadcast,
-    TeamStarted,
-)
+from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 from folkmoot.domain.text import one_line
 from folkmoot.views.costs import Spent, Totals, account, total
 from folkmoot.views.figures import money

@@ -35,12 +35,7 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.spans import call_place
-from folkmoot.domain.team_events import (
-    TeamBroadcast,
-    TeamCancelled,
-    TeamCompleted,
-    TeamStarted,
-)
+from folkmoot.domain.team_events import TeamBroadcast, TeamCancelled, TeamCompleted, TeamStarted
 from folkmoot.domain.text import one_line
 from folkmoot.views.activity import Key
 from folkmoot.views.figures import counted
