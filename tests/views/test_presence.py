@@ -24,4 +24,4 @@ def test_failures_in_a_row_make_an_agent_unsteady_then_failing():
 def test_whoever_is_blocked_is_unsteady_and_the_task_is_shown():
     mate = stands(Member("a", "worker", "idle"), TASK)
 
-    assert (mate.health, mate.task, mate.last_activity, mate.description) == ("unsteady", TASK, "", "Sweeps.")
+    assert (mate.health, mate.task, mate.description) == ("unsteady", TASK, "Sweeps.")

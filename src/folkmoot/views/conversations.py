@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from folkmoot.domain.a2a_events import A2aResponse, A2aSend, A2aSpawn, GuardLoopBlocked
 from folkmoot.domain.activity import ARCHIVED_AFTER, Activity
-from folkmoot.domain.category import CATEGORIES, LABELS, CategoryId
+from folkmoot.domain.category import CATEGORIES, LABELS, Category, CategoryId
 from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Block
@@ -90,15 +90,20 @@ class Conversations:
         thread = self.threads.get(kept.conversation_id)
         if not kept.message or thread is None:
             return None
-        turn = _turn(draft, kept, thread.turns[0].run_id, draft.session_id, draft.work_session_id)
+        turn = Turn(
+            kept.from_agent, kept.to_agent, kept.message, draft.ts, thread.turns[0].run_id, draft.session_id
+        )
+        turn.work_session_id = draft.work_session_id
         turn.outcome, turn.error = "blocked", f"not delivered: {kept.reason}"
         thread.turns.append(turn)
         thread.last_at = draft.ts
         return turn
 
     def _begin(self, draft: Draft, sent: A2aSend | A2aSpawn) -> Turn:
-        turn = _turn(draft, sent, sent.run_id, sent.target_session_key, sent.work_session_id)
-        turn.label, turn.channel = sent.label, sent.channel
+        turn = Turn(
+            sent.from_agent, sent.to_agent, sent.message, draft.ts, sent.run_id, sent.target_session_key
+        )
+        turn.label, turn.channel, turn.work_session_id = sent.label, sent.channel, sent.work_session_id
         title = _title(sent.label, sent.message)
         new = Conversation(sent.conversation_id, title, started_at=draft.ts, last_at=draft.ts)
         thread = self.threads.setdefault(sent.conversation_id, new)
@@ -118,14 +123,6 @@ def conversations(drafts: Iterable[Draft], *, delegated: bool = False) -> dict[s
     return found.threads
 
 
-def _turn(
-    draft: Draft, sent: A2aSend | A2aSpawn | GuardLoopBlocked, run: str, session: str, work_session: str
-) -> Turn:
-    turn = Turn(sent.from_agent, sent.to_agent, sent.message, draft.ts, run, session)
-    turn.work_session_id = work_session
-    return turn
-
-
 def _title(label: str, text: str) -> str:
     """What people called it, what its goal is said to be, or how it begins."""
     goal = _GOAL.search(text)
@@ -136,20 +133,15 @@ def _title(label: str, text: str) -> str:
 GROUPS: Mapping[Activity, str] = {"ACTIVE": "Active", "QUIET": "Quiet", "ARCHIVED": "Archived"}
 
 
-class ThreadRow(Value, omit_defaults=False):
+class ThreadRow(NamedTuple):
     id: str
     title: str
     subtitle: str
     """Who takes part, when something was said last, and how long ago that is."""
     status: Activity
-    category: CategoryId
-    category_label: str
-    category_source: str
-    confidence: float
-    sub_tags: tuple[str, ...]
+    about: WorkRow | Category
+    """The category: of its work session, if it has one."""
     work_session: str
-    """Whose category it has."""
-    last_at: str
     thread: Conversation
 
 
@@ -165,20 +157,20 @@ Works = Callable[[str], WorkRow | None]
 
 
 def thread_rows(threads: Iterable[Conversation], work: Works, now: str) -> list[ThreadRow]:
-    rows = [_row(thread, work, now) for thread in threads]
-    return sorted(rows, key=lambda row: row.last_at, reverse=True)
+    """Where something was said last first."""
+    latest = sorted(threads, key=lambda thread: thread.last_at, reverse=True)
+    return [_row(thread, work, now) for thread in latest]
 
 
 def chosen(rows: Iterable[ThreadRow], wanted: Wanted) -> list[ThreadRow]:
     text = wanted.text.casefold()
-    return [
-        row for row in rows if wanted.category in ("", row.category) and (not text or text in _searched(row))
-    ]
+    fitting = (row for row in rows if wanted.category in ("", row.about.category))
+    return [row for row in fitting if not text or text in _searched(row)]
 
 
 def counts(rows: Iterable[ThreadRow]) -> list[tuple[CategoryId, str, int]]:
     """Id, label and number of each category that occurs, in the order of all ten."""
-    found = [row.category for row in rows]
+    found = [row.about.category for row in rows]
     return [(id, LABELS[id], found.count(id)) for id in CATEGORIES if id in found]
 
 
@@ -187,20 +179,9 @@ def _row(thread: Conversation, work: Works, now: str) -> ThreadRow:
     label = next((turn.label for turn in thread.turns if turn.label), "")
     texts = [turn.message for turn in thread.turns]
     about = work(session) or category_of(label, texts, ("conversation.main",))
-    return ThreadRow(
-        id=thread.conversation_id,
-        title=title(label, texts),
-        subtitle=subtitle(thread.participants, thread.last_at, now),
-        status=_activity(thread, now),
-        category=about.category,
-        category_label=LABELS[about.category],
-        category_source=about.category_source,
-        confidence=about.confidence,
-        sub_tags=about.sub_tags,
-        work_session=session,
-        last_at=thread.last_at,
-        thread=thread,
-    )
+    said = subtitle(thread.participants, thread.last_at, now)
+    named, status = title(label, texts), _activity(thread, now)
+    return ThreadRow(thread.conversation_id, named, said, status, about, session, thread)
 
 
 def _activity(thread: Conversation, now: str) -> Activity:

@@ -103,29 +103,25 @@ def _shown(told: tuple[int, Event] | None) -> str:
 
 
 def _changes(a: Sequence[Draft], b: Sequence[Draft]) -> Iterator[Change]:
-    for name, ours, theirs in zip(_NAMES, _outcome(a), _outcome(b), strict=True):
-        if ours != theirs:
-            yield Change(name, ours, theirs)
+    ours, theirs = _outcome(a), _outcome(b)
+    return (Change(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name])
 
 
-_NAMES = ("request", "files", "status", "error", "route", "answered by", "report", "tokens", "cost", "calls")
-
-
-def _outcome(drafts: Sequence[Draft]) -> tuple[str, ...]:
-    """What one compares first, in the order of `_NAMES`."""
+def _outcome(drafts: Sequence[Draft]) -> dict[str, str]:
+    """What one compares first."""
     result, started = Result(drafts[0].session_id, drafts), drafts[0].event
     assert isinstance(started, RunStarted)
     totals, report = result.totals, result.final_report
     route = [draft.event.agent for draft in drafts if isinstance(draft.event, RouterSelected)]
-    return (
-        started.request,
-        started.graph[:12],
-        result.status,
-        result.error or "",
-        " -> ".join(route),
-        result.final_agent_id or "",
-        report.content if report else "",
-        f"{totals.tokens_in} in, {totals.tokens_out} out",
-        f"{totals.cost_usd:.6f} USD",
-        f"{totals.model_requests} to models, {totals.tool_calls} to tools",
-    )
+    return {
+        "request": started.request,
+        "files": started.graph[:12],
+        "status": result.status,
+        "error": result.error or "",
+        "route": " -> ".join(route),
+        "answered by": result.final_agent_id or "",
+        "report": report.content if report else "",
+        "tokens": f"{totals.tokens_in} in, {totals.tokens_out} out",
+        "cost": f"{totals.cost_usd:.6f} USD",
+        "calls": f"{totals.model_requests} to models, {totals.tool_calls} to tools",
+    }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.event import Event
 from folkmoot.domain.events import HandoffRequested, ToolStarted
 from folkmoot.domain.plan import Plan, PlanStep, Review
 from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
+from folkmoot.domain.planning import carried_on
 from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
@@ -81,6 +84,33 @@ def _review(review: Review) -> dict[str, str]:
     return {"by": review.by, "verdict": review.verdict, "text": review.text, "at": review.at}
 
 
+class PlanView(Value, omit_defaults=False):
+    agent_id: str
+    call_path: str
+    """The span of the agent whose plan it is."""
+    strategy: str
+    artifact: str
+    """The plan as it was made."""
+    status: str
+    plan: Plan
+    """As it stands."""
+
+
+def plans(drafts: Iterable[Draft]) -> list[PlanView]:
+    found: dict[str, PlanView] = {}
+    for draft in drafts:
+        event = draft.event
+        if isinstance(event, PlanCreated):
+            found[event.plan.id] = PlanView(
+                draft.agent_id, draft.span, event.strategy, event.artifact, event.plan.status, event.plan
+            )
+        elif event.type.startswith(("plan.", "step.")):
+            for id, view in found.items():
+                plan = carried_on(view.plan, event)
+                found[id] = replace(view, plan=plan, status=plan.status)
+    return list(found.values())
+
+
 class Audit(Value, omit_defaults=False):
     actions: int
     """Tool calls of executors."""
@@ -91,56 +121,31 @@ class Audit(Value, omit_defaults=False):
 
 
 def audit(drafts: Sequence[Draft]) -> Audit:
-    handed = {draft.span for draft in drafts if _is_contract(draft)}
-    calls = [draft for draft in drafts if isinstance(draft.event, ToolStarted)]
-    actions = [draft for draft in calls if draft.span in handed or _plan_of(draft)]
-    orphans = (
-        *_without_plan(drafts, actions),
-        *_without_transfer(actions, handed),
-        *_without_snapshot(drafts),
-        *_without_artifact(drafts),
-    )
-    return Audit(
-        actions=len(actions),
-        transfers=sum(isinstance(draft.event, HandoffRequested) for draft in drafts),
-        snapshots=sum(isinstance(draft.event, SnapshotCreated) for draft in drafts),
-        orphans=orphans,
-    )
-
-
-def _is_contract(draft: Draft) -> bool:
-    return isinstance(draft.event, HandoffRequested) and draft.event.kind == "contract"
-
-
-def _plan_of(draft: Draft) -> str:
-    return draft.event.plan_id if isinstance(draft.event, ToolStarted) else ""
-
-
-def _without_plan(drafts: Sequence[Draft], actions: Sequence[Draft]) -> Iterator[str]:
-    plans = {draft.event.plan.id for draft in drafts if isinstance(draft.event, PlanCreated)}
-    for draft in actions:
-        if (plan := _plan_of(draft)) not in plans:
-            yield f"{draft.span}: a tool was called for a plan that was never made: {plan or 'none is named'}"
-
-
-def _without_transfer(actions: Sequence[Draft], handed: set[str]) -> Iterator[str]:
-    for draft in actions:
-        if draft.span not in handed:
-            yield f"{draft.span}: a tool was called for a plan that was never passed over: {_plan_of(draft)}"
-
-
-def _without_snapshot(drafts: Sequence[Draft]) -> Iterator[str]:
-    taken = {
-        id for draft in drafts if isinstance(draft.event, SnapshotCreated) for id in draft.event.artifact_ids
-    }
+    events = [draft.event for draft in drafts]
+    handed = {draft.span for draft in drafts if _is_contract(draft.event)}
+    plans = {event.plan.id for event in events if isinstance(event, PlanCreated)}
+    snapshots = [event for event in events if isinstance(event, SnapshotCreated)]
+    saved = {id for snapshot in snapshots for id in snapshot.artifact_ids}
+    orphans: list[str] = []
+    actions = transfers = 0
     for draft in drafts:
-        if isinstance(draft.event, HandoffRequested) and _is_contract(draft):
-            for id in draft.event.artifact_ids:
-                if id not in taken:
-                    yield f"{draft.span}: no snapshot names what passed over: {id}"
+        span = draft.span
+        match draft.event:
+            case ToolStarted(plan_id=plan) if plan or span in handed:
+                actions += 1
+                if plan not in plans:
+                    named = plan or "none is named"
+                    orphans.append(f"{span}: a tool was called for a plan that was never made: {named}")
+                if span not in handed:
+                    orphans.append(f"{span}: a tool was called for a plan that was never passed over: {plan}")
+            case HandoffRequested(artifact_ids=ids, receiver=receiver) as event:
+                transfers += 1
+                lost = [id for id in ids if _is_contract(event) and id not in saved]
+                orphans += [f"{span}: no snapshot names what passed over: {id}" for id in lost]
+                if not ids:
+                    orphans.append(f"{span}: what passed to {receiver} was not kept")
+    return Audit(actions, transfers, len(snapshots), tuple(orphans))
 
 
-def _without_artifact(drafts: Sequence[Draft]) -> Iterator[str]:
-    for draft in drafts:
-        if isinstance(draft.event, HandoffRequested) and not draft.event.artifact_ids:
-            yield f"{draft.span}: what passed to {draft.event.receiver} was not kept"
+def _is_contract(event: Event) -> bool:
+    return isinstance(event, HandoffRequested) and event.kind == "contract"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from folkmoot.domain.agent import Agent, MemberRole
+from folkmoot.domain.agent import Agent
 from folkmoot.domain.task import ACTIVE, Task
 from folkmoot.domain.team import Member
-from folkmoot.domain.value import Value
 
 FAILING = 3
 """So many failures in a row, and an agent is not well."""
@@ -24,41 +23,26 @@ HEALTH: Mapping[Health, tuple[str, str]] = {
 """The state in whose form each is drawn, and its word."""
 
 
-class Teammate(Value, omit_defaults=False):
-    agent_id: str
-    role: MemberRole
+class Teammate(NamedTuple):
+    """One agent of the team."""
+
+    member: Member
     description: str
     health: Health
     task: Task | None
     """What it works on, or is blocked with."""
-    last_activity: str
-    """Empty: never."""
-    failures: int
-    """In a row."""
-    last_failure: str
 
 
 def teammates(
     members: Iterable[Member], agents: Iterable[Agent], tasks: Mapping[str, Task]
-) -> list[Teammate]:
+) -> Iterator[Teammate]:
     """By name."""
     described = {agent.id: agent.description for agent in agents}
-    return [_teammate(each, described.get(each.agent_id, ""), tasks) for each in members]
-
-
-def _teammate(member: Member, description: str, tasks: Mapping[str, Task]) -> Teammate:
-    own = [task for task in tasks.values() if task.agent_id == member.agent_id and task.status in ACTIVE]
-    task = tasks.get(member.current_task_id) or max(own, key=lambda each: each.last_activity, default=None)
-    return Teammate(
-        member.agent_id,
-        member.role,
-        description,
-        health=_health(member.consecutive_failures, task),
-        task=task,
-        last_activity=member.last_heartbeat,
-        failures=member.consecutive_failures,
-        last_failure=member.last_failure or member.last_failure_reason,
-    )
+    for each in members:
+        own = [task for task in tasks.values() if task.agent_id == each.agent_id and task.status in ACTIVE]
+        latest = max(own, key=lambda task: task.last_activity, default=None)
+        task = tasks.get(each.current_task_id) or latest
+        yield Teammate(each, described.get(each.agent_id, ""), _health(each.consecutive_failures, task), task)
 
 
 def _health(failures: int, task: Task | None) -> Health:

@@ -16,8 +16,7 @@ from folkmoot.http.paging import Limit, Page, Part
 from folkmoot.http.problems import Refused
 from folkmoot.http.reading import Given, Position
 from folkmoot.ports import Query, RunQuery
-from folkmoot.views.plans import Audit, audit
-from folkmoot.views.result import PlanView
+from folkmoot.views.plans import Audit, PlanView, audit
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
 OF_RUN = {"id": "$response.body#/runId"}

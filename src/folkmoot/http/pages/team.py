@@ -31,7 +31,7 @@ async def members(house: House) -> list[Teammate]:
     """How all agents of the project stand: the one place where that is asked."""
     moot = house.moot.moot
     tasks = await moot.tasks.all()
-    return teammates(await moot.team.members(tasks), moot.graph.agents.values(), tasks)
+    return [*teammates(await moot.team.members(tasks), moot.graph.agents.values(), tasks)]
 
 
 ROUTES = (Route("/team", team, name="team"),)
