@@ -151,11 +151,6 @@ class Step:
     def level(self) -> int:
         return 1 + sum(1 for _ in self.above())
 
-    @property
-    def path(self) -> list[int]:
-        """Sorts steps as the page shows them."""
-        return [step.seq for step in (self, *self.above())][::-1]
-
     def begin(self) -> None:
         self._count_open(1)
 
@@ -170,6 +165,8 @@ class Step:
 
 
 class Held(NamedTuple):
+    """What is reserved for requests that are under way."""
+
     requests: int = 0
     tokens: int = 0
     usd: float = 0.0
@@ -222,7 +219,6 @@ class TreeState:
 
     @property
     def held(self) -> Held:
-        """What is reserved for the requests that are under way."""
         open = [self._open[key] for key in self.activity.work if key in self._open and not key[2]]
         return Held(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
 
@@ -257,7 +253,8 @@ class TreeState:
         """What is not as it was after that entry, or has not ended, in the order of the page."""
         first = bisect_right(self._touched, seen, key=lambda each: each[0])
         changed = {step for _, last in self._touched[first:] for step in (last, *last.above())}
-        return sorted(changed.union(self.unended.values()), key=lambda step: step.path)
+        every = changed.union(self.unended.values())
+        return sorted(every, key=lambda step: [each.seq for each in (step, *step.above())][::-1])
 
     def row_above(self, step: Step) -> Step | None:
         """The row after which a step stands on the page."""
