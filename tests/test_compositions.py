@@ -20,7 +20,7 @@ from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.runtime_tools import STRATEGIES
 from folkmoot.ports import Query
-from folkmoot.views.audit import audit
+from folkmoot.views.plans import audit
 from tests.desk import write
 
 MOST = 6

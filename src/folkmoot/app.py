@@ -40,8 +40,8 @@ from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.functions import FunctionTool
-from folkmoot.views.live import Gated, LiveChild, gates, live_children
 from folkmoot.views.result import Result
+from folkmoot.views.sessions import Gated, LiveChild, gates, live_children
 
 if TYPE_CHECKING:
     from folkmoot.engine.bus import Bus

@@ -4,8 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.contract.verification import Verification
-from folkmoot.contract.verify import _Checking, verify
+from folkmoot.contract.verify import Verification, _Checking, verify
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.events import (

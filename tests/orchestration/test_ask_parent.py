@@ -7,8 +7,8 @@ import pytest
 
 from folkmoot import tool
 from folkmoot.session.record import UNDER_WAY
-from folkmoot.views.branches import rows
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.test_clarify import results

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.views.audit import audit
+from folkmoot.views.plans import audit
 from tests.desk import SETTINGS
 from tests.test_resume import by_span, cut_and_continued
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from folkmoot import MemoryJournal, tool
-from folkmoot.views.branches import rows
 from folkmoot.views.optree import sessions
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from tests.desk import blocks
 from tests.orchestration.test_team import BROKEN, heard, left, sections, spans
 from tests.test_resume import by_span, cut_and_continued

@@ -20,8 +20,8 @@ from folkmoot.domain.work_session import (
     WorkSessionLabelled,
     WorkSessionOpened,
 )
+from folkmoot.views.timeline import work_timeline
 from folkmoot.views.work_sessions import WorkList, WorkRow, subtitle, title
-from folkmoot.views.work_timeline import work_timeline
 
 _SEQ = count(1)
 ANSWERED = RunCompleted(Outcome("report", Report("text", "fine"), "a"))

@@ -25,7 +25,7 @@ from folkmoot.operations.actor import by_account
 from folkmoot.operations.decisions import ProposeDecision, ShowDecision
 from folkmoot.operations.operation import Operation
 from folkmoot.ports import Clock
-from folkmoot.views.adr import record
+from folkmoot.views.decisions import record
 
 _EMPTY = "no decision is recorded; `folkmoot decisions propose --help` says how to put something to the vote"
 

@@ -27,7 +27,7 @@ from folkmoot.operations.operation import Operation
 from folkmoot.operations.task_reading import ListTasks, ShowTask
 from folkmoot.operations.tasks import UpdateTask
 from folkmoot.ports import Journal
-from folkmoot.views.task_markdown import markdown
+from folkmoot.views.tasks import markdown
 
 if TYPE_CHECKING:
     from rich.console import Console

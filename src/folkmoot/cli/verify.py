@@ -12,7 +12,7 @@ from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
     from folkmoot.contract.folds import Fault
-    from folkmoot.contract.verification import Verification
+    from folkmoot.contract.verify import Verification
 
 
 def verify(

@@ -19,8 +19,8 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
-from folkmoot.views.work_sessions import WorkList, WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_document, work_timeline
+from folkmoot.views.timeline import TimelineEntry, timeline_entry, work_timeline
+from folkmoot.views.work_sessions import WorkList, WorkRow, work_document
 
 _BEAT = 0.1
 """Seconds between two looks of a live list."""

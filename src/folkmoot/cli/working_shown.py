@@ -38,8 +38,8 @@ from folkmoot.operations.work_sessions import (
     PauseWorkSession,
     ResumeWorkSession,
 )
+from folkmoot.views.timeline import TimelineEntry
 from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry
 
 _HEAD = ("id", "status", "state", "title", "category", "who and when")
 _ID = 11

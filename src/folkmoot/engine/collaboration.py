@@ -44,7 +44,7 @@ from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query, RecordQuery
-from folkmoot.views import adr
+from folkmoot.views.decisions import record
 from folkmoot.views.result import Result
 
 Start = Callable[[str, str, Errand], Awaitable[Result]]
@@ -180,7 +180,7 @@ class Collaboration:
         for step in scene.plan.steps if scene.plan else ():
             await sessions.add_artifact(id, "log", f"step {step.id}: {step.description}", step.note.encode())
         for decision in scene.decisions:
-            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", adr.record(decision).encode())
+            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", record(decision).encode())
         await sessions.snapshot(id, "final")
         taken = tuple(decision.id for decision in scene.decisions)
         await sessions.change(id, completed(summary, taken), _RUNTIME)

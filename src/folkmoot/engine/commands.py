@@ -37,7 +37,7 @@ from folkmoot.orchestration.questions import destroy
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import ItemQuery, Journal, Post
-from folkmoot.views.live import live_children
+from folkmoot.views.sessions import live_children
 from folkmoot.views.result import Result
 
 ANSWER = "answer"

@@ -49,7 +49,7 @@ class _Maker:
 
                 return DashboardSink(self._address(name, said), self.moot.clock, rows_of(self.moot))
             case "webhook":
-                from folkmoot.sinks.webhook import WebhookSink
+                from folkmoot.sinks.http import WebhookSink
 
                 key = self._variable(name, said.secret_env) if said.secret_env else ""
                 return WebhookSink(self._address(name, said), key, self.moot.clock, to_line)

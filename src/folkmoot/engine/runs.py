@@ -32,7 +32,7 @@ from folkmoot.ports import Clock, Journal, Query, RunQuery, Stored, Swept, Versi
 from folkmoot.tools.consent import state_folder
 
 if TYPE_CHECKING:
-    from folkmoot.contract.verification import Verification
+    from folkmoot.contract.verify import Verification
     from folkmoot.contract.verify import VerifiedSource
 
 

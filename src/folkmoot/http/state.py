@@ -24,7 +24,7 @@ from folkmoot.http.stream.hub import Hub
 from folkmoot.http.stream.tokens import TokenStream
 from folkmoot.loader.load import sketch
 from folkmoot.views.conversations import Conversations
-from folkmoot.views.threads import ThreadRow, thread_rows
+from folkmoot.views.conversations import ThreadRow, thread_rows
 from folkmoot.views.work_sessions import WorkList, WorkRow
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from folkmoot.http.problems import NO_RETRY, ChatError
 from folkmoot.ports import Query
 from folkmoot.protocols.conversation import ChatRequest, EarlierTurn
 from folkmoot.protocols.runs import RESTS
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from folkmoot.views.inbox import how_to_answer, what
 from folkmoot.views.result import Result
 

@@ -15,7 +15,7 @@ from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.requests import Given, Said, Words
 from folkmoot.ports import RunQuery
-from folkmoot.views.plan_json import document
+from folkmoot.views.plans import document
 
 _OF_THIS = {"id": "$response.body#/id"}
 _THEN = {

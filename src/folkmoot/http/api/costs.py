@@ -14,8 +14,7 @@ from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.requests import Given
 from folkmoot.ports import SpendQuery
-from folkmoot.views.accounting import Totals
-from folkmoot.views.costs import By, Cost, costs, totals
+from folkmoot.views.costs import By, Cost, Totals, costs, totals
 
 
 class CostsQuery(Given):

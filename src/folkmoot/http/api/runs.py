@@ -15,8 +15,7 @@ from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import Refused
 from folkmoot.http.requests import Given, Limit, Page, Part, Position
 from folkmoot.ports import Query, RunQuery
-from folkmoot.views.audit import Audit, audit
-from folkmoot.views.result import PlanView
+from folkmoot.views.plans import Audit, PlanView, audit
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
 OF_RUN = {"id": "$response.body#/runId"}

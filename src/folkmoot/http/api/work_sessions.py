@@ -15,8 +15,8 @@ from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.requests import Page, Part, Words, part
 from folkmoot.operations.work_sessions import find_row
 from folkmoot.ports import Filter
-from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, work_document, work_timeline
+from folkmoot.views.timeline import TimelineEntry, work_timeline
+from folkmoot.views.work_sessions import WorkRow, work_document
 
 OF_FIRST = {"id": "$response.body#/0/id"}
 

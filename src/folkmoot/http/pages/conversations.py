@@ -23,9 +23,15 @@ from folkmoot.http.pages.rendering import form_route, fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.ports import RunQuery
-from folkmoot.views.asks import title_of
-from folkmoot.views.chat import Exchange, exchange, said_before
-from folkmoot.views.threads import GROUPS, ThreadRow, Wanted, chosen, counts
+from folkmoot.views.inbox import title_of
+from folkmoot.views.conversations import Exchange, exchange, said_before
+from folkmoot.views.conversations import (
+    GROUPS,
+    ThreadRow,
+    chosen,
+    counts,
+)
+from folkmoot.views.threads import Wanted
 
 
 async def conversations(request: Request) -> Response:

@@ -23,10 +23,10 @@ from folkmoot.http.requests import Page, part
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import OPERATIONS, find_row
 from folkmoot.ports import Filter, Query, RecordQuery, RunQuery
-from folkmoot.views.presence import HEALTH, teammates
-from folkmoot.views.threads import GROUPS
+from folkmoot.views.team import HEALTH, teammates
+from folkmoot.views.conversations import GROUPS
 from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import work_timeline
+from folkmoot.views.timeline import work_timeline
 
 PAGE = 60
 """Work sessions at once."""
