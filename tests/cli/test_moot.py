@@ -13,7 +13,7 @@ import pytest
 
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import GROUPS
-from tests.cli.conftest import soon, wait_for
+from tests.cli.conftest import wait_for
 from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
@@ -69,38 +69,6 @@ def test_a_collaboration_that_is_killed_goes_on_where_it_was(shop):
     assert shop("verify").code == 0
     assert len(shop("decisions", "list", "--json").json) == 1
     assert len(shop("plans", "list", "--json").json) == 1
-
-
-def test_ctrl_c_leaves_a_collaboration_for_whoever_goes_on(shop):
-    """D-27: what is under way ends, nothing is cancelled, and the command to go on is printed."""
-    delay(shop, "Carry out step s2", "3s")  # there is something under way when the signal comes
-    process = shop.started("collaborate", GOAL)
-    wait_for(process.stderr, "step s1 is done")
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    delay(shop, "Carry out step s2", "0ms")
-
-    assert process.returncode == 130
-    assert re.search(r"ws_\S+ was interrupted\ngo on with: folkmoot collaborate --resume ws_", said), said
-    assert "cancelled" not in {run["status"] for run in shop("runs", "list", "--json").json}
-    assert shop("collaborate", "--resume", "last", "--json").json["state"] == "Completed"
-    assert shop("verify").code == 0
-
-
-def test_who_comes_second_to_a_collaboration_is_told_that_another_process_carries_it_on(shop):
-    """C3: two processes at one work session do nothing twice."""
-    delay(shop, "Submit a plan", "1h")
-    first = shop.started("collaborate", GOAL)
-    wait_for(first.stderr, "planner")
-    soon(lambda: shop("events", "--type", "llm.request", "--json").json)
-    second = shop("collaborate", "--resume", "last")
-    first.send_signal(signal.SIGINT)
-    first.send_signal(signal.SIGTERM)
-    first.communicate(timeout=60)
-
-    assert second.code == 6
-    assert "waits: another process carries it on" in second.err
-    assert first.returncode == 130
 
 
 def test_each_role_shows_the_events_that_it_is_for(done):
