@@ -6,11 +6,11 @@ from folkmoot import tool
 from folkmoot.domain.duration import seconds_between
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
-from tests.desk import SETTINGS, Desk
+from tests.desk import SETTINGS, Desk, look
 from tests.orchestration.calling import ask, ask_all, calling
 from tests.orchestration.messages import calls as making
 from tests.orchestration.messages import have, tell, write
-from tests.test_resume import PATTERNS, SAID, look
+from tests.test_resume import PATTERNS, SAID
 
 LONG = "All is well. " * 400
 SLOW = {"delay": "1h", "text": "late"}

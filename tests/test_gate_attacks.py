@@ -138,8 +138,7 @@ async def test_an_approval_cannot_be_used_twice(desk, till):
 async def test_an_approval_that_was_written_into_another_runs_journal_is_found(desk, till):
     """C7: a word counts at its own place."""
     at = desk({"desk": "tools: [pay]"}, calling({"to": "ann"}), tools=till.tools)
-    async with at.open() as moot:
-        played = await at.played(await moot.run("desk", "hello", answer=_yes))
+    played = await at.run("desk", "hello", answer=_yes)
     without = [draft for draft in played.drafts if not draft.event.type.startswith("approval.")]
     journal = MemoryJournal()
     await journal.append("run-1", NewRun("nobody", 0.0), without)

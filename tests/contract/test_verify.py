@@ -26,7 +26,7 @@ from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import ApprovalApproved, ToolSettled
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, look
 
 AGENTS = {
     "front": "advisors: [law.ai]\nrouter: {destinations: [clerk.ai]}\nhandoff: editor.ai\nbudget: {requests: 40, tokens: 900000}",
@@ -54,12 +54,6 @@ SCRIPT = {
     "editor": ["Dear customer"],
 }
 UNTAINTED = SETTINGS + "gate: {taint: off}"
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 @tool(effect="keyed", access="write", asks="low")

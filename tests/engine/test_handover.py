@@ -47,8 +47,7 @@ async def test_what_is_under_way_ends_and_nothing_new_begins(desk):
     at = desk({"a": "tools: [work]"}, {"a": [CALL, CALL, "fine"]}, tools=[bench.tool])
 
     left = await handed_over(at, bench)
-    async with at.open() as moot:
-        ended = await at.played(await moot.resume("run-1"))
+    ended = await at.resumed()
 
     assert left.types[-1] == "tool.finished"
     assert (ended.report, bench.begun) == ("fine", 2)

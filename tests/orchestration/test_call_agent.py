@@ -5,11 +5,9 @@ import json
 import re
 import time
 
-from folkmoot import tool
 from folkmoot.engine.identity import Identity
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, look
 from tests.orchestration.calling import ask, calling, results
-from tests.test_resume import by_span, cut_and_continued, memory
 
 FILES = {
     "desk": "tools: [look]",
@@ -17,12 +15,6 @@ FILES = {
     "law": "description: Knows the law.",
 }
 BROKEN = [{"error": {"message": "down", "retryable": False}}]
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 def at_desk(desk, script, files=FILES, settings=None):
@@ -189,10 +181,7 @@ async def test_transient_errors_of_a_called_agent_are_tried_again(desk):
     """B-52."""
     clerk = [{"attempts": [{"error": "overloaded"}, {"text": "3"}]}]
     at = at_desk(desk, {"desk": [{"calls": [ask("count", "clerk")]}, "ok"], "clerk": clerk})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(60)
-        played = await at.played(await running)
+    played = await at.run("desk", "hello", lasting=60)
 
     assert results(played)[0] | {"session_id": ""} == {
         "success": True,
@@ -326,10 +315,7 @@ async def test_two_agents_of_one_second_each_take_one_second_together(desk):
     at = at_desk(
         desk, {"desk": [{"calls": [ask("a", "clerk"), ask("b", "law")]}, "ok"], "clerk": slow, "law": slow}
     )
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(1)
-        played = await at.played(await running)
+    played = await at.run("desk", "hello", lasting=1)
 
     assert all(returned["success"] for returned in results(played))
     assert at.clock.monotonic() <= 1.0 + 1e-9
@@ -445,16 +431,8 @@ async def test_a_run_with_calls_cut_after_any_event_continues_to_the_same_end(de
         "law": ["legal"],
         "custom": [peek, "taxed"],
     }
-    whole = await at_desk(desk, said).run("desk.ai")
+    whole = await at_desk(desk, said).run_cut_anywhere("desk.ai")
     assert whole.report == "done"
-
-    for cut in range(1, len(whole.drafts)):
-        again = at_desk(desk, said)
-        played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
-
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
-        assert played.report == whole.report
-        assert played.result.totals == whole.result.totals
 
 
 async def test_a_result_that_is_too_long_is_cut_and_what_is_around_it_stays_whole(desk):

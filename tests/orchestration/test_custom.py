@@ -3,15 +3,10 @@
 import re
 
 from folkmoot import tool
+from tests.desk import look
 from tests.orchestration.calling import ask, calling, results
 
 MADE = {"system_prompt": "Du bist Steuerberater.", "tool_allowlist": ["look"]}
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 @tool(effect="once", access="write")

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from folkmoot import tool
+from folkmoot.engine.replay import replay
 from tests.desk import SETTINGS
-from tests.test_inbox_resume import by_span, cut_and_continued
 
 ASK_CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "p", "reason": "r"}}
 FETCH = {"tool": "fetch", "arguments": {"url": "https://example.com/"}}
@@ -105,8 +105,7 @@ async def test_text_from_the_web_taints_a_session_and_the_request_names_it(desk,
         "desk": [{"calls": [FETCH, save("before")]}, {"calls": [save("after"), {"tool": "look"}]}, "ok"]
     }
     at = desk({"desk": "tools: [save, fetch, look]"}, script, tools=disk.tools)
-    async with at.open() as moot:
-        played = await at.played(await moot.run("desk", "hello"))
+    played = await at.run("desk", "hello")
 
     (asked,) = played.events("approval.requested")
     assert (asked.arguments["path"], asked.why) == (
@@ -289,12 +288,6 @@ async def test_a_run_with_every_kind_of_decision_cut_after_any_event_ends_the_sa
         return item.deny("no") if item.arguments["path"] == ".env" else item.approve("ann", "run")
 
     at = desk(files, script, tools=disk.tools, settings=rules)
-    async with at.open() as moot:
-        whole = await at.played(await moot.run("desk", "hello", answer=answer))
-        assert (await moot.replay("run-1")).divergence == ""
+    whole = await at.run_cut_anywhere("desk", answer=answer)
+    assert (await replay(at.journal, "run-1")).divergence == ""
     assert {each.code for each in whole.events("tool.failed")} == {"denied", "schema", "approval_denied"}
-
-    for cut in range(1, len(whole.drafts)):
-        again = desk(files, script, tools=disk.tools, settings=rules)
-        played = await cut_and_continued(again, whole.drafts, cut, answer)
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"

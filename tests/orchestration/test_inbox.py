@@ -47,8 +47,7 @@ async def parked(at, agent="desk"):
 
 
 async def resumed(at):
-    async with at.open() as moot:
-        return await at.played(await moot.resume("run-1"))
+    return await at.resumed()
 
 
 async def open_items(at):
@@ -162,8 +161,7 @@ async def test_whoever_is_there_is_asked_and_the_run_does_not_park(desk):
     """O-22."""
     till = Till()
     at = desk(DEEP, DEEP_SAID, settings=DENY, tools=[till.tool])
-    async with at.open() as moot:
-        played = await at.played(await moot.run("desk", "hello", answer=approve))
+    played = await at.run("desk", "hello", answer=approve)
 
     assert played.report == "done"
     assert till.paid == [("ann", 5)]

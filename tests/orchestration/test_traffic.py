@@ -13,7 +13,6 @@ from folkmoot.views.conversations import conversations
 from tests.desk import SETTINGS, blocks
 from tests.orchestration.messages import calls, have, write
 from tests.orchestration.test_a2a import results
-from tests.test_resume import cut_and_continued, memory
 
 WRITING = "tools: [messages]\nmaxToolCallsPerTurn: 20"
 CHAIN = ("a1", "a2", "a3", "a4", "a5", "a6", "a7")
@@ -101,8 +100,7 @@ async def test_a_matter_is_passed_on_so_often_and_no_further(desk, hops, sent, b
     files = dict.fromkeys(CHAIN, WRITING)
     script = {one: [calls(write(to)), "ok"] for one, to in pairwise(CHAIN)}
     at = desk(files, script, settings=f"{SETTINGS}limits: {{a2aHops: {hops}}}\n")
-    async with at.open() as moot:
-        played = await at.played(await moot.run("a1.ai", "go", errand=Errand(hops=before)))
+    played = await at.run("a1.ai", "go", errand=Errand(hops=before))
 
     assert [event.hop for event in played.events("a2a.send")] == list(range(before + 1, before + sent + 1))
     [blocked] = played.events("guard.loop_blocked")
@@ -132,7 +130,7 @@ async def test_a_resumed_run_blocks_what_was_blocked_before_its_process_died(des
         for draft in played.drafts[:cut]
     ]
     again = desk({"ann": WRITING, "bob": ""}, {"ann": [calls(write("ann")), "done"]})
-    continued = await cut_and_continued(again, drafts, cut, memory(again, None))
+    continued = await again.continued(drafts)
 
     assert "pair_window: said before" in results(continued, "ann", 0)[0]
     assert len(continued.events("guard.loop_blocked")) == 1

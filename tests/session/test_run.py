@@ -5,15 +5,9 @@ import asyncio
 import pytest
 
 from folkmoot import tool
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, look
 
 FINAL = "agent__final_report"
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 @tool(effect="pure", access="read")

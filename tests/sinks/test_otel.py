@@ -17,10 +17,11 @@ from folkmoot.ports import Query
 from folkmoot.sinks.meters import BOUNDS, DURATION, TOKENS, Meters
 from folkmoot.sinks.otel import OtelSink
 from folkmoot.sinks.otlp import Otlp
+from tests.desk import look
 from tests.engine.test_fork import Desks
 from tests.sinks.collector import collector
 from tests.sinks.receiver import feeding, nobody
-from tests.test_resume import PATTERNS, SAID, look
+from tests.test_resume import PATTERNS, SAID
 
 SETTINGS = SinkSettings("otel")
 

@@ -21,8 +21,8 @@ from folkmoot.domain.report import Outcome
 from folkmoot.domain.trace import span_id, trace_id
 from folkmoot.ports import Query
 from folkmoot.sinks.spans import Trace
+from tests.desk import look
 from tests.orchestration.calling import ask_all, calling
-from tests.test_resume import look
 
 RUN = "run-1"
 
