@@ -1,7 +1,5 @@
 """Messages, with Anthropic's own client against the real server."""
 
-from __future__ import annotations
-
 import anthropic
 import httpx
 import msgspec

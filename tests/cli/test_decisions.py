@@ -1,7 +1,5 @@
 """`folkmoot decisions`, as people meet it."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import re
@@ -38,11 +36,14 @@ def test_a_tie_is_broken_at_the_terminal_and_the_record_says_by_whom(moot):
     moot(*PROPOSE, "--voter", "ann", "--voter", "bob")
     moot("decisions", "vote", "last", "sqlite", "--as", "ann")
     told = moot("decisions", "vote", "last", "postgres", "--as", "bob")
+    listed = moot("decisions", "list").out
 
     refused = moot("decisions", "commit", "last")
     made = moot("decisions", "commit", "last", "--option", "postgres", "--as", "eve", "--json").json
 
     assert "the votes do not decide: the lead must, or a person" in told.out
+    assert "escalated" in listed
+    assert "Which database?" in listed
     assert (refused.code, "name an option: sqlite (SQLite, embedded), postgres" in refused.err) == (2, True)
     assert (made["tieBreakBy"], made["approval"]["subject"], made["approval"]["status"]) == (
         "eve",

@@ -1,7 +1,5 @@
 """What outlives a run, as its users meet it: one collaboration, seen from every side."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Traces and metrics from the terminal: examples, over the death of the run and of whoever sends, and who may send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """`folkmoot plans`, as people meet it."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

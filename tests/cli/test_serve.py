@@ -1,7 +1,5 @@
 """`folkmoot serve` as a process: where it listens, whom it lets in, what it goes on with, and how it stops."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

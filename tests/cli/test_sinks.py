@@ -1,7 +1,5 @@
 """`folkmoot sinks`: sending on from the terminal, and over the death of the process that does it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """`folkmoot tasks`: people see what agents have to do, and act for them."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 
@@ -54,6 +52,13 @@ def made(done):
 def test_before_anything_happened_there_is_nothing(tasks):
     assert tasks("list", "--json").json == []
     assert "there are no such tasks" in tasks("list").err
+
+
+def test_people_read_a_row_for_each_task_and_the_whole_of_one(tasks):
+    id = made(tasks("add", "Mend it", "--agent", "coder", "--json"))["id"]
+
+    assert [line.split()[1] for line in tasks("list").out.splitlines()] == ["STATUS", "backlog"]
+    assert "Mend it" in tasks("show", id).out
 
 
 def test_the_steps_change_one_at_a_time(tasks):

@@ -1,7 +1,5 @@
 """Agents that decide together, in real runs."""
 
-from __future__ import annotations
-
 from folkmoot import Folkmoot, MemoryJournal, Surroundings
 from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter

@@ -1,7 +1,5 @@
 """Agents that have a plan agreed on, in real runs."""
 
-from __future__ import annotations
-
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import life
 from folkmoot.coordination.plans.errand import errand_for

@@ -1,7 +1,5 @@
 """A project behind a real server in this process, and a program that talks to it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The attacks on a local control plane, against a real process: refused, recorded, and its memory stays bounded."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -55,6 +55,26 @@ async def test_the_timeline_shows_each_kind_in_order_of_time(desk):
         ) == {"decision"}
 
 
+async def test_a_paused_work_session_asks_no_model_until_it_is_resumed(desk):
+    """D-10."""
+    at = desk(FILES, {"clerk": [ASK, "done"], "closing": ["all done"]})
+    async with browsing(at) as page:
+        made = await opened(page)
+        await page.house.moot.run("clerk", "sweep", errand=Errand(work_session=made.id))
+        await page.send(f"/work-sessions/{made.id}/pause", reason="lunch", by="eve")
+        assert "Paused: lunch" in (await page.get(f"/work-sessions/{made.id}")).words
+        asked = len(at.model.heard)
+
+        [item] = [item for item in await page.house.moot.inbox() if item.is_open]
+        await page.send(f"/inbox/{item.id}", word="answer", text="that one")
+        await page.rest()
+        assert len(at.model.heard) == asked
+
+        await page.send(f"/work-sessions/{made.id}/resume")
+        await page.rest()
+        assert (await page.house.moot.result("run-1")).status == "completed"
+
+
 async def test_the_list_names_what_is_worked_on_with_category_and_activity(desk):
     """E-9, E-78, E-83."""
     async with browsing(desk(FILES, {})) as page:

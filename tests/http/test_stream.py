@@ -1,7 +1,5 @@
 """Server-sent events, as a client gets them over a socket; see X-24, D-7, D-8, D-11 and D-38."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """CPU per append of three events: `python tests/journal/measure.py [rounds]`. Not a test."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import sys

@@ -1,7 +1,5 @@
 """Where the project says so, agents work on nothing that is no task."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot import tool

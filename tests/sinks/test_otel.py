@@ -1,7 +1,5 @@
 """The sink of traces: batches that end anywhere or come again, forks, prompts, headers, and what a collector may say."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

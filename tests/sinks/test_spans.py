@@ -1,7 +1,5 @@
 """A run's entries become spans: what each is called, when it was, what is around it and how it ended."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

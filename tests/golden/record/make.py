@@ -11,8 +11,6 @@ The clock stands at 2026-01-05 when the story begins, and this machine is called
 comes out otherwise tomorrow, and nothing says where it was made.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

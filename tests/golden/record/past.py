@@ -1,7 +1,5 @@
 """Lets the program believe that it is January 2026, on a machine called `record`. Only for making the record."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

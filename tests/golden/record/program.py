@@ -1,7 +1,5 @@
 """The program by its front door: called in this process, in a folder of its own, with the clock and the name as told."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Every HTTP operation asked of a real `folkmoot serve`, in one project, in the order of `requests.txt`."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """What happened in the project of the record: something of every kind, left in every state that it can be left in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The table: what every command and every HTTP operation answered. Rows hold what is asked, so they are played again."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

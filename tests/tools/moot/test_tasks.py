@@ -1,7 +1,5 @@
 """Agents keep their tasks by eleven tools, in real runs."""
 
-from __future__ import annotations
-
 import json
 
 from folkmoot import MemoryJournal
