@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import signal
 from collections import defaultdict
 
 import msgspec
@@ -11,18 +10,10 @@ import pytest
 
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import GROUPS
-from tests.cli.conftest import wait_for
 from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
 SINK = "\nsinks: {file: {kind: ndjson, events: ['*'], path: all.ndjson}}\n"
-KILLED = {
-    "looks the plan over": "Look the plan over",
-    "step s1 is done": "Carry out step s2",
-    "votes on": "Vote on",
-    "is asked to take over": "passes from",
-}
-"""What is said before a process is killed, and what it is then waiting for: it gets no further."""
 SEED_SPELLINGS = ("plan", "steps", "step", "arguments", "agent_role", "tool_calls")
 
 
@@ -34,39 +25,10 @@ def shop(folkmoot):
     return folkmoot
 
 
-def delay(shop, when, seconds):
-    """Whoever is asked this takes so long to answer."""
-    script = shop.folder / "script.yaml"
-    rule = rf"(- when: {when}\n +delay: )\w+"
-    text, changed = re.subn(rule, rf"\g<1>{seconds}", script.read_text())
-    assert changed
-    script.write_text(text)
-
-
 @pytest.fixture
 def done(shop):
     assert shop("collaborate", GOAL, "--quiet").code == 0
     return shop
-
-
-def test_a_collaboration_that_is_killed_goes_on_where_it_was(shop):
-    """D-27, D-39: kill -9 and restart; everything is there, and nothing is done twice."""
-    goal = [GOAL]
-    for words, waits in KILLED.items():
-        delay(shop, waits, "1h")
-        process = shop.started("collaborate", *(goal or ["--resume", "last"]))
-        wait_for(process.stderr, words)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
-        delay(shop, waits, "0ms")
-        goal = []
-
-    again = shop("collaborate", "--resume", "last", "--json")
-
-    assert (again.code, again.json["state"]) == (0, "Completed")
-    assert shop("verify").code == 0
-    assert len(shop("decisions", "list", "--json").json) == 1
-    assert len(shop("plans", "list", "--json").json) == 1
 
 
 def test_each_role_shows_the_events_that_it_is_for(done):

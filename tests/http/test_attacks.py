@@ -15,7 +15,6 @@ from tests.cli.conftest import PROGRAM, wait_for
 from tests.desk import write
 from tests.http.doors import UPGRADE, Served, frame, request
 
-JSON = {"Content-Type": "application/json"}
 GROWTH = 20_000
 """Kilobytes by which a server may grow under attack: far less than what it is sent."""
 

@@ -25,8 +25,6 @@ from tests.browser.serving import serving
 from tests.desk import SETTINGS
 from tests.views.test_timeline import FILES, SCRIPT
 
-FORM = {"content-type": "application/x-www-form-urlencoded"}
-
 
 class Visitor:
     def __init__(self, session: aiohttp.ClientSession, address: str) -> None:

@@ -8,7 +8,6 @@ import pytest
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 
-CLERK = "run-1:sub_clerk_"
 FILES = {"desk": "agents: [clerk.ai]", "clerk": "chat: true"}
 CALL = {"calls": [{"tool": "agent__clerk", "arguments": {"prompt": "count", "reason": "r"}}]}
 DIVIDER = "\n\n---\n"

@@ -129,17 +129,6 @@ async def test_a_tainted_caller_taints_whom_it_asks_and_a_clean_one_does_not(des
     assert asked.why == "the session has read what fetch gave desk in turn 1"
 
 
-async def test_what_a_tool_of_the_project_reads_taints_nothing_and_taint_can_be_switched_off(desk, disk):
-    files = {"desk": "tools: [save, look, fetch]"}
-    script = {"desk": [{"calls": [{"tool": "look"}]}, {"calls": [save()]}, "ok"]}
-    assert (await desk(files, script, tools=disk.tools).run("desk")).result.success
-
-    off = SETTINGS + "gate: {taint: off}"
-    script = {"desk": [{"calls": [FETCH]}, {"calls": [save()]}, "ok"]}
-    assert (await desk(files, script, tools=disk.tools, settings=off).run("desk")).result.success
-    assert disk.saved == ["a.txt", "a.txt"]
-
-
 @pytest.mark.parametrize("access", ["read", "write", "exec", "egress"])
 @pytest.mark.parametrize("untrusted", [None, True, False])
 async def test_what_a_tool_of_the_project_returns_is_untrusted_if_it_says_so(desk, disk, access, untrusted):
@@ -181,17 +170,6 @@ async def test_reading_stays_free_and_an_approval_marks_the_values_that_came_fro
         "what mails gave desk in turn 2",
     ]
     assert len(played.events("tool.finished")) == 2
-
-
-async def test_a_large_change_or_a_delicate_path_escalates_and_a_small_one_does_not(desk, disk):
-    """D-33, O-8."""
-    calls = [save("a.txt", "one"), save("b.txt", "x\n" * 300), save(".env", "one")]
-    at = desk({"desk": "tools: [save]"}, {"desk": [{"calls": calls}, "ok"]}, tools=disk.tools)
-    played = await at.run("desk")
-
-    asked = [(each.risk, each.why) for each in played.events("approval.requested")]
-    assert asked == [("high", "301 changed lines are more than 200"), ("high", "'.env' fits `.env*`")]
-    assert disk.saved == ["a.txt"], "those that need no word do not wait for those that do"
 
 
 async def test_a_word_for_the_whole_run_holds_for_equal_calls_at_any_depth_and_for_no_others(desk, disk):

@@ -87,20 +87,6 @@ async def test_a_tool_that_the_step_does_not_list_is_neither_offered_nor_made_fo
     assert "its tools: look, agent.*" in played.events("tool.failed")[0].text
 
 
-@pytest.mark.parametrize(("approval", "waits"), [("auto", False), ("ask", True), ("usual", True)])
-async def test_the_same_tool_runs_at_once_in_one_step_and_waits_for_a_decision_in_the_other(
-    desk, approval, waits
-):
-    """D-24."""
-    disk = Disk()
-    at = desk(CHAIN, {"desk": [{"calls": [save("a")]}, "ok"]}, tools=disk.tools)
-    played = await carried_out(at, errand(approval=approval))
-
-    assert ("approval.requested" in played.types) == waits
-    assert disk.saved == ([] if waits else ["a"])
-    assert played.result.status == ("waiting" if waits else "completed")
-
-
 async def test_a_step_stops_with_a_reason_when_it_would_change_too_many_files(desk):
     """D-25: counted over all agents of the run; what it may change it still changes."""
     disk = Disk()

@@ -152,29 +152,6 @@ async def test_the_same_model_is_asked_again_after_a_pause(desk):
         assert (await running).success
 
 
-async def test_a_run_whose_model_never_answers_fails_and_says_why(desk):
-    script = {"a": [{"error": {"message": "bad key", "retryable": False}}]}
-    played = await desk({"a": ""}, script).run("a.ai")
-
-    assert played.result.status == "failed"
-    assert played.result.error == "no model answered after 1 attempt; the last: bad key"
-    assert played.result.final_report.metadata == {"reason": "system_error"}
-    assert played.types[-2:] == ["session.failed", "run.failed"]
-
-
-async def test_a_run_out_of_turns_fails_with_a_synthetic_report(desk):
-    played = await desk(
-        {"a": "tools: [look]\nmaxTurns: 2"},
-        {"a": {"turns": [calls("look", where="x")], "repeat": True}},
-        tools=[look],
-    ).run("a.ai")
-
-    assert played.offered("a", 0) == ["look", FINAL]
-    assert played.offered("a", 1) == [FINAL]
-    assert played.result.stop_reason == "MAX_TURNS"
-    assert len(played.model.heard) == 2
-
-
 @pytest.mark.parametrize(
     ("budget", "limit"),
     [("tokens: 300", "300 tokens of 'a'"), ("usd: 0.000001", "1e-06 USD of 'a'")],
