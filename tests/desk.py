@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, Surroundings, tool
+from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, Surroundings
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import ToolFailed, ToolFinished
@@ -20,6 +20,7 @@ from folkmoot.engine.identity import Identity
 from folkmoot.engine.local import encoded
 from folkmoot.ports import Journal, NewRun, Query
 from folkmoot.tools.consent import ConsentStore, FolderConsent
+from tests.fakes import fake
 
 SETTINGS = """
 providers: {scripted: {kind: scripted, script: script.yaml}}
@@ -30,10 +31,7 @@ BLOCK = re.compile(
 )
 
 
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
+look = fake("look(where)", "seen {where}")
 
 
 def write(folder: Path, files: Mapping[str, str], settings: str = SETTINGS, *, mine: bool = True) -> Path:

@@ -14,6 +14,7 @@ from folkmoot.journal.codec import data_of
 from folkmoot.journal.source import open_source
 from folkmoot.ports import Query
 from tests.desk import SETTINGS, unclaimed
+from tests.fakes import fake
 from tests.files import BILL, NOTE, PDF, PHOTO, PNG
 from tests.orchestration import test_contract as contract
 
@@ -23,10 +24,7 @@ AGENTS = {"desk": "tools: [look]"}
 REFUSED = {"error": {"message": "no images here", "status": 400}}
 
 
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look."""
-    return "seen"
+look = fake("look", "seen")
 
 
 async def played(at, agent="desk.ai", files=(PHOTO, BILL), **more):

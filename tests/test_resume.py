@@ -2,12 +2,13 @@
 
 import pytest
 
-from folkmoot import MemoryJournal, tool
+from folkmoot import MemoryJournal
 from folkmoot.domain.events import LlmResponse
 from folkmoot.engine.local import encoded
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Query
 from tests.desk import look, unclaimed
+from tests.fakes import fake
 
 LOOK = {
     "calls": [{"tool": "look", "arguments": {"where": "x"}}, {"tool": "look", "arguments": {"where": "y"}}]
@@ -105,13 +106,7 @@ async def test_a_resumed_run_uses_the_files_it_was_started_with(desk, tmp_path):
 async def test_a_once_call_that_may_have_happened_waits_for_a_person(desk):
     """C3, O-22: the run is parked, says what waits, and nothing is sent twice."""
     sent = []
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        sent.append(to)
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write", calls=sent)
     files, script = (
         {"desk": "tools: [send]"},
         {"desk": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "ok"]},

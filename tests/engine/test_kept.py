@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot import MemoryJournal, WrongUse
 from folkmoot.engine.rehearsal import _by_user
+from tests.fakes import fake
 from tests.orchestration.test_clarify import CALL, FILES, Ids, ask, called, refusal, results
 
 TWO = {"calls": CALL["calls"] * 2}
@@ -176,12 +177,7 @@ async def test_a_question_that_was_passed_on_is_answered_although_the_child_is_d
 
 async def test_a_run_that_waits_goes_on_waiting_when_a_child_is_destroyed(desk):
     """A-113, O-22."""
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write")
     files = {**FILES, "desk": "agents: [clerk.ai]\ntools: [send]"}
     script = {"desk": [CALL, {"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "ok"], "clerk": ["3"]}
     whole = await desk(files, script, tools=[send]).run("desk.ai")

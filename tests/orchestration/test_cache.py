@@ -2,9 +2,10 @@
 
 import asyncio
 
-from folkmoot import MemoryJournal, tool
+from folkmoot import MemoryJournal
 from folkmoot.engine.identity import Identity
 from tests.desk import by_span
+from tests.fakes import fake
 from tests.orchestration.calling import ask, ask_all, calling, results
 
 FILES = {"desk": "tools: [rest]\ntoolTimeout: off", "clerk": ""}
@@ -12,10 +13,7 @@ CACHE = "enable_result_cache: true"
 COUNT = {"calls": [ask("count", "clerk")]}
 
 
-@tool(effect="pure", access="read")
-async def rest() -> str:
-    """Rest."""
-    return "rested"
+rest = fake("rest", "rested")
 
 
 def at_desk(desk, script, more=CACHE, files=FILES):

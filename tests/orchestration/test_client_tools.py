@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from folkmoot import WrongUse, tool
+from folkmoot import WrongUse
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import ToolSpec
 from tests.desk import SETTINGS
 from tests.desk import write as write_project
+from tests.fakes import fake
 from tests.orchestration.test_strategies import PLAN
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -175,10 +176,7 @@ async def test_an_agent_that_works_by_a_plan_has_them_where_it_has_tools(desk):
     assert played.report == "rainy"
 
 
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look."""
-    return "seen"
+look = fake("look", "seen")
 
 
 @pytest.mark.parametrize(
@@ -202,10 +200,7 @@ async def test_a_name_that_a_model_could_not_tell_from_another_is_refused_before
         assert await moot.runs() == []
 
 
-@tool(effect="pure", access="write")
-async def write() -> str:
-    """Write."""
-    return "written"
+write = fake("write", "written", access="write")
 
 
 async def test_what_a_tool_of_the_caller_gives_is_text_of_others(desk):

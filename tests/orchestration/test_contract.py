@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from folkmoot import MemoryJournal, tool
+from folkmoot import MemoryJournal
 from folkmoot.views.audit import audit
 from tests.desk import SETTINGS, look
+from tests.fakes import fake
 
 STEP = {
     "action_type": "SEARCH",
@@ -19,10 +20,7 @@ TWO = {"steps": [LOOK, {**LOOK, "action_type": "CHECK"}]}
 CALL = {"calls": [{"tool": "look", "arguments": {"where": "books"}}]}
 
 
-@tool(effect="pure", access="read")
-async def burn(what: str) -> str:
-    """Burn something."""
-    return f"burnt {what}"
+burn = fake("burn(what)", "burnt {what}")
 
 
 def said(plan, then=(CALL, "done"), again=None):

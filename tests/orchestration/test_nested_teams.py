@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from folkmoot import tool
 from folkmoot.views.branches import rows
 from folkmoot.views.optree import sessions
 from folkmoot.views.run_tree import RunTree
 from tests.desk import blocks, look
+from tests.fakes import fake
 from tests.orchestration.test_team import BROKEN, heard, left, sections, spans
 
 LOOK = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
@@ -233,10 +233,7 @@ async def test_teams_in_teams_cut_after_any_event_continue_to_the_same_end(desk,
     assert whole.result.success
 
 
-@tool(effect="pure", access="write", asks="high")
-async def pay(to: str) -> str:
-    """Pay."""
-    return f"paid {to}"
+pay = fake("pay(to)", "paid {to}", access="write", asks="high")
 
 
 async def test_an_approval_and_a_kept_child_of_an_inner_member_end_as_everywhere(desk):

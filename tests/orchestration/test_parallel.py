@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from folkmoot import tool
+from tests.fakes import fake
 from tests.orchestration.calling import ask_all, calling, results
 
 FILES = {"desk": "", "clerk": "", "bad": ""}
@@ -192,12 +192,7 @@ async def test_cancelling_reaches_every_mission(desk):
 
 async def test_a_mission_that_waits_for_a_person_parks_the_run_when_the_others_are_done(desk):
     """O-22, B-13: waiting is no failure of a child."""
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write")
     files = {"desk": "", "clerk": "", "post": "tools: [send]"}
     missions = [{"mission": "send", "specialist": "post"}, COUNT]
     said = {

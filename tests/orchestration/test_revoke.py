@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from folkmoot import WrongUse, tool
+from folkmoot import WrongUse
 from folkmoot.engine.commands import AnswerItem
 from folkmoot.views.timeline import timeline
+from tests.fakes import fake
 from tests.orchestration.test_clarify import results
 
 FILES = {"desk": "tools: [pay, ask_user]"}
@@ -21,12 +22,7 @@ def paid():
 
 @pytest.fixture
 def till(desk, paid):
-    @tool(effect="once", access="write", asks="high")
-    async def pay(to: str) -> str:
-        """Pay."""
-        paid.append(to)
-        return "paid"
-
+    pay = fake("pay(to)", "paid", effect="once", access="write", asks="high", calls=paid)
     return lambda script=SCRIPT: desk(FILES, script, tools=[pay])
 
 

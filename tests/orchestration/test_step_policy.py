@@ -2,7 +2,6 @@
 
 import pytest
 
-from folkmoot import tool
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import life
 from folkmoot.coordination.plans.errand import errand_for
@@ -10,6 +9,7 @@ from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, S
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.step_policy import StepBudget, StepPolicy
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
 ANN = Author("ann")
 ASK_CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "p", "reason": "r"}}
@@ -23,28 +23,12 @@ def save(path):
 class Disk:
     """Tools that remember what they really did."""
 
-    def __init__(self, clock=None):
+    def __init__(self, does=None):
         self.saved = []
-
-        @tool(effect="keyed", access="write", asks="medium")
-        async def save(path: str, content: str) -> str:
-            """Save a file."""
-            self.saved.append(path)
-            return f"saved {path}"
-
-        @tool(effect="pure", access="read")
-        async def look() -> str:
-            """Look somewhere."""
-            if clock:
-                await clock.advance(40)
-            return "seen"
-
-        @tool(effect="once", access="egress")
-        async def send(to: str) -> str:
-            """Send it."""
-            self.saved.append(to)
-            return "sent"
-
+        write = {"effect": "keyed", "access": "write", "asks": "medium"}
+        save = fake("save(path, content)", "saved {path}", calls=self.saved, **write)
+        look = fake("look", "seen", does=does)
+        send = fake("send(to)", "sent", effect="once", access="egress", calls=self.saved)
         self.tools = [save, look, send]
 
 
@@ -143,7 +127,7 @@ async def test_a_step_stops_with_a_reason_when_its_time_is_over(desk):
     """D-25: by the fake clock; a call under way is cut off, and no other request is made."""
     script = {"desk": [{"calls": [{"tool": "look"}]}, {"calls": [{"tool": "look"}]}, "never asked"]}
     at = desk(CHAIN, script)
-    at.tools = Disk(at.clock).tools
+    at.tools = Disk(lambda: at.clock.advance(40)).tools
     played = await carried_out(at, errand(budget=StepBudget(time=60.0)))
 
     assert (played.result.stop_reason, played.result.error) == (

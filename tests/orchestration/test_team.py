@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from folkmoot import Folkmoot, Surroundings, tool
+from folkmoot import Folkmoot, Surroundings
 from tests.desk import blocks
+from tests.fakes import fake
 
 FILES = {"chief": "team: {members: [coder.ai, tester.ai]}", "coder": "", "tester": ""}
 SAID = {
@@ -462,13 +463,7 @@ async def test_cancelling_names_only_those_still_in_the_team(desk):
 async def test_a_member_that_waits_for_a_person_parks_the_run_and_the_others_are_not_lost(desk):
     """O-22, A-71: resumed, only the call in doubt is still open."""
     sent = []
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        sent.append(to)
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write", calls=sent)
     files = {**FILES, "coder": "tools: [send]"}
     script = SAID | {"coder": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "sent it"]}
     whole = await desk(files, script, tools=[send]).run("chief")

@@ -5,12 +5,13 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from folkmoot import ScriptedModel, tool
+from folkmoot import ScriptedModel
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.identity import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.views.conversations import conversations
 from tests.desk import SETTINGS, blocks
+from tests.fakes import fake
 from tests.orchestration.messages import calls, have, write
 from tests.orchestration.test_a2a import results
 
@@ -66,13 +67,7 @@ async def test_both_directions_and_all_runs_of_a_project_count_together_until_th
 @pytest.mark.parametrize("kept", [True, False])
 async def test_what_was_not_delivered_is_read_with_the_next_message_if_the_project_says_so(desk, kept):
     """E-62: recorded to the history before it is dropped."""
-
-    @tool(effect="pure", access="read")
-    async def wait_a_minute() -> str:
-        """Wait."""
-        await at.clock.advance(60)
-        return "waited"
-
+    wait_a_minute = fake("wait_a_minute", "waited", does=lambda: at.clock.advance(60))
     pause = {"tool": "wait_a_minute", "arguments": {}}
     turns = [[write("bob")] * 10, [write("bob", "one too many")], [pause], [write("bob", "and now?")]]
     turns += [[write("bob", "still there?")]]

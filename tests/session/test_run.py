@@ -6,6 +6,7 @@ import pytest
 
 from folkmoot import tool
 from tests.desk import SETTINGS, look
+from tests.fakes import fake
 
 FINAL = "agent__final_report"
 
@@ -16,10 +17,7 @@ async def shout(size: int) -> str:
     return "é" * size
 
 
-@tool(effect="pure", access="read")
-async def fail() -> str:
-    """Break."""
-    raise RuntimeError("it broke")
+fail = fake("fail", RuntimeError("it broke"))
 
 
 def calls(*tools, **arguments):
@@ -63,14 +61,7 @@ async def test_a_workflow_needs_no_central_configuration(desk):
 
 async def test_calls_of_one_turn_run_together(desk):
     """O-42: each waits until both are under way."""
-    both = asyncio.Barrier(2)
-
-    @tool(effect="pure", access="read")
-    async def meet() -> str:
-        """Wait for the other."""
-        await both.wait()
-        return "met"
-
+    meet = fake("meet", "met", does=asyncio.Barrier(2).wait)
     played = await desk({"a": "tools: [meet]"}, {"a": [calls("meet", "meet"), "ok"]}, tools=[meet]).run(
         "a.ai"
     )
@@ -87,14 +78,7 @@ async def test_a_tool_that_breaks_is_told_to_the_model_and_the_run_goes_on(desk)
 
 async def test_a_tool_that_takes_too_long_is_told_as_a_timeout(desk):
     at = desk({"a": "tools: [hang]\ntoolTimeout: 2s"}, {"a": [calls("hang"), "gave up"]})
-
-    @tool(effect="pure", access="read")
-    async def hang() -> str:
-        """Never end."""
-        await at.clock.sleep(3600)
-        return "late"
-
-    at.tools = [hang]
+    at.tools = [fake("hang", "late", does=lambda: at.clock.sleep(3600))]
     async with at.open() as moot:
         running = asyncio.ensure_future(moot.run("a.ai", "hi"))
         await at.clock.advance(3)
@@ -209,11 +193,7 @@ async def test_doubled_and_empty_call_ids_are_made_sound_before_they_are_sent_ba
 
 
 async def test_what_no_store_can_hold_is_replaced_on_the_way_in(desk):
-    @tool(effect="pure", access="read")
-    async def odd() -> str:
-        """Give odd text."""
-        return "a\x00b\ud800c\u2028d"
-
+    odd = fake("odd", "a\x00b\ud800c\u2028d")
     played = await desk({"a": "tools: [odd]"}, {"a": [calls("odd"), "ok"]}, tools=[odd]).run("a.ai")
 
     assert played.model.heard[1].messages[-1].text == "a\ufffdb\ufffdc\u2028d"
