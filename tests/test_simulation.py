@@ -1,7 +1,5 @@
 """The simulated scheduler that the races of the watch are looked for with."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import suppress

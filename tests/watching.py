@@ -1,7 +1,5 @@
 """A post from which tasks are watched: real tasks, a real journal, and agents that only write down what they are told."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

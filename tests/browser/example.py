@@ -3,8 +3,6 @@
 Every text that somebody writes passes through `word(field, text)`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Records that outlive a run: no update is lost, and no call counts twice."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Work sessions: their states, their teams and what is kept with them, through the desk."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

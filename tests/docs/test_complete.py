@@ -1,7 +1,5 @@
 """The documentation leaves out nothing there is."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -1,7 +1,5 @@
 """A team reaches a goal: one function from what is recorded to what comes next, and whatever happens in between."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """A team reaches its goal over HTTP: begun by a client, carried on by the server, also the next one."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Runs that a server begins for clients, goes on with for others, and leaves behind when it stops."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The hub: nothing is missed and nothing comes twice, whoever cuts whom off and when; see X-24."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from random import Random

@@ -1,7 +1,5 @@
 """The WebSocket of monitors, as a client gets it; see E-31, E-81, E-82 and the messages of the Monitor API."""
 
-from __future__ import annotations
-
 import json
 
 import aiohttp

@@ -1,7 +1,5 @@
 """What the read model of every journal must do: a suite beside `contract`, run against each backend."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

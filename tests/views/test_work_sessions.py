@@ -1,7 +1,5 @@
 """The list of work sessions and the timeline of one, as folds over entries."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

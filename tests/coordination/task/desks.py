@@ -1,7 +1,5 @@
 """A desk for tasks over a journal in memory: three agents, one of them the lead."""
 
-from __future__ import annotations
-
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task_service import AgentTasks, TaskService

@@ -1,7 +1,5 @@
 """Several processes change one task: nothing is lost, and nobody waits for the dead."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """What a task is after each event of its stream, those of the watch included."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.coordination.task_lists import document

@@ -1,7 +1,5 @@
 """Team state: who stands how, folded from the journal."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

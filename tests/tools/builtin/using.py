@@ -1,7 +1,5 @@
 """Calls of built-in tools, as a session makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
