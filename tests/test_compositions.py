@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from folkmoot import DeclarationError, FakeClock, Folkmoot, MemoryJournal, Surroundings
-from folkmoot.domain.naming import chance
 from folkmoot.domain.entry import Cause
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
+from folkmoot.domain.naming import chance
 from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed

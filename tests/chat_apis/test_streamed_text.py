@@ -3,8 +3,8 @@
 import pytest
 
 from folkmoot.http.problems import ChatError
-from folkmoot.protocols.wire import StreamedText
 from folkmoot.protocols.answers import ChatReply
+from folkmoot.protocols.wire import StreamedText
 from folkmoot.views.costs import Totals
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from folkmoot.views.inbox import described
 from folkmoot.cli.asking import read_typed
 from folkmoot.domain.inbox import Item
+from folkmoot.views.inbox import described
 
 
 def item(kind, **more):

@@ -10,8 +10,8 @@ from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.plan import PlanApproved, StepStarted
-from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.task import ContinuationSent
+from folkmoot.domain.team_events import TeamStarted
 from folkmoot.http.monitor import messages
 from tests.desk import Desk
 from tests.http.onlooker import PATIENCE, visited

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from folkmoot.session.record import UNDER_WAY
-from folkmoot.views.sessions import rows
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 from tests.fakes import fake

@@ -19,8 +19,8 @@ from folkmoot.cli.records import opened
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.coordination.task_lists import step_counts
-from folkmoot.domain.task import Task
 from folkmoot.domain.records import TASK
+from folkmoot.domain.task import Task
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation

@@ -35,10 +35,9 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.orchestration.kit import Kit, Kits, bare_kit
-from folkmoot.orchestration.ledger import Ledger
-from folkmoot.orchestration.kit import Reach
 from folkmoot.orchestration.history import EvidenceLedger
+from folkmoot.orchestration.kit import Kit, Kits
+from folkmoot.orchestration.ledger import Ledger
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve

@@ -12,17 +12,21 @@ from folkmoot.coordination.author import PERSON, Author
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.entry import Event
-from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStatus, PlanStep, Verdict
+from folkmoot.domain.gate import StepBudget, StepPolicy
 from folkmoot.domain.plan import (
+    PLAN_STEPS,
+    Plan,
     PlanApproved,
     PlanCommitted,
     PlanProgress,
     PlanRejected,
     PlanReviewed,
     PlanRevised,
+    PlanStatus,
+    PlanStep,
     PlanSubmitted,
+    Verdict,
 )
-from folkmoot.domain.gate import StepBudget, StepPolicy
 from folkmoot.domain.value import Value
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 

@@ -12,37 +12,37 @@ from msgspec.structs import replace
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.record_store import Decide, RecordStore
 from folkmoot.coordination.work_teams import Seat, compose, narrowed, refusal
-from folkmoot.domain.work_session import ARCHIVED_AFTER, activity, counts
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.category import CATEGORIES, CategoryId
-from folkmoot.domain.work_session import WorkSessionEntrusted
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.errand import Block, Errand, own_work_session
 from folkmoot.domain.entry import Event
-from folkmoot.domain.work_session import SnapshotCreated
+from folkmoot.domain.errand import Block, Errand, own_work_session
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.work_session import (
+    ARCHIVED_AFTER,
     NEXT,
     Action,
     ArtifactKind,
     Policy,
     Roster,
+    SnapshotCreated,
     SnapshotReason,
     WorkSession,
-    WorkState,
-)
-from folkmoot.domain.work_session import (
     WorkSessionArtifactAdded,
     WorkSessionCategorised,
     WorkSessionChanged,
     WorkSessionCompleted,
+    WorkSessionEntrusted,
     WorkSessionLabelled,
     WorkSessionOpened,
     WorkSessionPaused,
     WorkSessionRefused,
     WorkSessionResumed,
     WorkSessionTeamFormed,
+    WorkState,
+    activity,
+    counts,
 )
-from folkmoot.domain.records import WORK_SESSION
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import Clock, Journal, Query, RunQuery
 

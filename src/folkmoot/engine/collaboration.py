@@ -28,15 +28,12 @@ from folkmoot.coordination.plan_service import details, errand_for
 from folkmoot.coordination.work_sessions import WorkSessions, becoming, completed, paused, resumed
 from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
-from folkmoot.domain.work_session import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan import StepStarted
+from folkmoot.domain.plan import Plan, StepStarted
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSession, WorkSessionAnswered, WorkSessionAsked, WorkSessionOpened
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import last_entry
 from folkmoot.engine.local import LocalEngine

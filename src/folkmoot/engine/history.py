@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Graph, find_agent
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -21,7 +22,9 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
+    RunForked,
     RunPruned,
+    RunRepinned,
     RunStarted,
     SessionCancelled,
     SessionStarted,
@@ -30,8 +33,6 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.call_events import RouterSelected
-from folkmoot.domain.events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -188,7 +189,7 @@ def begun(past: RunHistory, fork: Fork, project: Project, now: Callable[[], str]
 def altered(graph: Graph, fork: Fork) -> Graph:
     """The project with the prompts and models that a fork wants."""
     from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
-    from folkmoot.models.choose import known_models
+    from folkmoot.models.choose import known_models  # noqa: PLC0415
 
     changes = dict(graph.agents)
     for name, prompt in fork.prompts.items():

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import CancelRequested, RunParked, RunStarted
-from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.inbox import Item, Reply, check_time
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.run_row import OPEN_STATUSES
 from folkmoot.domain.spans import ROOT
 from folkmoot.engine.activation import (

@@ -17,12 +17,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.team_events import GuardLoopBlocked
 from folkmoot.domain.budget import Allowance, Limits
-from folkmoot.domain.call_events import CacheHit, SubAgentCompleted, SubAgentSpawned
-from folkmoot.domain.call_events import SessionDestroyed
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.entry import Event
+from folkmoot.domain.call_events import CacheHit, SessionDestroyed, SubAgentCompleted, SubAgentSpawned
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     CancelRequested,
@@ -31,6 +28,7 @@ from folkmoot.domain.events import (
     LlmResponse,
     RunCancelled,
     RunFailed,
+    RunForked,
     RunParked,
     SessionCancelled,
     SessionStarted,
@@ -39,14 +37,13 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.events import RunForked
 from folkmoot.domain.inbox_events import (
     ApprovalExpired,
     ClientCalled,
 )
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.spans import prefixes
-from folkmoot.domain.team_events import TeamCancelled, TeamStarted
+from folkmoot.domain.team_events import GuardLoopBlocked, TeamCancelled, TeamStarted
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog

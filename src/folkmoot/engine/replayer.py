@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.call_events import SessionDestroyed
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.entry import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     CancelRequested,
     LlmFailed,
@@ -21,24 +20,24 @@ from folkmoot.domain.events import (
     RunCancelled,
     RunFailed,
     RunParked,
+    RunRepinned,
     SessionCancelled,
     SystemError,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.events import RunRepinned
-from folkmoot.domain.inbox_events import GateChanged
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRevoked,
     ClientAnswered,
+    GateChanged,
     QuestionAnswered,
     ToolSettled,
 )
-from folkmoot.domain.inbox import Item
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run, is_unattended

@@ -18,11 +18,11 @@ from starlette.types import Receive
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions import entrusted
-from folkmoot.domain.work_session import WorkSessionEntrusted
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.workers import Caretaker
+from folkmoot.domain.work_session import WorkSessionEntrusted
 from folkmoot.engine.collaboration import Collaboration
 from folkmoot.engine.owner import drawn
+from folkmoot.engine.workers import Caretaker
 from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.http.stream.event_source import unless_gone
 from folkmoot.orchestration.invocation import Ear

@@ -23,8 +23,7 @@ from folkmoot.http.stream.event_source import OpenStreams
 from folkmoot.http.stream.hub import Hub
 from folkmoot.http.stream.tokens import TokenStream
 from folkmoot.loader.load import sketch
-from folkmoot.views.conversations import Conversations
-from folkmoot.views.conversations import ThreadRow, thread_rows
+from folkmoot.views.conversations import Conversations, ThreadRow, thread_rows
 from folkmoot.views.work_sessions import WorkList, WorkRow
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ import msgspec
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import RunCompleted, RunParked, RunStarted
-from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled, QuestionAnswered
 from folkmoot.domain.inbox import Item
+from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled, QuestionAnswered
 from folkmoot.domain.message import Origin
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound

@@ -26,8 +26,8 @@ from folkmoot import __version__
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.trace import told
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import ATTEND_EVERY

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.entry import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import RunForked
 from folkmoot.domain.spans import call_place, run_of
 

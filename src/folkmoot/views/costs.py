@@ -8,17 +8,16 @@ from typing import Any, Literal
 from msgspec.structs import asdict
 
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.entry import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmResponse,
+    RunForked,
     SessionStarted,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.events import RunForked
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.run_row import SpendSum
 from folkmoot.domain.team_events import TeamBroadcast

@@ -8,16 +8,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.entry import Event
 from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import ToolStarted
-from folkmoot.domain.plan import Plan, PlanStep, Review
-from folkmoot.domain.plan import PlanCreated
-from folkmoot.domain.work_session import SnapshotCreated
-from folkmoot.domain.records import carried_on
 from folkmoot.domain.gate import StepPolicy
+from folkmoot.domain.plan import Plan, PlanCreated, PlanStep, Review
+from folkmoot.domain.records import carried_on
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotCreated
 
 
 def document(plan: Plan) -> dict[str, Any]:

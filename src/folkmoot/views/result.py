@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import (
@@ -23,10 +24,8 @@ from folkmoot.domain.events import (
     ToolFailed,
     ToolFinished,
 )
-from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.evidence import minted
-from folkmoot.domain.inbox import inbox
-from folkmoot.domain.inbox import Item
+from folkmoot.domain.inbox import Item, inbox
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.sources import Sources, joined

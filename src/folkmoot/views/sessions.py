@@ -10,9 +10,15 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.call_events import ClarificationAnswered, SessionDestroyed, SessionFrozen
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.entry import Event
+from folkmoot.domain.call_events import (
+    AdvisorFailed,
+    ClarificationAnswered,
+    HandoffRejected,
+    RouterSelected,
+    SessionDestroyed,
+    SessionFrozen,
+)
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     RUN_ENDS,
     BudgetExceeded,
@@ -28,9 +34,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.call_events import AdvisorFailed, HandoffRejected, RouterSelected
-from folkmoot.domain.inbox_events import GateChanged
-from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, GateChanged, QuestionAsked
 from folkmoot.domain.sentences import missing_in
 from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed, TeamStarted
 from folkmoot.domain.value import Value

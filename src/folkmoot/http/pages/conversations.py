@@ -23,15 +23,17 @@ from folkmoot.http.pages.rendering import form_route, fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.ports import RunQuery
-from folkmoot.views.inbox import title_of
-from folkmoot.views.conversations import Exchange, exchange, said_before
 from folkmoot.views.conversations import (
     GROUPS,
+    Exchange,
     ThreadRow,
+    Wanted,
     chosen,
     counts,
+    exchange,
+    said_before,
 )
-from folkmoot.views.threads import Wanted
+from folkmoot.views.inbox import title_of
 
 
 async def conversations(request: Request) -> Response:

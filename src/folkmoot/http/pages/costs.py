@@ -11,9 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary
-from folkmoot.domain.run_row import SpendSum
-from folkmoot.domain.value import Value
+from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary, SpendSum
 from folkmoot.http.pages.rendering import moment_in, page
 from folkmoot.http.pages.runs import RunCache
 from folkmoot.http.state import house_of

@@ -12,8 +12,7 @@ from folkmoot.errors import NotFound, Problem
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.state import house_of
 from folkmoot.orchestration.briefs import Explanation, explain
-from folkmoot.views.graph_drawing import KINDS
-from folkmoot.views.graph import drawing
+from folkmoot.views.graph import KINDS, drawing
 
 
 async def graph(request: Request) -> Response:

@@ -26,15 +26,15 @@ from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.ports import RecordQuery
 from folkmoot.tools.builtin.files import before_and_after
 from folkmoot.tools.functions import Refused as NotChanged
+from folkmoot.views.drawer import Patch, patch
 from folkmoot.views.inbox import (
     ICONS,
     Ask,
     about,
     asks,
     tool_name,
+    whole_call,
 )
-from folkmoot.views.inbox import whole_call
-from folkmoot.views.drawer import Patch, patch
 
 _WRITING = tuple(map(wire_name, ("files.write", "files.edit")))
 _LARGEST = 10_000_000

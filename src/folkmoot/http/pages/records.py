@@ -14,8 +14,7 @@ from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations import decisions as decision_operations
 from folkmoot.operations import tasks as task_operations
 from folkmoot.ports import Query
-from folkmoot.views.decisions import record
-from folkmoot.views.decisions import ballot
+from folkmoot.views.decisions import ballot, record
 from folkmoot.views.tasks import WantedTasks, board, card
 from folkmoot.views.timeline import timeline_entry
 

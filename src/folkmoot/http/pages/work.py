@@ -10,12 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
-from folkmoot.domain.work_session import WorkSessionAsked
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session import WorkSessionOpened
-from folkmoot.engine.collaboration import gathered, seats
+from folkmoot.domain.work_session import WorkSession, WorkSessionAsked, WorkSessionOpened
+from folkmoot.engine.collaboration import begun, gathered, seats
 from folkmoot.engine.owner import chance
-from folkmoot.engine.step_runs import begun
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.form import Form, find_form, perform_form, person
 from folkmoot.http.pages.rendering import form_route, page
@@ -23,10 +20,10 @@ from folkmoot.http.requests import Page, part
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import OPERATIONS, find_row
 from folkmoot.ports import Filter, Query, RecordQuery, RunQuery
-from folkmoot.views.team import HEALTH, teammates
 from folkmoot.views.conversations import GROUPS
-from folkmoot.views.work_sessions import WorkRow
+from folkmoot.views.team import HEALTH, teammates
 from folkmoot.views.timeline import work_timeline
+from folkmoot.views.work_sessions import WorkRow
 
 PAGE = 60
 """Work sessions at once."""

@@ -15,8 +15,7 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.entry import role
+from folkmoot.domain.entry import Draft, Entry, role
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
 from folkmoot.ports import Filter
 
