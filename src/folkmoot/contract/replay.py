@@ -1,8 +1,12 @@
-"""C4: what a session knows is what its events say. Each one is folded again, and its recorded end must be the one
-that follows from the fold.
+"""The guarantees that need the project a run is pinned to.
 
-Which tools a project had on the machine where it ran is not in the journal. So only what does not depend on them is
-compared: whether a session succeeded, and with what.
+C4: what a session knows is what its events say. Each one is folded again, and its recorded end must be the one that
+follows from the fold. Which tools a project had on the machine where it ran is not in the journal; so only what does
+not depend on them is compared: whether a session succeeded, and with what.
+
+C6, its second half: whoever asks a model has reserved the most it can cost, within every budget around it. What an
+answer cost more than was reserved is the estimate's error: it is allowed, and the next request finds that much less.
+The wall time is not checked here: only the process that ran knows how long it was really there.
 """
 
 from __future__ import annotations
@@ -19,6 +23,9 @@ from folkmoot.domain.budget import Allowance
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import PARTS, Draft, Event
 from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
     RunStarted,
     SessionCancelled,
     SessionCompleted,
@@ -30,6 +37,7 @@ from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.orchestration.history import EvidenceLedger
 from folkmoot.orchestration.kit import Kit, Kits
+from folkmoot.orchestration.ledger import Ledger
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve
@@ -146,3 +154,36 @@ class Replay:
         """An agent that no file declares: of how it ends, only its name and a model matter."""
         models = next(agent.models for agent in self._graph.agents.values())
         return Agent(id=draft.agent_id, file=event.agent, prompt="", models=models)
+
+
+class Budgets:
+    guarantee: Guarantee = "C6"
+    takes: tuple[type[Event], ...] = (RunStarted, SessionStarted, LlmRequest, LlmResponse, LlmFailed)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._ledger = Ledger(graph.settings.limits)
+        self._asking: set[str] = set()
+
+    def take(self, draft: Draft) -> str:
+        span = draft.span
+        match draft.event:
+            case RunStarted(agent=file):
+                self._ledger.open(span, self._graph.settings.budget, "the run")
+                self._open(span, file)
+            case SessionStarted(agent=file) as event:
+                self._open(without_cycle(span), file)
+                self._ledger.fold(span, event)
+                return self._ledger.overdrawn(span, of=("descendants",))
+            case LlmRequest() as event:
+                self._asking.add(span)
+                self._ledger.fold(span, event)
+                return self._ledger.overdrawn(span, of=("requests", "tokens", "usd"))
+            case LlmResponse() | LlmFailed() as event if span in self._asking:
+                self._asking.discard(span)
+                self._ledger.fold(span, event)
+        return ""
+
+    def _open(self, span: str, file: str) -> None:
+        if agent := self._graph.agents.get(file):
+            self._ledger.open(span, agent.budget, repr(agent.id))

@@ -9,7 +9,7 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.errors import NotFound
 from folkmoot.http.api.agents import agent_of
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Words
+from folkmoot.http.requests import Given, Words
 from folkmoot.orchestration.briefs import Explanation, explain
 
 
