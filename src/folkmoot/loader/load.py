@@ -275,18 +275,8 @@ def sketch(folder: Path, load: Callable[[], Loaded]) -> Sketch:
         problems, graph = error.problems, None
     named = {to for draft in drafts.values() for _, to, _ in draft.links}
     named |= {problem.file for problem in problems if problem.file.endswith(SUFFIX)}
-    agents = {file: Sketched(file) for file in named} | {
-        file: _sketched(draft) for file, draft in drafts.items()
-    }
+    agents = {file: Sketched(file) for file in named}
+    for file, draft in drafts.items():
+        said, links = draft.declared, tuple((link.pattern, link.to) for link in draft.links)
+        agents[file] = Sketched(file, said.description, said.role, said.capabilities, links)
     return Sketch(tuple(agents[file] for file in sorted(agents)), problems, graph)
-
-
-def _sketched(draft: AgentDraft) -> Sketched:
-    said = draft.declared
-    return Sketched(
-        file=draft.file,
-        description=said.description,
-        role=said.role,
-        capabilities=said.capabilities,
-        links=tuple((link.pattern, link.to) for link in draft.links),
-    )

@@ -126,7 +126,10 @@ def _arguments(raw: Any) -> tuple[dict[str, Any], str]:
         return {}, ""
     if isinstance(raw, dict) and not _too_deep(raw):
         return sound(raw), ""
-    return {}, storable(_written(raw))
+    try:
+        return {}, storable(json.dumps(raw, ensure_ascii=False))
+    except RecursionError:
+        return {}, "(nested too deeply to be shown)"
 
 
 def _parsed(raw: str) -> tuple[dict[str, Any], str]:
@@ -161,21 +164,10 @@ def _convert(value: Any, shape: type[T]) -> T:
 def _too_deep(value: Any) -> bool:
     level, depth = [value], 0
     while level and depth <= DEEPEST:
-        level = [item for one in level for item in _inside(one)]
+        items = (item for one in level for item in (one.values() if isinstance(one, dict) else one))
+        level = [item for item in items if isinstance(item, dict | list)]
         depth += 1
     return bool(level)
-
-
-def _inside(value: Any) -> list[Any]:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [item for item in items if isinstance(item, dict | list)]
-
-
-def _written(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return "(nested too deeply to be shown)"
 
 
 def _word(value: Any) -> str:

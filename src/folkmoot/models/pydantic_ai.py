@@ -71,7 +71,10 @@ class PydanticAI:
     async def _attempt(self, request: Request, hear: Hear | None, strict: bool) -> Answer:
         messages = visible(request.messages, self._sees, self._name)
         try:
-            model = self._model(request.model)
+            if request.model not in self._models:
+                model = infer_model(f"{self._kind}:{request.model}", lambda _: self._vendor)
+                self._models[request.model] = model
+            model = self._models[request.model]
             offered = ModelRequestParameters(function_tools=[_tool(tool, strict) for tool in request.tools])
             id_length = model.profile.get("tool_call_id_length")
             talk = conversation(messages, request.contents, model.system, id_length)
@@ -82,11 +85,6 @@ class PydanticAI:
                 return await _heard(stream, hear)
         except Exception as error:  # foreign libraries raise what they like
             raise _failure_of(self._name, error, self._key) from None
-
-    def _model(self, name: str) -> Model[Any]:
-        if name not in self._models:
-            self._models[name] = infer_model(f"{self._kind}:{name}", lambda _: self._vendor)
-        return self._models[name]
 
     def _settings(self, request: Request, model: Model[Any]) -> ModelSettings:
         """What this provider takes of what the agent sets."""
@@ -115,9 +113,8 @@ def _opened(name: str, provider: Provider, key: str) -> Vendor[Any]:
     try:
         vendor = infer_provider_class(kind)
     except ValueError:
-        raise WrongUse(
-            f"{name} cannot be asked: pydantic-ai knows no provider {kind!r}; correct `provider`"
-        ) from None
+        why = f"pydantic-ai knows no provider {kind!r}; correct `provider`"
+        raise WrongUse(f"{name} cannot be asked: {why}") from None
     if provider.base_url and "base_url" not in inspect.signature(vendor).parameters:
         raise WrongUse(f"{name} cannot be asked elsewhere: {kind} has no `baseUrl`; leave it out")
     address = address_of(provider)

@@ -173,14 +173,13 @@ class ProjectModules(MetaPathFinder):
         """What may be imported: the files that whoever trusts the tool modules is shown."""
         self._builtins = {**vars(builtins), "__import__": self._import}
         sys.meta_path.insert(0, self)  # before the one that knows folders and no projects
-        weakref.finalize(owner, _forget, self).atexit = False
+        weakref.finalize(owner, self.forget).atexit = False
 
     def load(self, module: str) -> list[FunctionTool]:
         """Run a trusted Python file and collect the tools that it makes. Raises `DeclarationError`."""
         if not module.endswith(".py"):
-            raise DeclarationError(
-                [Problem(file=module, message="a Python module is a file that ends in .py")]
-            )
+            message = "a Python module is a file that ends in .py"
+            raise DeclarationError([Problem(file=module, message=message)])
         self._listed |= {*self._files.closure(module)}
         try:
             with redirect_stdout(sys.stderr):  # what a module prints is no output of a command
@@ -281,10 +280,6 @@ def _unloadable(error: BaseException) -> str:
         where = "put it beside this file or into the project's folder"
         message += f"; {where}, or install its package for {sys.executable}"
     return message
-
-
-def _forget(modules: ProjectModules) -> None:
-    modules.forget()
 
 
 def _is_installed(name: str) -> bool:

@@ -138,17 +138,17 @@ class ServerConnection:
             why = f"{otherwise} within {self._config.source.timeout:g} s"
             if not isinstance(error, TimeoutError):
                 why = f"{otherwise}: {_innermost(error)}"
-            account = self._process.account() if self._process else ""
-            remedy = _HAND_RUN if self._process else _LOOK
-            raise self._config.failed("; ".join(filter(None, (why, account))), remedy) from None
+            raise self._config.failed(self._told(why), _HAND_RUN if self._process else _LOOK) from None
 
     def _lost(self, why: str) -> ServerFailed:
-        account = self._process.account() if self._process else ""
-        told = "; ".join(filter(None, (why, account)))
         return ServerFailed(
-            f"the tool server {self._config.name!r} was lost: {told}. "
+            f"the tool server {self._config.name!r} was lost: {self._told(why)}. "
             "Whether the call had an effect is not known: look before you repeat it"
         )
+
+    def _told(self, why: str) -> str:
+        """With what its process can say to it."""
+        return "; ".join(filter(None, (why, self._process.account() if self._process else "")))
 
     def _transport(self) -> Transport:
         return running(self._process) if self._process else over_http(self._config)
@@ -207,10 +207,8 @@ def as_result(answer: types.CallToolResult) -> ToolResult:
 
 def _says(parts: list[str], data: Any) -> bool:
     """Servers tell data as JSON too, or wrap the text that they tell into an object, for whoever wants one."""
-    whole = "\n".join(parts)
-    return (isinstance(data, dict) and list(data.values()) == [whole]) or any(
-        _is(part, data) for part in parts
-    )
+    wraps = isinstance(data, dict) and list(data.values()) == ["\n".join(parts)]
+    return wraps or any(_is(part, data) for part in parts)
 
 
 def _text(content: types.ContentBlock) -> str:
