@@ -21,8 +21,7 @@ from folkmoot.loader.document import Node, Scalar, compose, keys
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
 from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.links import check_links, check_tools
-from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.options import ProjectSettings, Setting
+from folkmoot.loader.options import ModelShelf, ProjectSettings, Setting, choices, shelf
 from folkmoot.loader.settings import check_rules, check_sinks, check_sources
 from folkmoot.loader.walk import declared, fault_of_url
 
@@ -155,7 +154,7 @@ def _entry(root: Path, entry: str) -> str:
 
 
 def _agent(
-    root: Path, draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+    root: Path, draft: AgentDraft, project: ProjectSettings, models: ModelShelf, findings: Findings
 ) -> Agent:
     said = draft.declared
     leads = draft.files("lead")
@@ -194,7 +193,7 @@ def _agent(
 
 
 def _models(
-    draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+    draft: AgentDraft, project: ProjectSettings, models: ModelShelf, findings: Findings
 ) -> tuple[ModelChoice, ...]:
     if draft.declared.remote:
         # What it costs, whoever runs it pays.
@@ -204,7 +203,7 @@ def _models(
 
 
 def _check_orchestration(
-    project: ProjectSettings, files: Collection[str] | None, models: Shelf, findings: Findings
+    project: ProjectSettings, files: Collection[str] | None, models: ModelShelf, findings: Findings
 ) -> None:
     """`files` are all agent files of the project; none if not all were read."""
     settings = project.settings.orchestration
