@@ -304,7 +304,7 @@ def _counted(usage: _MessageUsage) -> Usage:
     """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
     cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
     into = count(usage.input_tokens) + cached + written
-    return counted(into, count(usage.output_tokens), cached, written)
+    return counted(into, usage.output_tokens, cached, written)
 
 
 class _MessageUsage(msgspec.Struct):

@@ -83,9 +83,13 @@ def count(value: Any) -> int:
     return 0
 
 
-def counted(into: int, out: int, read: int, written: int) -> Usage:
-    """All of it or nothing: no request is empty, so who counts no input counts nothing, and it is guessed."""
-    return Usage(into, out, read, written) if into else Usage()
+def counted(into: Any, out: Any, read: Any, written: Any) -> Usage:
+    """All of it or nothing: no request is empty, so who counts no input counts nothing, and it is guessed. What a cache
+    gave or took is a part of the input."""
+    if not (into := count(into)):
+        return Usage()
+    read = min(count(read), into)
+    return Usage(into, count(out), read, min(count(written), into - read))
 
 
 def money(value: Any) -> float | None:

@@ -231,9 +231,9 @@ def _counted(usage: _CompletionUsage) -> Usage:
     if into and out:
         out = max(out, count(usage.total_tokens) - into)
     details = usage.prompt_tokens_details
-    read_back = count(details.cached_tokens) if details else count(usage.prompt_cache_hit_tokens)
-    written = count(details.cache_write_tokens) if details else 0
-    return counted(into, out, min(read_back, into), min(written, into - min(read_back, into)))
+    if details is None:
+        return counted(into, out, usage.prompt_cache_hit_tokens, 0)
+    return counted(into, out, details.cached_tokens, details.cache_write_tokens)
 
 
 class _Function(msgspec.Struct, frozen=True):
