@@ -225,8 +225,6 @@ _PIECES = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_d
 
 
 class MessageStream(AnswerStream):
-    """An answer that comes block by block."""
-
     def __init__(self, endpoint: ModelEndpoint, hear: Hear) -> None:
         super().__init__(endpoint, hear)
         self._blocks: dict[str, tuple[_Block, list[str]]] = {}
