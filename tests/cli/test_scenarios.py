@@ -526,6 +526,7 @@ EXAMPLES = sorted(path.parent.name for path in (ROOT / "examples").glob("*/folkm
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_has_scenarios_and_they_pass(folkmoot, name):
+    """B-60."""
     copied(name, folkmoot.folder)
     folkmoot("trust", "--yes")
 

@@ -1,7 +1,5 @@
 """The documentation leaves out nothing there is."""
 
-from __future__ import annotations
-
 import inspect
 import re
 
@@ -16,7 +14,7 @@ from folkmoot.domain.report import Selection
 from folkmoot.domain.settings import Settings
 from folkmoot.models import script
 from folkmoot.scenarios.scenario import ScenarioFile
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from tests.docs.texts import DOCS, PAGES
 
 REFERENCE = "".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))

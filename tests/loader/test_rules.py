@@ -2,9 +2,9 @@
 
 import pytest
 
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.rules import Match, Rule
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import DeclarationError, WrongUse
 from folkmoot.loader.project_file import allow_always
 from tests.desk import SETTINGS, write

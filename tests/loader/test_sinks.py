@@ -1,7 +1,5 @@
 """The sinks of `folkmoot.yaml`."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.domain.sinks import SinkSettings

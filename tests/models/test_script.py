@@ -181,16 +181,6 @@ def test_a_rule_looks_for_words_or_for_a_pattern(when, said, fits):
     assert Rule(when, ()).fits(said) is fits
 
 
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [("off", 0.0), ("5s", 5.0), ("1.5m", 90.0), ("1h", 3600.0), ("1d", 86_400.0), (250, 0.25), ("40", 0.04)],
-)
-def test_durations_are_written_as_everywhere(written, seconds):
-    script = script_of({"agents": {"a": [{"delay": written}]}})
-
-    assert script.agents["a"].turns[0][0].delay == pytest.approx(seconds)
-
-
 def test_a_problem_without_a_file_is_named_after_its_place_in_the_data():
     with pytest.raises(DeclarationError, match=re.escape("script:1:1: unknown key 'txt' in `agents.a[0]`")):
         script_of({"agents": {"a": [{"txt": "x"}]}})

@@ -1,4 +1,4 @@
-"""Where events are sent on to, as `folkmoot.yaml` says it: which of them, how many at once, and to what place."""
+"""Where events are sent on to, as `folkmoot.yaml` says it, and what can happen to such a sink."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Duration
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import DELEGATION_EVENTS, TASK_EVENTS, Draft, Event, Role, role
 from folkmoot.domain.naming import Address, Variable
-from folkmoot.domain.role import DELEGATION_EVENTS, TASK_EVENTS, Role, role
 from folkmoot.domain.value import Value
 
 SinkKind = Literal["ndjson", "discord", "dashboard", "webhook", "otel"]
@@ -103,3 +102,26 @@ class SinkSettings(Value, forbid_unknown_fields=True):
             and (not self.agents or draft.agent_id in self.agents)
             and (not self.roles or role(draft) in self.roles)
         )
+
+
+STREAM = "sink_"
+"""What the names of these streams begin with."""
+
+
+class SinkMoved(Event):
+    """A sink has taken everything that is meant for it, up to an entry of the journal."""
+
+    type = "sink.moved"
+    seq: int
+    kept: str = ""
+    """What it goes on with next time: a dashboard, the id of its message."""
+
+
+class MilestoneSyncFailed(Event):
+    """A sink could not be reached again and again. What it missed is sent on when it is back; told once until then."""
+
+    type = "milestone.sync_failed"
+    sink: str
+    error: str
+    seq: int = 0
+    """Up to where it had taken everything."""

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice
+from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice, Sketch, Sketched
 from folkmoot.domain.budget import FREE
 from folkmoot.domain.naming import canonical_tool, writes
 from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.settings import Provider, Settings, Storage
-from folkmoot.domain.sketch import Sketch, Sketched
 from folkmoot.domain.value import Value
 from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.loader import options

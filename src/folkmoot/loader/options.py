@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import KnownModel, ModelChoice, Tuning
 from folkmoot.domain.budget import FREE, Price
-from folkmoot.domain.options import Options
 from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
-from folkmoot.domain.settings import Free, ModelAlias, Provider, Settings
+from folkmoot.domain.settings import Free, ModelAlias, Options, Provider, Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.loader.agent_file import AgentDraft

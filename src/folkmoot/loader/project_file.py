@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from folkmoot.domain.canonical import canonical, visible
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.message import canonical, visible
 from folkmoot.domain.rules import Rule
 from folkmoot.domain.settings import Settings, Storage
 from folkmoot.errors import WrongUse

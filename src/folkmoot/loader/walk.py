@@ -24,7 +24,7 @@ from msgspec import NODEFAULT, Struct, UnsetType, inspect
 
 from folkmoot.domain.agent import Frontmatter, Tuning
 from folkmoot.domain.duration import EXAMPLES, seconds, written
-from folkmoot.domain.options import Options
+from folkmoot.domain.settings import Options
 from folkmoot.loader.document import ListNode, MapNode, Node, Scalar, compose, data
 from folkmoot.loader.findings import Findings, near, short
 

@@ -24,8 +24,8 @@ from a2a.utils.errors import A2AError, InternalError
 from yarl import URL
 
 from folkmoot.domain.message import Answer, Message
+from folkmoot.domain.team_events import HOPS
 from folkmoot.domain.text import storable
-from folkmoot.domain.thread import HOPS
 from folkmoot.errors import FailureKind, ModelFailed
 from folkmoot.models.failure import cleaned, of_status
 from folkmoot.ports import Hear, Request

@@ -2,8 +2,8 @@
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import BUILT_IN
+from folkmoot.domain.settings import Builtins
 from folkmoot.tools.builtin.toolset import builtin_tools
 from tests.desk import SETTINGS
 

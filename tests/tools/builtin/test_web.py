@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 from aiohttp import web
 
-from folkmoot.domain.builtins import WebLimits
+from folkmoot.domain.settings import WebLimits
 from folkmoot.tools.builtin.web import Web
 from folkmoot.tools.functions import Refused
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG, S_ISSOCK, filemode
 from typing import Any
 
-from folkmoot.domain.builtins import FileLimits
-from folkmoot.domain.change import Change
+from folkmoot.domain.settings import FileLimits
+from folkmoot.domain.sources import Change
 from folkmoot.domain.value import Value
 from folkmoot.tools.functions import Refused
 

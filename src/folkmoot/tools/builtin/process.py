@@ -14,8 +14,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from folkmoot.domain.builtins import ProcessLimits
 from folkmoot.domain.message import ToolResult
+from folkmoot.domain.settings import ProcessLimits
 from folkmoot.tools.functions import Refused
 
 PATH = "/usr/local/bin:/usr/bin:/bin"

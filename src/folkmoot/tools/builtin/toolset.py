@@ -8,8 +8,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from folkmoot.domain.builtins import Builtins, FileLimits, ProcessLimits, WebLimits
 from folkmoot.domain.message import ToolResult
+from folkmoot.domain.settings import (
+    Builtins,
+    FileLimits,
+    ProcessLimits,
+    WebLimits,
+)
 from folkmoot.tools.builtin.files import Files, look, read_file, shown
 from folkmoot.tools.builtin.process import run_program, run_script
 from folkmoot.tools.functions import FunctionTool, Refused, in_thread

@@ -19,8 +19,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from folkmoot.domain.builtins import WebLimits
 from folkmoot.domain.message import ToolResult
+from folkmoot.domain.settings import WebLimits
 from folkmoot.domain.value import Value
 from folkmoot.tools.builtin.process import run_script
 from folkmoot.tools.functions import Refused
