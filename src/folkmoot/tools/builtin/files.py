@@ -21,7 +21,7 @@ from typing import Any
 from folkmoot.domain.settings import FileLimits
 from folkmoot.domain.sources import Change
 from folkmoot.domain.value import Value
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 
 MOST_SEEN = 20_000
 """Names that one walk through a folder looks at."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from folkmoot.domain.message import ToolResult
 from folkmoot.domain.settings import ProcessLimits
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 FLOOD = 100_000_000
