@@ -70,11 +70,10 @@ def load(
         _warn_of_unfinished(draft, findings)
         agents[file] = _agent(root, draft, project, models, findings)
     warnings = findings.settle()
-    settings = list(options.report_settings(project))
-    for draft in drafts.values():
-        settings += options.report(project, draft)
+    of_agents = (setting for draft in drafts.values() for setting in options.report(project, draft))
+    settings = (*options.report_settings(project), *of_agents)
     graph = Graph(agents, _pinned(project.settings, agents, own), fast=models.aliases.get("fast"))
-    return Loaded(graph, warnings, tuple(settings))
+    return Loaded(graph, warnings, settings)
 
 
 def _pinned(settings: Settings, agents: Mapping[str, Agent], own: Collection[str]) -> Settings:
