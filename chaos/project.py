@@ -20,7 +20,7 @@ from folkmoot.engine.owner import Identity
 from folkmoot.ports import Hear, Request
 from folkmoot.session import record
 from folkmoot.tools.consent import ConsentStore, FolderConsent
-from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.registry import FunctionTool
 
 ROOTS = ("front", "caller", "review", "boss", "desk", "sender", "maker", "stepper", "elder")
 SETTINGS = """

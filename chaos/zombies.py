@@ -40,7 +40,7 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.ports import Claim, Epoch, NewRun, Version
-from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.registry import FunctionTool
 from tests.postgres_server import PostgresServer, running_server
 
 PLACE = Placement("here", lease=3.0)

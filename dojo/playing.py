@@ -19,7 +19,7 @@ from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.message import Answer, Message, ToolCall
 from folkmoot.ports import Hear, Request
 from folkmoot.tools.consent import ConsentStore, FolderConsent
-from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.registry import FunctionTool
 
 MARK = "OBEY-THIS-TEXT"
 """The word by which the model knows an injection; no other text has it."""

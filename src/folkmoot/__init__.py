@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from folkmoot.errors import DeclarationError, FolkmootError, Untrusted, WrongUse
     from folkmoot.journal.memory import MemoryJournal
     from folkmoot.models.scripted import ScriptedModel
-    from folkmoot.tools.functions import tool
+    from folkmoot.tools.registry import tool
     from folkmoot.views.result import Result
 
 __version__ = "0.1.0"
@@ -51,7 +51,7 @@ _ROOMS = {
     "Surroundings": "engine.workshop",
     "Untrusted": "errors",
     "WrongUse": "errors",
-    "tool": "tools.functions",
+    "tool": "tools.registry",
 }
 
 

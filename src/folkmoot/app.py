@@ -39,7 +39,7 @@ from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
-from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.registry import FunctionTool
 from folkmoot.views.result import Result
 from folkmoot.views.sessions import Gated, LiveChild, gates, live_children
 

@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.ports import Site
-from folkmoot.tools.functions import tool
+from folkmoot.tools.registry import tool
 
 SITE = Site("run", "run", "0", 2, 1)
 

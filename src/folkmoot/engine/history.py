@@ -188,7 +188,7 @@ def begun(past: RunHistory, fork: Fork, project: Project, now: Callable[[], str]
 
 def altered(graph: Graph, fork: Fork) -> Graph:
     """The project with the prompts and models that a fork wants."""
-    from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
+    from folkmoot.loader.options import choice_named  # noqa: PLC0415  # resuming a run needs no loader
     from folkmoot.models.choose import known_models  # noqa: PLC0415
 
     changes = dict(graph.agents)

@@ -25,9 +25,8 @@ from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.consent import ConsentStore, mark_of, require_consent
-from folkmoot.tools.functions import FunctionTool, tool
 from folkmoot.tools.modules import load_modules
-from folkmoot.tools.registry import Registry, meant
+from folkmoot.tools.registry import FunctionTool, Registry, meant, tool
 from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:

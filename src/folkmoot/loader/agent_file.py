@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import unquote
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from msgspec.structs import replace
 
@@ -19,12 +18,9 @@ from folkmoot.loader.walk import declared
 
 SUFFIX = ".ai"
 CALLED: dict[Pattern, str] = {
-    "advisor": "advisor",
-    "agent": "agent",
-    "member": "member",
+    **{pattern: pattern for pattern in get_args(Pattern)},
     "lead": "supervisor",
     "route": "destination",
-    "handoff": "handoff",
 }
 """The words for the patterns in messages."""
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -66,12 +62,15 @@ def read_draft(root: Path, file: str, neighbours: Collection[str], findings: Fin
         message = f"{short(file)} is no agent's name; use A-Z a-z 0-9 . _ - (at most 64) and `.ai`"
         findings.error(Location(file), message)
     text = read_text(root, file, findings)
-    parts = None if text is None else split(text, file, findings)
-    node = None if parts is None else compose(parts.declaration, parts.start, findings)
-    if parts is None or node is None:
+    parts = None if text is None else _split(text, file, findings)
+    if parts is None:
         return None
-    draft = AgentDraft(file, id, node, declared(node, Frontmatter, findings), parts.prompt, ())
-    if not parts.prompt and draft.declared.remote is None:
+    declaration, start, prompt = parts
+    node = compose(declaration, start, findings)
+    if node is None:
+        return None
+    draft = AgentDraft(file, id, node, declared(node, Frontmatter, findings), prompt, ())
+    if not prompt and draft.declared.remote is None:
         nothing = isinstance(node, Scalar) and node.value is None
         report = findings.error if nothing else findings.warning
         report(Location(file), "the agent has no prompt; write below the second `---` what it shall do")
@@ -79,13 +78,15 @@ def read_draft(root: Path, file: str, neighbours: Collection[str], findings: Fin
 
 
 def _links(root: Path, draft: AgentDraft, neighbours: Collection[str], findings: Findings) -> Iterator[Link]:
+    prefix = "" if draft.folder == "." else f"{draft.folder}/"
+    seen_from_here = [file.removeprefix(prefix) for file in neighbours if file.startswith(prefix)]
     for pattern, reference, place in _references(draft):
         try:
-            to = _resolved(root, draft.folder, reference)
+            if reference and not reference.endswith(SUFFIX):
+                raise Misplaced(f"lacks the ending `.ai`; write {short(reference + SUFFIX)}")
+            to = inside(root, draft.folder, reference)
         except Misplaced as error:
-            hint = (
-                near(reference, _as_seen_from(draft.folder, neighbours)) if isinstance(error, Missing) else ""
-            )
+            hint = near(reference, seen_from_here) if isinstance(error, Missing) else ""
             findings.error(place, f"the {CALLED[pattern]} {short(reference)} {error}{hint}")
             continue
         if not (pattern == "lead" and to == draft.file):
@@ -110,30 +111,11 @@ def _references(draft: AgentDraft) -> Iterator[tuple[Pattern, str, Location]]:
         yield "handoff", declared.handoff, draft.at("handoff")
 
 
-def _resolved(root: Path, folder: str, reference: str) -> str:
-    if reference and not reference.endswith(SUFFIX):
-        raise Misplaced(f"lacks the ending `.ai`; write {short(reference + SUFFIX)}")
-    return inside(root, folder, reference)
-
-
-def _as_seen_from(folder: str, files: Collection[str]) -> list[str]:
-    """Agent files as a file of `folder` would write them; those that need `..` are left out."""
-    prefix = "" if folder == "." else f"{folder}/"
-    return [file.removeprefix(prefix) for file in files if file.startswith(prefix)]
-
-
 _FENCE = "---"
 
 
-class Parts(NamedTuple):
-    declaration: str
-    start: Location
-    """Where the declaration begins."""
-    prompt: str
-
-
-def split(text: str, file: str, findings: Findings) -> Parts | None:
-    """None after saying what is wrong."""
+def _split(text: str, file: str, findings: Findings) -> tuple[str, Location, str] | None:
+    """The declaration, where it begins, and the prompt; None after saying what is wrong."""
     lines = text.split("\n")
     opening = 1 if lines[0].startswith("#!") else 0
     while opening < len(lines) and not lines[opening].strip():
@@ -153,7 +135,7 @@ def split(text: str, file: str, findings: Findings) -> Parts | None:
         return None
     declaration = "\n".join(lines[opening + 1 : closing])
     prompt = "\n".join(lines[closing + 1 :]).replace("\r\n", "\n").strip()
-    return Parts(declaration, Location(file, opening + 2), prompt)
+    return declaration, Location(file, opening + 2), prompt
 
 
 IO = TypeVar("IO", Input, Output)
@@ -190,6 +172,9 @@ def _referred(path: str, key: str, root: Path, draft: AgentDraft, findings: Find
 
 def _check(schema: dict[str, Any], node: Node, findings: Findings) -> None:
     from jsonschema import Draft202012Validator, SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
 
     try:
         Draft202012Validator.check_schema(schema)
@@ -197,31 +182,21 @@ def _check(schema: dict[str, Any], node: Node, findings: Findings) -> None:
         place = place_of(node, tuple(error.absolute_path))
         findings.error(place, f"this is no JSON Schema (draft 2020-12): {error.message[:200]}", "bad_schema")
         return
-    targets = {"#"} | {f"#{name}" for _, name in _values(schema, ("$anchor", "$dynamicAnchor"))}
-    for path, reference in _values(schema, ("$ref", "$dynamicRef")):
-        if reference not in targets and not _points_at_something(schema, reference):
+    whole = Registry().resolver_with_root(DRAFT202012.create_resource(schema))
+    for path, reference in _references_in(schema, ()):
+        try:
+            found = whole.lookup(reference).contents
+        except Unresolvable:
+            found = None
+        if not isinstance(found, dict | bool):
             message = f"{short(reference)} is no part of this schema, and nothing is ever fetched"
             findings.error(place_of(node, path), f"{message}; put it under `$defs` and write '#/$defs/…'")
 
 
-def _values(value: Any, keys: tuple[str, ...], path: Keys = ()) -> Iterator[tuple[Keys, str]]:
-    """All strings under one of `keys`, at any depth, each with its path."""
+def _references_in(value: Any, path: Keys) -> Iterator[tuple[Keys, str]]:
+    """At any depth, each with its path."""
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if key in keys and isinstance(item, str):
+            if key in ("$ref", "$dynamicRef") and isinstance(item, str):
                 yield (*path, key), item
-            yield from _values(item, keys, (*path, key))
-
-
-def _points_at_something(schema: Any, reference: str) -> bool:
-    """Whether a JSON Pointer such as `#/$defs/name` leads to a schema."""
-    start, *steps = unquote(reference).split("/")
-    for step in steps:
-        match schema:
-            case dict():
-                schema = schema.get(step.replace("~1", "/").replace("~0", "~"))
-            case list() if step.isdecimal() and int(step) < len(schema):
-                schema = schema[int(step)]
-            case _:
-                return False
-    return start == "#" and isinstance(schema, dict | bool)
+            yield from _references_in(item, (*path, key))

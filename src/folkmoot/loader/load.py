@@ -20,8 +20,7 @@ from folkmoot.loader.document import Node, Scalar, compose, keys
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
 from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.links import check_links, check_tools
-from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.options import ProjectSettings, Setting
+from folkmoot.loader.options import ModelShelf, ProjectSettings, Setting, choices, shelf
 from folkmoot.loader.settings import check_rules, check_sinks, check_sources
 from folkmoot.loader.walk import declared, fault_of_url
 
@@ -71,11 +70,10 @@ def load(
         _warn_of_unfinished(draft, findings)
         agents[file] = _agent(root, draft, project, models, findings)
     warnings = findings.settle()
-    settings = list(options.report_settings(project))
-    for draft in drafts.values():
-        settings += options.report(project, draft)
+    of_agents = (setting for draft in drafts.values() for setting in options.report(project, draft))
+    settings = (*options.report_settings(project), *of_agents)
     graph = Graph(agents, _pinned(project.settings, agents, own), fast=models.aliases.get("fast"))
-    return Loaded(graph, warnings, tuple(settings))
+    return Loaded(graph, warnings, settings)
 
 
 def _pinned(settings: Settings, agents: Mapping[str, Agent], own: Collection[str]) -> Settings:
@@ -154,7 +152,7 @@ def _entry(root: Path, entry: str) -> str:
 
 
 def _agent(
-    root: Path, draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+    root: Path, draft: AgentDraft, project: ProjectSettings, models: ModelShelf, findings: Findings
 ) -> Agent:
     said = draft.declared
     leads = draft.files("lead")
@@ -193,7 +191,7 @@ def _agent(
 
 
 def _models(
-    draft: AgentDraft, project: ProjectSettings, models: Shelf, findings: Findings
+    draft: AgentDraft, project: ProjectSettings, models: ModelShelf, findings: Findings
 ) -> tuple[ModelChoice, ...]:
     if draft.declared.remote:
         # What it costs, whoever runs it pays.
@@ -203,7 +201,7 @@ def _models(
 
 
 def _check_orchestration(
-    project: ProjectSettings, files: Collection[str] | None, models: Shelf, findings: Findings
+    project: ProjectSettings, files: Collection[str] | None, models: ModelShelf, findings: Findings
 ) -> None:
     """`files` are all agent files of the project; none if not all were read."""
     settings = project.settings.orchestration
@@ -274,18 +272,8 @@ def sketch(folder: Path, load: Callable[[], Loaded]) -> Sketch:
         problems, graph = error.problems, None
     named = {to for draft in drafts.values() for _, to, _ in draft.links}
     named |= {problem.file for problem in problems if problem.file.endswith(SUFFIX)}
-    agents = {file: Sketched(file) for file in named} | {
-        file: _sketched(draft) for file, draft in drafts.items()
-    }
+    agents = {file: Sketched(file) for file in named}
+    for file, draft in drafts.items():
+        said, links = draft.declared, tuple((link.pattern, link.to) for link in draft.links)
+        agents[file] = Sketched(file, said.description, said.role, said.capabilities, links)
     return Sketch(tuple(agents[file] for file in sorted(agents)), problems, graph)
-
-
-def _sketched(draft: AgentDraft) -> Sketched:
-    said = draft.declared
-    return Sketched(
-        file=draft.file,
-        description=said.description,
-        role=said.role,
-        capabilities=said.capabilities,
-        links=tuple((link.pattern, link.to) for link in draft.links),
-    )

@@ -1,4 +1,7 @@
-"""Where a value comes from: flag, environment, the agent's file, `folkmoot.yaml`, default, in this order."""
+"""Where a value comes from: flag, environment, the agent's file, `folkmoot.yaml`, default, in this order.
+
+And what the names in `models` stand for, with what must be known before one is asked: its window and its price.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ import msgspec
 from msgspec import UNSET, inspect
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Tuning
-from folkmoot.domain.settings import Options, Settings
+from folkmoot.domain.agent import KnownModel, ModelChoice, Tuning
+from folkmoot.domain.budget import FREE, Price
+from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
+from folkmoot.domain.settings import Free, ModelAlias, Options, Provider, Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.loader.agent_file import AgentDraft
-from folkmoot.loader.document import Node, Scalar, find, meaning, place_of
+from folkmoot.loader.document import Node, Scalar, find, keys, meaning, place_of
 from folkmoot.loader.findings import Findings, Location, near, short
 from folkmoot.loader.walk import WRONG, definition, walk
 
@@ -66,12 +71,14 @@ def above_files(
 ) -> dict[str, FoundSetting]:
     """What flags and environment say, by key (`maxTurns`, `budget.usd`)."""
     found: dict[str, FoundSetting] = {}
-    keys = variables()
+    settable = variables()
     for variable in sorted(name for name in env if name.startswith(_VARIABLE)):
         source = f"{ENVIRONMENT} {variable}"
-        if key := keys.get(variable):
+        if key := settable.get(variable):
             found |= _read(key, variable, env[variable], Location(ENVIRONMENT), source, findings)
-        elif hint := near(variable.removeprefix(_VARIABLE), [name.removeprefix(_VARIABLE) for name in keys]):
+        elif hint := near(
+            variable.removeprefix(_VARIABLE), [name.removeprefix(_VARIABLE) for name in settable]
+        ):
             meant = hint.replace("'", f"'{_VARIABLE}", 1)
             findings.warning(Location(ENVIRONMENT), f"{short(variable)} has no effect{meant}")
     for key, text in flags.items():
@@ -206,3 +213,117 @@ def _default(name: str, project: ProjectSettings) -> FoundSetting:
     if node := find(project.node, ("models", "default")):
         return FoundSetting(("default",), f"{node.place.file}:{node.place.line}", node)
     return FoundSetting((), DEFAULT)
+
+
+SCRIPTED = KnownModel(context_window=128_000, price=FREE)
+"""What holds for a scripted model, unless its declaration says otherwise."""
+
+
+class ModelShelf(NamedTuple):
+    """Everything that is known about models."""
+
+    providers: Mapping[str, Provider | None]
+    known: Mapping[str, KnownModel]
+    aliases: Mapping[str, ModelChoice | None]
+    """None, here and above: declared, but wrong; that was reported and is not repeated."""
+
+
+def shelf(project: ProjectSettings, known: Mapping[str, KnownModel], findings: Findings) -> ModelShelf:
+    """Every alias is judged, also one that no agent uses yet."""
+    wrong = dict.fromkeys(keys(project.node, ("providers",)))
+    plain = ModelShelf(BUILT_IN | wrong | project.settings.providers, known, {})
+    aliases: dict[str, ModelChoice | None] = dict.fromkeys(keys(project.node, ("models",)))
+    for name, alias in project.settings.models.items():
+        aliases[name] = _choice(alias, project.at("models", name), plain, findings)
+    return plain._replace(aliases=aliases)
+
+
+def choices(
+    found: FoundSetting, draft: AgentDraft, shelf: ModelShelf, findings: Findings
+) -> tuple[ModelChoice, ...]:
+    """What an agent's `models` stand for, in order; what is wrong with one is reported where it is named."""
+    if not found.value:
+        findings.error(
+            draft.root.place,
+            "the agent names no model; add `models: [provider/model]` here, or a default for all agents to "
+            "folkmoot.yaml: `models: {default: provider/model}`",
+            "model_missing",
+        )
+    chosen: dict[ModelChoice, None] = {}
+    for number, name in enumerate(found.value):
+        place = place_of(found.node, (number,)) if found.node else draft.root.place
+        choice = (
+            shelf.aliases[name]
+            if name in shelf.aliases
+            else _choice(ModelAlias(name), place, shelf, findings)
+        )
+        if choice:
+            chosen[choice] = None
+    return tuple(chosen)
+
+
+def choice_named(name: str, settings: Settings, known: Mapping[str, KnownModel], asked: str) -> ModelChoice:
+    """What a name stands for in a project. Raises `DeclarationError`; `asked` says where it was named."""
+    findings = Findings()
+    shelf = ModelShelf(BUILT_IN | settings.providers, known, dict.fromkeys(settings.models))
+    choice = _choice(settings.models.get(name) or ModelAlias(name), Location(asked), shelf, findings)
+    findings.settle()
+    assert choice is not None, "what is wrong was found"
+    return choice
+
+
+def _choice(alias: ModelAlias, place: Location, shelf: ModelShelf, findings: Findings) -> ModelChoice | None:
+    name, slash, model = alias.ref.partition("/")
+    if not (slash and name and model):
+        hint = (
+            near(alias.ref, shelf.aliases)
+            or "; write provider/model, or declare it under `models` in folkmoot.yaml"
+        )
+        message = f"{short(alias.ref)} is neither an alias nor of the form provider/model{hint}"
+        findings.error(place, message, "bad_model_name")
+    elif name not in shelf.providers:
+        hint = near(name, shelf.providers) or f"; there are {', '.join(sorted(shelf.providers))}"
+        remedy = f"declare it in folkmoot.yaml: `providers: {{{name}: {{kind: …}}}}`"
+        message = f"there is no provider {short(name)} (in {short(alias.ref)}){hint}; or {remedy}"
+        findings.error(place, message, "provider_not_found")
+    elif provider := shelf.providers[name]:
+        known = _known(provider, name, model, shelf)
+        windows = alias.context_window, provider.context_window, known.context_window if known else None
+        window = next(filter(None, windows), None)
+        price = _first(alias.price, provider.price, known.price if known else None)
+        if window is not None and price is not None:
+            return ModelChoice(provider=name, model=model, context_window=window, price=price)
+        _report_unknown(alias.ref, window, price, place, findings)
+    return None
+
+
+def _known(provider: Provider, name: str, model: str, shelf: ModelShelf) -> KnownModel | None:
+    """A provider of another name at the vendor's own address has the vendor's models."""
+    if provider.kind == "scripted":
+        return SCRIPTED
+    vendor = vendor_of(provider)
+    own = BUILT_IN.get(vendor)
+    at_home = provider.base_url is None or (own and address_of(provider) == address_of(own))
+    return shelf.known.get(f"{name}/{model}") or (shelf.known.get(f"{vendor}/{model}") if at_home else None)
+
+
+def _first(*prices: Free | Price | None) -> Price | None:
+    price = next((price for price in prices if price is not None), None)
+    return FREE if price == "free" else price
+
+
+def _report_unknown(
+    ref: str, window: int | None, price: Price | None, place: Location, findings: Findings
+) -> None:
+    missing = {"context window": window, "price": price}
+    lines = ["contextWindow: 32000"] * (window is None) + ["price: {input: 0.25, output: 2.0}"] * (
+        price is None
+    )
+    what = " and ".join(name for name, value in missing.items() if value is None)
+    remedy = f"`models: {{my-alias: {{ref: {ref}, {', '.join(lines)}}}}}`"
+    findings.error(
+        place,
+        f"nobody knows the {what} of {short(ref)}; declare an alias in folkmoot.yaml and use that: {remedy} "
+        "(USD per million tokens, or `price: free`), or give them with the provider",
+        "model_unknown",
+    )

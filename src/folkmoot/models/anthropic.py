@@ -41,7 +41,6 @@ _IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _TURN = b']},{"role":"user","content":['
 _GO_ON = b'{"type":"text","text":"Go on."}'
-_ADAPTIVE = {"type": "adaptive"}
 _EFFORT = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
 _LEAST_THINKING = 1024
 _VERSION = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
@@ -129,10 +128,8 @@ def _closed(transcript: Transcript, mark: bytes) -> Raw:
     last twenty blocks before a mark, and many calls at once are more.
     """
     wire, turn = transcript.wire, transcript.turn_end - 1
-    parts: list[bytes | bytearray] = [
-        b"[",
-        *([wire[:turn], mark, wire[turn:]] if mark and turn > 0 else [wire]),
-    ]
+    marked = (wire[:turn], mark, wire[turn:]) if mark and turn > 0 else (wire,)
+    parts: list[bytes | bytearray] = [b"[", *marked]
     if transcript.awaited:
         parts += (_TURN, b",".join(encode(_result(id, NO_RESULT)) for _, id in transcript.awaited))
     elif transcript.speaker != "user":
@@ -168,7 +165,7 @@ def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] |
     tuning = request.tuning
     if _is_adaptive(request.model):
         effort = _EFFORT.get(tuning.reasoning or "")
-        return (_ADAPTIVE, {"effort": effort}) if effort else (None, None)
+        return ({"type": "adaptive"}, {"effort": effort}) if effort else (None, None)
     budget = min(tuning.reasoning_tokens or 0, request.max_output - 1)
     if budget < _LEAST_THINKING or began_without_a_thought(request.messages):
         return None, None
@@ -228,8 +225,6 @@ _PIECES = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_d
 
 
 class MessageStream(AnswerStream):
-    """An answer that comes block by block."""
-
     def __init__(self, endpoint: ModelEndpoint, hear: Hear) -> None:
         super().__init__(endpoint, hear)
         self._blocks: dict[str, tuple[_Block, list[str]]] = {}
@@ -307,7 +302,7 @@ def _counted(usage: _MessageUsage) -> Usage:
     """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
     cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
     into = count(usage.input_tokens) + cached + written
-    return counted(into, count(usage.output_tokens), cached, written)
+    return counted(into, usage.output_tokens, cached, written)
 
 
 class _MessageUsage(msgspec.Struct):

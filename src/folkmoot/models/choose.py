@@ -105,9 +105,8 @@ class ProviderModels:
         try:
             from folkmoot.models.a2a import RemoteAgent
         except ImportError as error:
-            return Unusable(
-                f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
-            )
+            remedy = "install it with: pip install 'folkmoot[a2a]'"
+            return Unusable(f"{name} needs a package that is not installed ({error}); {remedy}")
         from folkmoot.models.http import proxy_for
 
         url = provider.base_url or ""
@@ -135,6 +134,7 @@ class ProviderModels:
         from folkmoot.models.outgoing import sight_of
 
         base = address_of(provider)
+        address, mark, query = base.partition("?")
         if self._pool is None:
             self._pool = http.Pool()
         wire = anthropic if provider.kind == "anthropic" else openai
@@ -142,7 +142,7 @@ class ProviderModels:
             endpoint = http.ModelEndpoint(
                 self._pool,
                 name,
-                _joined(base, wire.PATH),
+                address.rstrip("/") + wire.PATH + mark + query,  # some hosts want a query
                 headers={**wire.headers(key), **provider.headers},
                 secret=key,
                 proxy=http.proxy_for(base, self._env),
@@ -179,12 +179,6 @@ class Unusable:
 
     async def described(self) -> str:
         raise ModelFailed(self._reason, retryable=False)
-
-
-def _joined(base: str, path: str) -> str:
-    """The path goes before a query, which some hosts want."""
-    address, mark, query = base.partition("?")
-    return address.rstrip("/") + path + mark + query
 
 
 _LIBRARIES = {
@@ -225,9 +219,8 @@ _DATED = re.compile(r"[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest)$")
 @cache
 def known_models() -> Mapping[str, KnownModel]:
     """By `provider/model`. A name with a date or `-latest` at its end is found under the bare name."""
-    rows = msgspec.json.decode(
-        Path(__file__).with_name("known.json").read_bytes(), type=dict[str, list[_Row]]
-    )
+    content = Path(__file__).with_name("known.json").read_bytes()
+    rows = msgspec.json.decode(content, type=dict[str, list[_Row]])
     return _Known({name: row for row_list in rows.values() for row in row_list for name in row.names})
 
 

@@ -24,19 +24,8 @@ LEAST_SECRET = 4
 
 _OVERLOADED = 529
 _FOR_GOOD = frozenset(
-    {
-        "authentication_error",
-        "billing_error",
-        "billing_hard_limit_reached",
-        "context_length_exceeded",
-        "insufficient_quota",
-        "invalid_api_key",
-        "invalid_request_error",
-        "model_not_found",
-        "not_found_error",
-        "permission_error",
-        "request_too_large",
-    }
+    "authentication_error billing_error billing_hard_limit_reached context_length_exceeded insufficient_quota"
+    " invalid_api_key invalid_request_error model_not_found not_found_error permission_error request_too_large".split()
 )
 """What providers call failures that the same request would meet again."""
 
@@ -75,14 +64,10 @@ def of_unreadable(provider: str, body: bytes, why: str, secret: str) -> ModelFai
     """What a body means that should have been an answer and is none."""
     if not body.strip():
         return ModelFailed(f"{provider} answered 200 OK with an empty body", retryable=True)
-    kind = (
-        "HTML instead of JSON"
-        if _is_html(body[:1000].decode(errors="replace"))
-        else f"what is no answer ({why})"
-    )
-    return ModelFailed(
-        f"{provider} answered 200 OK with {kind}{_quoted(_text(body), secret)}", retryable=True
-    )
+    is_html = _is_html(body[:1000].decode(errors="replace"))
+    what = "HTML instead of JSON" if is_html else f"what is no answer ({why})"
+    text = f"{provider} answered 200 OK with {what}{_quoted(_text(body), secret)}"
+    return ModelFailed(text, retryable=True)
 
 
 _PASSING = frozenset({408, 409, 425, 429})

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
-from functools import lru_cache
 from typing import TypeVar
 
 import aiohttp
@@ -100,11 +99,11 @@ class ModelEndpoint:
 
     async def ask(self, body: bytes) -> bytes:
         """The body of the answer. How long it may take in all, the session knows."""
-        return await self._post(body, _timeout(self._pool.connect, 0.0), None)
+        return await self._post(body, None)
 
     async def listen(self, body: bytes, take: Take) -> bytes:
         """Hand each event to `take`; gives back the body of a provider that answers in one piece instead."""
-        return await self._post(body, _timeout(self._pool.connect, self._pool.silence), take)
+        return await self._post(body, take)
 
     def read(self, body: bytes, decoder: msgspec.json.Decoder[T], *, piece: bool = False) -> T:
         """An answer, or a piece of one; what a provider says inside of it to have gone wrong is raised."""
@@ -122,7 +121,9 @@ class ModelEndpoint:
     def broken_off(self) -> ModelFailed:
         return ModelFailed(f"{self.provider} broke off in the middle of its answer", retryable=True)
 
-    async def _post(self, body: bytes, patience: aiohttp.ClientTimeout, take: Take | None) -> bytes:
+    async def _post(self, body: bytes, take: Take | None) -> bytes:
+        silence = self._pool.silence if take else None
+        patience = aiohttp.ClientTimeout(sock_connect=self._pool.connect, sock_read=silence)
         try:
             async with self._pool.session.post(
                 self._url,
@@ -134,9 +135,8 @@ class ModelEndpoint:
             ) as response:
                 if response.status // 100 != 2:
                     said = await self._read(response.content, _LARGEST_ERROR, cut=True)
-                    raise failure.of_status(
-                        self.provider, response.status, response.headers, said, self._secret
-                    )
+                    status, headers = response.status, response.headers
+                    raise failure.of_status(self.provider, status, headers, said, self._secret)
                 if take and response.content_type == "text/event-stream":
                     await self._follow(response.content, take)
                     return b""
@@ -179,10 +179,8 @@ class ModelEndpoint:
         return body
 
     def _too_large(self, largest: int) -> ModelFailed:
-        text = (
-            f"{self.provider} answered 200 OK with more than {largest // 1024 // 1024} MB, which was not read"
-        )
-        return ModelFailed(text, retryable=False)
+        what = f"more than {largest // 1024 // 1024} MB, which was not read"
+        return ModelFailed(f"{self.provider} answered 200 OK with {what}", retryable=False)
 
     def _failed(self, error: Exception, patience: aiohttp.ClientTimeout) -> ModelFailed:
         place = f"{self._url.host}:{self._url.port}"
@@ -200,9 +198,8 @@ class ModelEndpoint:
                 return self.broken_off()
             case _:
                 text = f"could not be asked ({type(error).__name__}: {error})"
-        return ModelFailed(
-            f"{self.provider} {failure.cleaned(text, self._secret)}", retryable=True, kind=kind
-        )
+        text = f"{self.provider} {failure.cleaned(text, self._secret)}"
+        return ModelFailed(text, retryable=True, kind=kind)
 
 
 def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
@@ -216,11 +213,6 @@ def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
         return None
     ends = (name.lstrip("*.") for name in direct if name)
     return None if any(host == end or host.endswith(f".{end}") for end in ends) else proxy
-
-
-@lru_cache(maxsize=64)
-def _timeout(connect: float, silence: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(sock_connect=connect, sock_read=silence or None)
 
 
 async def _next_of(content: aiohttp.StreamReader) -> bytes:

@@ -83,9 +83,13 @@ def count(value: Any) -> int:
     return 0
 
 
-def counted(into: int, out: int, read: int, written: int) -> Usage:
-    """All of it or nothing: no request is empty, so who counts no input counts nothing, and it is guessed."""
-    return Usage(into, out, read, written) if into else Usage()
+def counted(into: Any, out: Any, read: Any, written: Any) -> Usage:
+    """All of it or nothing: no request is empty, so who counts no input counts nothing, and it is guessed. What a cache
+    gave or took is a part of the input."""
+    if not (into := count(into)):
+        return Usage()
+    read = min(count(read), into)
+    return Usage(into, count(out), read, min(count(written), into - read))
 
 
 def money(value: Any) -> float | None:
@@ -126,7 +130,10 @@ def _arguments(raw: Any) -> tuple[dict[str, Any], str]:
         return {}, ""
     if isinstance(raw, dict) and not _too_deep(raw):
         return sound(raw), ""
-    return {}, storable(_written(raw))
+    try:
+        return {}, storable(json.dumps(raw, ensure_ascii=False))
+    except RecursionError:
+        return {}, "(nested too deeply to be shown)"
 
 
 def _parsed(raw: str) -> tuple[dict[str, Any], str]:
@@ -161,21 +168,10 @@ def _convert(value: Any, shape: type[T]) -> T:
 def _too_deep(value: Any) -> bool:
     level, depth = [value], 0
     while level and depth <= DEEPEST:
-        level = [item for one in level for item in _inside(one)]
+        items = (item for one in level for item in (one.values() if isinstance(one, dict) else one))
+        level = [item for item in items if isinstance(item, dict | list)]
         depth += 1
     return bool(level)
-
-
-def _inside(value: Any) -> list[Any]:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [item for item in items if isinstance(item, dict | list)]
-
-
-def _written(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return "(nested too deeply to be shown)"
 
 
 def _word(value: Any) -> str:

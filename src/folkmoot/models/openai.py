@@ -58,6 +58,7 @@ class OpenAI(WireModel):
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         transcript = self._transcript(request)
         tuning, own = request.tuning, self._own
+        session = blake2b(request.session.encode(), digest_size=16)
         budget = None if own else tuning.reasoning_tokens  # who takes one takes no effort beside it
         body = {
             "model": request.model,
@@ -70,7 +71,8 @@ class OpenAI(WireModel):
             "repetition_penalty": None if own else tuning.repeat_penalty,
             "reasoning_effort": None if budget or tuning.reasoning in _UNSAID else tuning.reasoning,
             "reasoning": {"max_tokens": budget} if budget else None,
-            "prompt_cache_key": _cache_key(request) if own and tuning.caching == "full" else None,
+            # It leads each turn of a conversation to where the one before it was kept; it says nothing of it.
+            "prompt_cache_key": session.hexdigest() if own and tuning.caching == "full" else None,
             "stream": stream or None,
             "stream_options": {"include_usage": True} if stream else None,
         }
@@ -132,11 +134,6 @@ def _files(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, ob
 def _tool(tool: ToolSpec, strict: bool) -> object:
     schema = arguments_schema(tool, strict, _STRICT_WORDS)
     return {"type": "function", "function": {"name": tool.name, "description": tool.description, **schema}}
-
-
-def _cache_key(request: Request) -> str:
-    """Leads each turn of a conversation to where the one before it was kept; says nothing of it."""
-    return blake2b(request.session.encode(), digest_size=16).hexdigest()
 
 
 def _result(id: str, text: str) -> object:
@@ -234,9 +231,9 @@ def _counted(usage: _CompletionUsage) -> Usage:
     if into and out:
         out = max(out, count(usage.total_tokens) - into)
     details = usage.prompt_tokens_details
-    read_back = count(details.cached_tokens) if details else count(usage.prompt_cache_hit_tokens)
-    written = count(details.cache_write_tokens) if details else 0
-    return counted(into, out, min(read_back, into), min(written, into - min(read_back, into)))
+    if details is None:
+        return counted(into, out, usage.prompt_cache_hit_tokens, 0)
+    return counted(into, out, details.cached_tokens, details.cache_write_tokens)
 
 
 class _Function(msgspec.Struct, frozen=True):

@@ -69,11 +69,8 @@ class Transcript:
 
     def id_for(self, call: ToolCall, sound: re.Pattern[str]) -> str:
         """An id that the provider takes and that no other call of the conversation has."""
-        id = (
-            call.id
-            if sound.fullmatch(call.id)
-            else f"call_{blake2b(call.id.encode(), digest_size=8).hexdigest()}"
-        )
+        drawn = f"call_{blake2b(call.id.encode(), digest_size=8).hexdigest()}"
+        id = call.id if sound.fullmatch(call.id) else drawn
         number = len(self._ids)
         while id in self._ids:
             id, number = f"{id[: _LONGEST_ID - 8]}_{number}", number + 1
@@ -147,10 +144,8 @@ class ToolLists:
             if len(self._kept) >= MOST_TOOL_LISTS:
                 del self._kept[next(iter(self._kept))]
             # The tools are kept too: as long as they live, nothing else can have their ids.
-            kept = self._kept[key] = (
-                tools,
-                msgspec.Raw(encode([self._form(tool, strict) for tool in tools])),
-            )
+            encoded = msgspec.Raw(encode([self._form(tool, strict) for tool in tools]))
+            kept = self._kept[key] = (tools, encoded)
         return kept[1]
 
 

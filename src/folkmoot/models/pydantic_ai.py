@@ -22,14 +22,14 @@ from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from folkmoot.domain.message import Answer, Message, Thought, ToolSpec, Usage
+from folkmoot.domain.message import Answer, Message, Thought, ToolSpec
 from folkmoot.domain.part import TEXT, Part
 from folkmoot.domain.providers import OWN_CREDENTIALS, address_of
 from folkmoot.domain.settings import Provider
 from folkmoot.domain.text import storable
 from folkmoot.errors import FailureKind, ModelFailed, WrongUse
 from folkmoot.models import failure
-from folkmoot.models.incoming import count, counted, joined, tool_call, whole_characters
+from folkmoot.models.incoming import counted, joined, tool_call, whole_characters
 from folkmoot.models.outgoing import (
     NO_RESULT,
     Strictness,
@@ -71,7 +71,10 @@ class PydanticAI:
     async def _attempt(self, request: Request, hear: Hear | None, strict: bool) -> Answer:
         messages = visible(request.messages, self._sees, self._name)
         try:
-            model = self._model(request.model)
+            if request.model not in self._models:
+                model = infer_model(f"{self._kind}:{request.model}", lambda _: self._vendor)
+                self._models[request.model] = model
+            model = self._models[request.model]
             offered = ModelRequestParameters(function_tools=[_tool(tool, strict) for tool in request.tools])
             id_length = model.profile.get("tool_call_id_length")
             talk = conversation(messages, request.contents, model.system, id_length)
@@ -82,11 +85,6 @@ class PydanticAI:
                 return await _heard(stream, hear)
         except Exception as error:  # foreign libraries raise what they like
             raise _failure_of(self._name, error, self._key) from None
-
-    def _model(self, name: str) -> Model[Any]:
-        if name not in self._models:
-            self._models[name] = infer_model(f"{self._kind}:{name}", lambda _: self._vendor)
-        return self._models[name]
 
     def _settings(self, request: Request, model: Model[Any]) -> ModelSettings:
         """What this provider takes of what the agent sets."""
@@ -115,9 +113,8 @@ def _opened(name: str, provider: Provider, key: str) -> Vendor[Any]:
     try:
         vendor = infer_provider_class(kind)
     except ValueError:
-        raise WrongUse(
-            f"{name} cannot be asked: pydantic-ai knows no provider {kind!r}; correct `provider`"
-        ) from None
+        why = f"pydantic-ai knows no provider {kind!r}; correct `provider`"
+        raise WrongUse(f"{name} cannot be asked: {why}") from None
     if provider.base_url and "base_url" not in inspect.signature(vendor).parameters:
         raise WrongUse(f"{name} cannot be asked elsewhere: {kind} has no `baseUrl`; leave it out")
     address = address_of(provider)
@@ -145,7 +142,7 @@ class _NoAnswer(Exception):
 
 
 def _answer(response: said.ModelResponse) -> Answer:
-    stop = _stop(response)
+    stop, usage = _stop(response), response.usage
     if not (response.parts or stop):
         raise _NoAnswer("answered 200 OK with what is no answer (it holds nothing)")
     calls = [part for part in response.parts if isinstance(part, said.ToolCallPart)]
@@ -157,7 +154,9 @@ def _answer(response: said.ModelResponse) -> Answer:
             tuple([tool_call(_id(call), call.tool_name, call.args) for call in calls]),
             thoughts=tuple(thoughts(response.parts)),
         ),
-        usage=_counted(response.usage),
+        usage=counted(
+            usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
+        ),
         stop=stop,
     )
 
@@ -226,14 +225,6 @@ def _id(call: said.ToolCallPart) -> str:
     return "" if call.tool_call_id.startswith(_DRAWN) else call.tool_call_id
 
 
-def _counted(usage: Any) -> Usage:
-    """Input counts all of it here too, cached or not."""
-    into = count(usage.input_tokens)
-    cached = min(count(usage.cache_read_tokens), into)
-    written = min(count(usage.cache_write_tokens), into - cached)
-    return counted(into, count(usage.output_tokens), cached, written)
-
-
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _GO_ON = Message("user", "Go on.")
 
@@ -261,11 +252,10 @@ class _Conversation:
         self._names: dict[str, str] = {}
 
     def add(self, message: Message) -> None:
+        enclosed = [each for part in message.parts for each in self._enclosed(part)]
         match message.role:
             case "tool":
-                id = self._ids.answered(message.answers)
-                images = [each for part in message.parts for each in self._enclosed(part)]
-                self._tell(self._result(id, message.text, images))
+                self._tell(self._result(self._ids.answered(message.answers), message.text, enclosed))
             case "assistant":
                 self.close()
                 if not self.messages:
@@ -276,7 +266,6 @@ class _Conversation:
                 self._tell(said.SystemPromptPart(not_blank(message.text)))
             case _:
                 self.close()
-                enclosed = [each for part in message.parts for each in self._enclosed(part)]
                 text = not_blank(message.text)
                 self._tell(said.UserPromptPart([*enclosed, text] if enclosed else text))
 

@@ -27,10 +27,7 @@ class RecordedModel:
     """Speaks for every provider: it also chooses itself."""
 
     def __init__(
-        self,
-        drafts: Sequence[Draft],
-        turn: Turn = at_once,
-        overhear: Callable[[Request], None] | None = None,
+        self, drafts: Sequence[Draft], turn: Turn = at_once, overhear: Callable[[Request], None] | None = None
     ) -> None:
         self._answers = {
             (draft.session_id, draft.event.turn, draft.event.attempt): (place, draft.event)

@@ -15,8 +15,8 @@ from folkmoot.operations.actor import by_call
 from folkmoot.operations.operation import Field, OperationType, fields_of, read_operation, strip_constraints
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import Site
-from folkmoot.tools.functions import SITE, FunctionTool
 from folkmoot.tools.parameters import as_text
+from folkmoot.tools.registry import SITE, FunctionTool
 
 
 def coordination_tools(project: Callable[[], OpenProject]) -> dict[str, FunctionTool]:

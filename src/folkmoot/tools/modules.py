@@ -12,7 +12,6 @@ import ast
 import builtins
 import importlib.util
 import itertools
-import re
 import sys
 import traceback
 import weakref
@@ -26,12 +25,10 @@ from typing import Any
 
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, Problem
-from folkmoot.tools.functions import FunctionTool
+from folkmoot.tools.registry import PACKAGE, FunctionTool, without_own_name
 
 Parts = tuple[str, ...]
 """A module by its path from the project's folder: `tools/psp.py` is `("tools", "psp")`."""
-_PREFIX = "folkmoot_project_"
-_OWN_NAME = re.compile(rb"%b\d+(\.|__)" % _PREFIX.encode())
 _numbers = itertools.count(1)
 
 
@@ -75,11 +72,6 @@ def syntax_problem(folder: Path, module: str) -> Problem | None:
     except (OSError, ValueError, RecursionError) as error:
         return Problem(file=module, message=_unloadable(error))
     return None
-
-
-def without_own_name(written: bytes) -> bytes:
-    """What was generated from modules of a project, without the name that their package happens to have here."""
-    return _OWN_NAME.sub(b"", written)
 
 
 class _Files:
@@ -167,20 +159,19 @@ class ProjectModules(MetaPathFinder):
     """The Python files of one opened project as modules. They are forgotten together with their owner."""
 
     def __init__(self, folder: Path, owner: object) -> None:
-        self._name = f"{_PREFIX}{next(_numbers)}"
+        self._name = f"{PACKAGE}{next(_numbers)}"
         self._files = _Files(folder)
         self._listed: set[str] = set()
         """What may be imported: the files that whoever trusts the tool modules is shown."""
         self._builtins = {**vars(builtins), "__import__": self._import}
         sys.meta_path.insert(0, self)  # before the one that knows folders and no projects
-        weakref.finalize(owner, _forget, self).atexit = False
+        weakref.finalize(owner, self.forget).atexit = False
 
     def load(self, module: str) -> list[FunctionTool]:
         """Run a trusted Python file and collect the tools that it makes. Raises `DeclarationError`."""
         if not module.endswith(".py"):
-            raise DeclarationError(
-                [Problem(file=module, message="a Python module is a file that ends in .py")]
-            )
+            message = "a Python module is a file that ends in .py"
+            raise DeclarationError([Problem(file=module, message=message)])
         self._listed |= {*self._files.closure(module)}
         try:
             with redirect_stdout(sys.stderr):  # what a module prints is no output of a command
@@ -281,10 +272,6 @@ def _unloadable(error: BaseException) -> str:
         where = "put it beside this file or into the project's folder"
         message += f"; {where}, or install its package for {sys.executable}"
     return message
-
-
-def _forget(modules: ProjectModules) -> None:
-    modules.forget()
 
 
 def _is_installed(name: str) -> bool:

@@ -55,7 +55,10 @@ class Parameters:
         for name, adapter in self._adapters.items():
             self._describe(name, adapter)
         for name, parameter in declared.items():
-            _describe_default(self.schema["properties"][name], parameter)
+            if parameter.default is not parameter.empty and "default" not in self.schema["properties"][name]:
+                with suppress(TypeError, ValueError, OverflowError, RecursionError):
+                    default = msgspec.to_builtins(parameter.default, enc_hook=_encode)
+                    self.schema["properties"][name]["default"] = default
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What the function is called with. Raises `InvalidArguments`."""
@@ -95,9 +98,8 @@ def _declared(
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             shown = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
-            raise UnfitTool(
-                function, f"a tool takes named parameters only, not {shown}; name what it takes, one by one"
-            )
+            message = f"a tool takes named parameters only, not {shown}; name what it takes, one by one"
+            raise UnfitTool(function, message)
         if name not in hints:
             raise UnfitTool(function, f"parameter {name!r} needs a type; its schema comes from it")
         if type(parameter.default).__module__ == "pydantic.fields":
@@ -149,12 +151,6 @@ def _why_unfit(said: str) -> str:
     if reason.startswith("Generating JSON schema for custom types"):
         reason = "it is not made from JSON"
     return f"{reason}; use {_FIT}, or unions with None"
-
-
-def _describe_default(schema: dict[str, Any], parameter: inspect.Parameter) -> None:
-    if parameter.default is not parameter.empty and "default" not in schema:
-        with suppress(TypeError, ValueError, OverflowError, RecursionError):
-            schema["default"] = msgspec.to_builtins(parameter.default, enc_hook=_encode)
 
 
 def _describe_type(kind: type) -> dict[str, Any]:
@@ -213,10 +209,6 @@ def _reason(name: str, error: Exception) -> str:
     if errors is None:
         return f"{error} - at `$.{name}`"
     return "; ".join(
-        f"{each['msg']} - at `$.{name}{''.join(map(_step, each['loc']))}`"
+        f"{each['msg']} - at `$.{name}{''.join(f'[{k}]' if isinstance(k, int) else f'.{k}' for k in each['loc'])}`"
         for each in errors(include_url=False)
     )
-
-
-def _step(key: str | int) -> str:
-    return f"[{key}]" if isinstance(key, int) else f".{key}"

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from folkmoot.domain.agent import Graph
+from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.gate import HUMAN, GateSettings
 from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN, LOOPBACK, REMOTE, address_of, key_variable
 from folkmoot.domain.rules import Rule
-from folkmoot.domain.settings import Builtins, Provider, Settings, Storage, ToolSource
+from folkmoot.domain.settings import Provider, Settings, Storage, ToolSource
 from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
 from folkmoot.tools.consent import ConsentItem, by_content, mark_of
 from folkmoot.tools.modules import imported_files
@@ -33,15 +33,11 @@ def wanted_items(folder: Path, graph: Graph) -> list[ConsentItem]:
         *(_server(folder, name, tool) for name, tool in settings.tools.items() if tool.kind == "mcp"),
         *_programs(graph),
         *_gate(settings),
-        *_trusted_remotes(graph),
-        *(
-            _address(name, provider)
-            for name, provider in settings.providers.items()
-            if _needs_consent(provider)
-        ),
+        *(_trusted(agent) for agent in graph.agents.values() if agent.remote and not agent.remote.untrusted),
+        *(_address(name, each) for name, each in settings.providers.items() if _needs_consent(each)),
         *_variables(settings),
         *(_sink(name, sink) for name, sink in settings.sinks.items()),
-        *_hosts(settings.builtins),
+        *(_host(host) for host in settings.builtins.web.allow),
         *_work_dir(folder, settings),
     ]
 
@@ -68,18 +64,15 @@ def _server(folder: Path, name: str, source: ToolSource) -> ConsentItem:
     )
     given = f" with {' '.join(f'${variable}' for variable in told)}" if told else ""
     if source.url:
-        return ConsentItem(
-            "server", f"tools.{name}", f"ask the tool server {name!r} at {source.url}{given}", mark_of(source)
-        )
+        text = f"ask the tool server {name!r} at {source.url}{given}"
+        return ConsentItem("server", f"tools.{name}", text, mark_of(source))
     files = sorted(_named_files(folder, source))
     where = f" in {source.cwd}" if source.cwd else ""
-    uses = (
-        f", which is {', '.join(files[:5])}{' …' if len(files) > 5 else ''} of this project" if files else ""
-    )
+    shown = ", ".join(files[:5]) + (" …" if len(files) > 5 else "")
+    uses = f", which is {shown} of this project" if files else ""
     text = f"start the tool server {name!r}: {shlex.join(source.command)}{where}{given}{uses}"
-    return ConsentItem(
-        "server", f"tools.{name}", text, "\n".join([mark_of(source), *by_content(folder, files)])
-    )
+    value = "\n".join([mark_of(source), *by_content(folder, files)])
+    return ConsentItem("server", f"tools.{name}", text, value)
 
 
 def _named_files(folder: Path, source: ToolSource) -> set[str]:
@@ -136,11 +129,9 @@ def _gate(settings: Settings) -> Iterator[ConsentItem]:
                 yield _loosened(f"tools.{name}.{key}", f"take the tools of {name!r} to be `{said}`", harmless)
 
 
-def _trusted_remotes(graph: Graph) -> Iterator[ConsentItem]:
-    for agent in graph.agents.values():
-        if agent.remote and not agent.remote.untrusted:
-            text = f"trust what the remote agent {agent.file} answers"
-            yield _loosened(f"{agent.file} remote.untrusted", text, False)
+def _trusted(agent: Agent) -> ConsentItem:
+    text = f"trust what the remote agent {agent.file} answers"
+    return _loosened(f"{agent.file} remote.untrusted", text, False)
 
 
 _RULED = {"allow": "call without approval", "ask": "ask at low risk only about"}
@@ -156,11 +147,8 @@ def _plain(value: object) -> str:
     """As JSON; of a rule or another struct only what was said."""
     built = msgspec.to_builtins(value)
     if isinstance(value, Rule):
-        built = {
-            key: each
-            for key, each in built.items()
-            if each not in ({}, None, "") and (key, each) != ("agent", "*")
-        }
+        said = ((key, each) for key, each in built.items() if each not in ({}, None, ""))
+        built = {key: each for key, each in said if (key, each) != ("agent", "*")}
     return msgspec.json.encode(built, order="deterministic").decode()
 
 
@@ -176,17 +164,15 @@ def _address(name: str, provider: Provider) -> ConsentItem:
     key = f" with the key in ${key_variable(provider)}" if key_variable(provider) else ""
     of = f"provider {name!r}" if provider.kind != "a2a" else f"the remote agent {name.removeprefix(REMOTE)!r}"
     text = f"send requests of {of} to {address_of(provider)}{key}"
-    return ConsentItem(
-        "address", f"providers.{name}", text, f"{address_of(provider)} {key_variable(provider)}"
-    )
+    value = f"{address_of(provider)} {key_variable(provider)}"
+    return ConsentItem("address", f"providers.{name}", text, value)
 
 
 def _variables(settings: Settings) -> Iterator[ConsentItem]:
     """Those of this machine that programs and tools get."""
     for variable in sorted({*settings.builtins.shell.env, *settings.builtins.python.env}):
-        yield ConsentItem(
-            "variable", variable, f"give ${variable} to the programs that agents run", "programs"
-        )
+        text = f"give ${variable} to the programs that agents run"
+        yield ConsentItem("variable", variable, text, "programs")
     for variable in sorted(settings.secrets):
         text = f"let agents put the value of ${variable} into the arguments of tools"
         yield ConsentItem("variable", variable, text, "tools")
@@ -204,9 +190,8 @@ def _sink(name: str, sink: SinkSettings) -> ConsentItem:
     return ConsentItem("sink", f"sinks.{name}", f"send {what} on to {to}{key}, as the sink {name!r}", value)
 
 
-def _hosts(builtins: Builtins) -> Iterator[ConsentItem]:
-    for host in builtins.web.allow:
-        yield ConsentItem("host", "builtins.web.allow", f"let agents fetch from {host}, public or not", host)
+def _host(host: str) -> ConsentItem:
+    return ConsentItem("host", "builtins.web.allow", f"let agents fetch from {host}, public or not", host)
 
 
 def _work_dir(folder: Path, settings: Settings) -> Iterator[ConsentItem]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot.tools.builtin.files import look, parts_of, read_file, write_file
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 from tests.tools.builtin.using import Using
 
 SECRET = "a secret"

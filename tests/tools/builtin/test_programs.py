@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot.domain.settings import Builtins, ProcessLimits
-from folkmoot.tools.functions import in_thread
+from folkmoot.tools.registry import in_thread
 from tests.tools.builtin.using import Using
 
 DETACHED = """

@@ -10,7 +10,7 @@ from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.settings import Builtins
 from folkmoot.ports import Site
 from folkmoot.tools.builtin.toolset import builtin_tools
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 
 SITE = Site("run", "run", "0", 1, 1)
 

@@ -25,7 +25,7 @@ from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.ports import RecordQuery
 from folkmoot.tools.builtin.files import before_and_after
-from folkmoot.tools.functions import Refused as NotChanged
+from folkmoot.tools.registry import Refused as NotChanged
 from folkmoot.views.drawer import Patch, patch
 from folkmoot.views.inbox import (
     ICONS,

@@ -21,7 +21,7 @@ from typing import Any
 from folkmoot.domain.settings import FileLimits
 from folkmoot.domain.sources import Change
 from folkmoot.domain.value import Value
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 
 MOST_SEEN = 20_000
 """Names that one walk through a folder looks at."""
@@ -128,19 +128,13 @@ def before_and_after(arguments: Mapping[str, Any], folder: Path, largest: int) -
         before = content.decode()
     except UnicodeDecodeError as error:
         raise Refused(f"{path!r} is not UTF-8 at byte {error.start:,}; it cannot be edited as text") from None
-    return before, edited(before, str(arguments["old"]), str(arguments["new"]), path)
-
-
-def edited(text: str, old: str, new: str, path: str) -> str:
-    times = text.count(old) if old else 0
+    old = str(arguments["old"])
+    times = before.count(old) if old else 0
     if times != 1:
-        why = (
-            f"stands {times:,} times in it; give more of what is around it"
-            if times
-            else "does not stand in it"
-        )
+        often = f"stands {times:,} times in it; give more of what is around it"
+        why = often if times else "does not stand in it"
         raise Refused(f"{path!r}: the old text {why}; it must match exactly, spaces and line ends included")
-    return text.replace(old, new)
+    return before, before.replace(old, str(arguments["new"]))
 
 
 def change(path: str, before: str, after: str) -> Change:
@@ -154,9 +148,8 @@ def change(path: str, before: str, after: str) -> Change:
     old, new = old[start : len(old) - end], new[start : len(new) - end]
     same = 0
     if old and new and len(old) + len(new) <= LARGEST_COMPARED:
-        same = sum(
-            block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-        )
+        blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+        same = sum(block.size for block in blocks)
     return Change(path, added=len(new) - same, removed=len(old) - same)
 
 

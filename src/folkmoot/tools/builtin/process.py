@@ -16,7 +16,7 @@ from pathlib import Path
 
 from folkmoot.domain.message import ToolResult
 from folkmoot.domain.settings import ProcessLimits
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 FLOOD = 100_000_000
@@ -113,12 +113,9 @@ def _told(
         why = f"stopped because it had more than {limits.processes:,} processes"
     elif not why and "code" not in ended:
         why = "its guard was killed"
-    how = why or _ended(ended["code"])
-    return ToolResult(text=f"{how}\n{output.text}".rstrip("\n"), failed=bool(why))
-
-
-def _ended(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
+    code = ended.get("code", 0)
+    how = f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
+    return ToolResult(text=f"{why or how}\n{output.text}".rstrip("\n"), failed=bool(why))
 
 
 async def run_script(job: str, given: bytes, seconds: float) -> bytes:

@@ -17,7 +17,7 @@ from folkmoot.domain.settings import (
 )
 from folkmoot.tools.builtin.files import Files, look, read_file, shown
 from folkmoot.tools.builtin.process import run_program, run_script
-from folkmoot.tools.functions import FunctionTool, Refused, in_thread
+from folkmoot.tools.registry import FunctionTool, Refused, in_thread
 
 
 def builtin_tools(limits: Builtins, env: Mapping[str, str]) -> dict[str, FunctionTool]:

@@ -23,7 +23,7 @@ from folkmoot.domain.message import ToolResult
 from folkmoot.domain.settings import WebLimits
 from folkmoot.domain.value import Value
 from folkmoot.tools.builtin.process import run_script
-from folkmoot.tools.functions import Refused
+from folkmoot.tools.registry import Refused
 
 REDIRECTS = 5
 MOST_OF_A_FAILURE = 2_000

@@ -138,17 +138,17 @@ class ServerConnection:
             why = f"{otherwise} within {self._config.source.timeout:g} s"
             if not isinstance(error, TimeoutError):
                 why = f"{otherwise}: {_innermost(error)}"
-            account = self._process.account() if self._process else ""
-            remedy = _HAND_RUN if self._process else _LOOK
-            raise self._config.failed("; ".join(filter(None, (why, account))), remedy) from None
+            raise self._config.failed(self._told(why), _HAND_RUN if self._process else _LOOK) from None
 
     def _lost(self, why: str) -> ServerFailed:
-        account = self._process.account() if self._process else ""
-        told = "; ".join(filter(None, (why, account)))
         return ServerFailed(
-            f"the tool server {self._config.name!r} was lost: {told}. "
+            f"the tool server {self._config.name!r} was lost: {self._told(why)}. "
             "Whether the call had an effect is not known: look before you repeat it"
         )
+
+    def _told(self, why: str) -> str:
+        """With what its process can say to it."""
+        return "; ".join(filter(None, (why, self._process.account() if self._process else "")))
 
     def _transport(self) -> Transport:
         return running(self._process) if self._process else over_http(self._config)
@@ -197,49 +197,40 @@ def _innermost(error: BaseException) -> str:
 
 def as_result(answer: types.CallToolResult) -> ToolResult:
     """All its text; and what it says as data, unless the text says the same."""
-    parts = [_text(content) for content in answer.content]
+    read = [_read(content) for content in answer.content]
+    parts = [text for text, _ in read]
     data = answer.structured_content
     if data is not None and not _says(parts, data):
         parts.append(msgspec.json.encode(data).decode())
-    attached = tuple(each for each in map(_attachment, answer.content) if each)
+    attached = tuple(each for _, each in read if each)
     return ToolResult(text="\n".join(parts), failed=bool(answer.is_error), attachments=attached)
 
 
 def _says(parts: list[str], data: Any) -> bool:
     """Servers tell data as JSON too, or wrap the text that they tell into an object, for whoever wants one."""
-    whole = "\n".join(parts)
-    return (isinstance(data, dict) and list(data.values()) == [whole]) or any(
-        _is(part, data) for part in parts
-    )
+    wraps = isinstance(data, dict) and list(data.values()) == ["\n".join(parts)]
+    return wraps or any(_is(part, data) for part in parts)
 
 
-def _text(content: types.ContentBlock) -> str:
+def _read(content: types.ContentBlock) -> tuple[str, Attachment | None]:
     """What is no text is attached, and said to be."""
     match content:
         case types.TextContent():
-            return content.text
+            return content.text, None
         case types.ImageContent() | types.AudioContent():
-            return _sized(content.type, content.mime_type, content.data)
+            return _attached(f"{content.type} {content.mime_type}", content.data)
         case types.ResourceLink():
-            return f"[resource {content.name}: {content.uri}]"
+            return f"[resource {content.name}: {content.uri}]", None
         case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
-            return f"[resource {resource.uri}]\n{resource.text}"
+            return f"[resource {resource.uri}]\n{resource.text}", None
         case types.EmbeddedResource(resource=types.BlobResourceContents() as resource):
-            return _sized(f"resource {resource.uri}", resource.mime_type or "", resource.blob)
-    return f"[{content.type} is left out]"
+            return _attached(f"resource {resource.uri}", resource.blob, resource.mime_type or "")
+    return f"[{content.type} is left out]", None
 
 
-def _sized(what: str, kind: str, encoded: str) -> str:
-    return f"[{what}{f' {kind}' if kind else ''} of {len(_bytes(encoded)):,} bytes]"
-
-
-def _attachment(content: types.ContentBlock) -> Attachment | None:
-    match content:
-        case types.ImageContent() | types.AudioContent():
-            return Attachment(f"{content.type} {content.mime_type}", _bytes(content.data))
-        case types.EmbeddedResource(resource=types.BlobResourceContents() as resource):
-            return Attachment(f"resource {resource.uri}", _bytes(resource.blob))
-    return None
+def _attached(name: str, encoded: str, kind: str = "") -> tuple[str, Attachment]:
+    content = _bytes(encoded)
+    return f"[{name}{f' {kind}' if kind else ''} of {len(content):,} bytes]", Attachment(name, content)
 
 
 def _bytes(encoded: str) -> bytes:
@@ -275,18 +266,10 @@ async def over_http(config: ServerConfig) -> AsyncIterator[TransportStreams]:
 async def _trace(request: httpx2.Request) -> None:
     """What stands in a call's `_meta`, for those that look at headers. The SDK sends it from a task of its own."""
     try:
-        meta = msgspec.json.decode(request.content, type=_RpcMessage).params.meta
-    except (msgspec.DecodeError, httpx2.StreamError):
+        meta = msgspec.json.decode(request.content)["params"]["_meta"] or {}
+    except (msgspec.DecodeError, httpx2.StreamError, KeyError, TypeError):
         return
     request.headers.update({name: str(text) for name, text in told(meta).items()})
-
-
-class _Params(msgspec.Struct):
-    meta: dict[str, Any] = msgspec.field(default_factory=dict, name="_meta")
-
-
-class _RpcMessage(msgspec.Struct):
-    params: _Params = msgspec.field(default_factory=_Params)
 
 
 async def _bound(response: httpx2.Response) -> None:

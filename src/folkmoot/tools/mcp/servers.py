@@ -87,9 +87,8 @@ class Servers:
         if key not in self._servers:
             if not self._servers:
                 end_processes(self._is_gone)  # what a Folkmoot left that was killed
-            config = ServerConfig(
-                name, source, self._folder, self._env, f"{self._owner}/{len(self._servers)}"
-            )
+            mark = f"{self._owner}/{len(self._servers)}"
+            config = ServerConfig(name, source, self._folder, self._env, mark)
             self._servers[key] = ToolServer(config, trusted)
         return self._servers[key]
 
@@ -126,7 +125,9 @@ class ToolServer:
                 return self._distrusted(tool)
             result = await connection.call(tool, call.arguments, trace)
         except ServerFailed as error:
-            self._lost()
+            self._losses += 1
+            if self._losses >= _MOST_LOSSES:
+                self._left_alone = asyncio.get_running_loop().time() + _PAUSE
             return ToolResult(text=str(error), failed=True)
         self._losses = 0
         return result
@@ -155,9 +156,8 @@ class ToolServer:
         try:
             from folkmoot.tools.mcp.connection import ServerConnection
         except ImportError as error:
-            raise self.config.failed(
-                str(error), "install the client with: pip install 'folkmoot[mcp]'"
-            ) from None
+            remedy = "install the client with: pip install 'folkmoot[mcp]'"
+            raise self.config.failed(str(error), remedy) from None
         self._connection = connection = ServerConnection(self.config)
         try:
             await connection.opened()
@@ -165,11 +165,6 @@ class ToolServer:
             await connection.close()
             raise
         return connection
-
-    def _lost(self) -> None:
-        self._losses += 1
-        if self._losses >= _MOST_LOSSES:
-            self._left_alone = asyncio.get_running_loop().time() + _PAUSE
 
     def _distrusted(self, tool: str) -> ToolResult:
         text = (
