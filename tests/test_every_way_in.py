@@ -24,7 +24,7 @@ from playwright.async_api import expect
 
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
-from folkmoot.cli.templates import TEMPLATES
+from folkmoot.cli.init import TEMPLATES
 from folkmoot.http.pages.markdown import markdown
 from folkmoot.protocols.mcp import ABOUT, RESUME
 from folkmoot.views.inbox import whole_call

@@ -43,6 +43,7 @@ def test_destroying_answers_as_json(folkmoot):
     [child] = folkmoot("sessions", "list", "--live", "--json").json
 
     assert folkmoot("sessions", "destroy", child["id"], "--json").json == {
+        "id": child["id"],
         "sessionId": child["id"],
         "status": "destroyed",
     }

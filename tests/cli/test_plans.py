@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.cli.planning import follow
+from folkmoot.cli.plans import follow
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import life, steps
 from folkmoot.coordination.plans.desk import Plans

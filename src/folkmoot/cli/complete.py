@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from folkmoot.cli.call import finished, nearest_project
-from folkmoot.cli.templates import TEMPLATES
+from folkmoot.errors import FolkmootError
 
 
 def agent_files(incomplete: str) -> list[str]:
@@ -14,16 +14,16 @@ def agent_files(incomplete: str) -> list[str]:
     return sorted(file for file in found if file.startswith(incomplete) and not file.startswith("."))
 
 
-def template_names(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, each.line) for name, each in TEMPLATES.items() if name.startswith(incomplete)]
-
-
 def run_names(incomplete: str) -> list[str]:
-    from folkmoot.cli.records import all_runs
-    from folkmoot.errors import FolkmootError
+    from folkmoot.cli.project import opened
+    from folkmoot.ports import RunQuery
+
+    async def begin_so() -> list[str]:
+        async with opened(nearest_project(Path.cwd()) or Path.cwd()) as journal:
+            return [run.run for run in await journal.runs(RunQuery(prefix=incomplete))]
 
     try:
-        runs = finished(all_runs(nearest_project(Path.cwd()) or Path.cwd()))
+        runs = finished(begin_so())
     except FolkmootError:
         return []
-    return [name for name in ("last", *(row.run_id for row in runs)) if name.startswith(incomplete)]
+    return [*(["last"] if "last".startswith(incomplete) else []), *runs]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
 
+from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, call_of
 from folkmoot.cli.complete import agent_files
+from folkmoot.cli.interrupt import run_interruptibly
+from folkmoot.cli.output import say
 from folkmoot.errors import WrongUse
 
 
@@ -23,9 +28,7 @@ def mcp(
         ),
     ] = None,
 ) -> None:
-    """Offer the agents of this project to an MCP client, on stdin and stdout.
-
-    Clients start this program themselves: give them the command, as docs/mcp-server.md shows. Every agent is a tool,
+    """Clients start this program themselves: give them the command, as docs/mcp-server.md shows. Every agent is a tool,
     every run and its report a resource. stdout carries the protocol alone; what is for people goes to stderr. It ends
     when the client does, or with Ctrl-C, and cancels the runs that are under way.
 
@@ -35,8 +38,6 @@ def mcp(
       folkmoot mcp --agent front-desk.ai --agent billing
       folkmoot --project ~/desk mcp
     """
-    from folkmoot.cli.interrupt import run_interruptibly
-    from folkmoot.cli.output import say
 
     run_interruptibly(
         _serve(call_of(context), agents or []),
@@ -46,11 +47,6 @@ def mcp(
 
 
 async def _serve(call: Call, agents: list[str]) -> None:
-    import sys
-    from contextlib import redirect_stdout
-
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.output import say
 
     try:
         from folkmoot.protocols.mcp import mcp_server

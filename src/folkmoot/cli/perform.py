@@ -13,8 +13,8 @@ from folkmoot.app import Folkmoot
 from folkmoot.cli.asking import TerminalAnswerer, remember
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.interrupt import run_interruptibly
+from folkmoot.cli.output import hide
 from folkmoot.cli.progress import Progress, choose_progress
-from folkmoot.cli.shown import hide
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.engine.identity import Identity, drawn

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 
+from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, call_of, finished
+from folkmoot.cli.interrupt import on_stop_signals
+from folkmoot.cli.output import say, write
+from folkmoot.domain.duration import written
+from folkmoot.errors import OperationFailed, WrongUse
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-    from contextlib import AsyncExitStack
-
-    from starlette.applications import Starlette
-    from starlette.routing import BaseRoute
-
-    from folkmoot.app import Folkmoot
     from folkmoot.http.house import Door, House
     from folkmoot.http.keys import Keys
 
@@ -52,9 +56,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     ] = False,
     new_token: Annotated[bool, typer.Option("--new-token", help="Print a new token, and end.")] = False,
 ) -> None:
-    """Serve the page and the API of a project, until Ctrl-C.
-
-    On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that
+    """On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that
     FOLKMOOT_TOKEN or the token file holds; without one it does not start. It also runs: what is started through
     it, runs whose process has died, and runs that waited for an answer and got it, from whichever terminal. It
     keeps the watch over tasks, as `folkmoot watch` does, unless --no-watch says otherwise.
@@ -69,10 +71,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
       folkmoot serve --new-token > token && chmod 600 token
       folkmoot serve --host 0.0.0.0 --name folkmoot.example.com --token-file token
     """
-    import os
 
-    from folkmoot.cli.output import write
-    from folkmoot.errors import OperationFailed
     from folkmoot.http.keys import new_token as drawn
     from folkmoot.http.keys import read_token
 
@@ -96,11 +95,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
 
 
 async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: bool) -> None:
-    import logging
-    from contextlib import AsyncExitStack
 
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.output import say
     from folkmoot.http.application import application
     from folkmoot.http.house import House
     from folkmoot.http.server import listening
@@ -144,10 +139,6 @@ def _a2a_routes(house: House) -> list[BaseRoute]:
 
 
 def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
-    import asyncio
-
-    from folkmoot.cli.output import say
-    from folkmoot.domain.duration import written
 
     watch = moot.watch()
     if not (every := watch.settings.check_interval):
@@ -160,9 +151,6 @@ def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
 
 async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
     """What goes on beside answering requests."""
-    import asyncio
-
-    from folkmoot.cli.output import say
 
     if moot.graph.settings.sinks:
         sinking = moot.sinking()
@@ -178,10 +166,7 @@ async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_fi
 
 async def _follow(file: Path, keys: Keys) -> None:
     """Whoever writes a new token into the file sends away all who came in with the old one."""
-    import asyncio
 
-    from folkmoot.cli.output import say
-    from folkmoot.errors import WrongUse
     from folkmoot.http.keys import read_token
 
     told = ""
@@ -201,9 +186,6 @@ async def _follow(file: Path, keys: Keys) -> None:
 
 def _stopping(second: Callable[[], None]) -> asyncio.Event:
     """Set by the first signal; the second one calls `second`."""
-    import asyncio
-
-    from folkmoot.cli.interrupt import on_stop_signals
 
     stopping = asyncio.Event()
 

@@ -1,18 +1,26 @@
-"""`folkmoot verify`: whether what is recorded keeps every promise."""
+"""`folkmoot verify` and `log`: whether what is recorded keeps every promise, and all of it as programs read it."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished
 from folkmoot.cli.complete import run_names
-
-if TYPE_CHECKING:
-    from folkmoot.contract.folds import Fault
-    from folkmoot.contract.verification import Verification
+from folkmoot.cli.output import counted, counting, escaped, say, write, write_json
+from folkmoot.cli.project import opened
+from folkmoot.contract.folds import TITLES, Fault
+from folkmoot.contract.verification import Verification
+from folkmoot.engine.listing import find_run
+from folkmoot.errors import WrongUse
+from folkmoot.journal.bundle import write_bundle
+from folkmoot.journal.codec import to_line
+from folkmoot.journal.source import open_source
+from folkmoot.ports import Query
 
 
 def verify(
@@ -28,9 +36,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Check the guarantees C1 to C7 on what is recorded, without running anything.
-
-    Says what was checked, and each place at which a guarantee does not hold; the exit code is then 1.
+    """Says what was checked, and each place at which a guarantee does not hold; the exit code is then 1.
 
     \b
     Examples:
@@ -38,7 +44,6 @@ def verify(
       folkmoot verify last
       folkmoot verify run.zip --json
     """
-    from folkmoot.cli.output import write_json
 
     file = Path(what) if what and Path(what).is_file() else None
     verdict = finished(checked_file(file) if file else _checked(call_of(context).folder, what))
@@ -50,9 +55,6 @@ def verify(
 
 
 def write_verdict(verdict: Verification) -> None:
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import write
-    from folkmoot.contract.folds import TITLES
 
     for guarantee, words in verdict.checked():
         faults = verdict.by_guarantee[guarantee]
@@ -74,10 +76,7 @@ def _told(fault: Fault) -> str:
 
 
 async def _checked(folder: Path, what: str | None) -> Verification:
-    from folkmoot.cli.counting import counting
-    from folkmoot.cli.records import opened
     from folkmoot.contract.verify import verify
-    from folkmoot.engine.listing import find_run
 
     with counting("checking") as told:
         async with opened(folder) as journal:
@@ -86,9 +85,7 @@ async def _checked(folder: Path, what: str | None) -> Verification:
 
 
 async def checked_file(file: Path) -> Verification:
-    from folkmoot.cli.counting import counting
     from folkmoot.contract.verify import verify
-    from folkmoot.journal.source import open_source
 
     source = open_source(file)
     try:
@@ -96,3 +93,74 @@ async def checked_file(file: Path) -> Verification:
             return await verify(source, artifacts=source.artifacts, told=told)
     finally:
         await source.close()
+
+
+def export(
+    context: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Only this run: its id, the beginning of one, or `last`.",
+            autocompletion=run_names,
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one file with the artifacts too, for another machine."),
+    ] = None,
+) -> None:
+    """Write every event as one line of JSON (NDJSON), in order, with the hashes that chain them.
+
+    With --bundle, the events and the artifacts they name become one file that another machine can show, verify and
+    import. Prompts, answers and tool results are in it; keys never are.
+
+    \b
+    Examples:
+      folkmoot log export last | jq -r .type
+      folkmoot log export -o journal.ndjson
+      folkmoot log export last --bundle run.zip
+    """
+    folder = call_of(context).folder
+    if bundle:
+        if output:
+            raise WrongUse("--output and --bundle do not go together; name one of them")
+        finished(_bundle(folder, run, bundle))
+        return
+    with ExitStack() as stack:
+        finished(_export(folder, run, _target(output, stack)))
+
+
+def _target(output: Path | None, stack: ExitStack) -> BinaryIO:
+    if output is None:
+        return sys.stdout.buffer
+    try:
+        return stack.enter_context(output.open("wb"))
+    except OSError as error:
+        raise WrongUse(f"cannot write {str(output)!r}: {error.strerror}") from None
+
+
+async def _export(folder: Path, run: str | None, target: BinaryIO) -> None:
+
+    async with opened(folder) as journal:
+        stream = (await find_run(journal, run)).run_id if run else ""
+        async for entry in journal.read(Query(stream=stream)):
+            line = to_line(entry)
+            target.write(escaped(line.decode()).encode() if target.isatty() else line)
+    target.flush()
+
+
+async def _bundle(folder: Path, run: str | None, target: Path) -> None:
+
+    async with opened(folder) as journal:
+        runs = [(await find_run(journal, run)).run_id] if run else []
+        manifest = await write_bundle(journal, runs, target)
+    counts = counted(len(manifest.runs), "run"), counted(manifest.artifacts, "artifact")
+    say(f"{target}: {counts[0]}, {counts[1]}; prompts, answers and tool results are in it")
+
+
+LOG = (export,)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TextIO
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from typing import Annotated, TextIO
 
 import typer
 
+from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, call_of
+from folkmoot.cli.interrupt import run_interruptibly
+from folkmoot.cli.output import hide, in_one_line, say, write, write_json
+from folkmoot.domain.duration import written
+from folkmoot.engine.watch import Done
 from folkmoot.errors import WrongUse
-
-if TYPE_CHECKING:
-    from folkmoot.engine.watch import Done
 
 
 def watch(
@@ -20,12 +25,11 @@ def watch(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document a line on stdout.")] = False,
 ) -> None:
-    """Look after tasks that nobody works on, every `agents.defaults.taskContinuation.checkInterval`.
-
-    Agents of idle tasks are told to go on, those who can help with blocked ones are asked in turn, who has nothing to
-    do gets the first task of its backlog, and what nobody touches for a day is given up and its lead told. Agents are
-    told by starting a run of them: in this process, or, where the journal is shared, by the workers. Any number may
-    watch at once; each thing is done by one of them. Ctrl-C ends it and cancels the runs that it started here.
+    """Agents of idle tasks are told to go on, those who can help with blocked ones are asked in turn, who has
+    nothing to do gets the first task of its backlog, and what nobody touches for a day is given up and its lead
+    told. Agents are told by starting a run of them: in this process, or, where the journal is shared, by the
+    workers. Any number may watch at once; each thing is done by one of them. Ctrl-C ends it and cancels the runs
+    that it started here.
 
     \b
     Examples:
@@ -33,8 +37,6 @@ def watch(
       folkmoot watch --once
       folkmoot watch --json --set agents.defaults.taskContinuation.idleThreshold=10m
     """
-    from folkmoot.cli.interrupt import run_interruptibly
-    from folkmoot.cli.output import say
 
     try:
         run_interruptibly(
@@ -47,14 +49,6 @@ def watch(
 
 
 async def _keep(call: Call, *, once: bool, as_json: bool) -> None:
-    import sys
-    from contextlib import redirect_stdout
-    from functools import partial
-
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.output import say
-    from folkmoot.cli.shown import hide
-    from folkmoot.domain.duration import written
 
     stdout = sys.stdout
     with redirect_stdout(sys.stderr):  # what tools print is no move
@@ -77,10 +71,6 @@ async def _keep(call: Call, *, once: bool, as_json: bool) -> None:
 
 
 def _tell(stdout: TextIO, as_json: bool, done: Done) -> None:
-    from contextlib import redirect_stdout
-
-    from folkmoot.cli.output import write, write_json
-    from folkmoot.cli.shown import in_one_line
 
     with redirect_stdout(stdout):
         if as_json:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, call_of
+from folkmoot.cli.interrupt import on_stop_signals
+from folkmoot.cli.output import say
+from folkmoot.domain.duration import seconds
+from folkmoot.engine.making import Placement, Shift
+from folkmoot.engine.owner import this_host
+from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import WrongUse
-
-if TYPE_CHECKING:
-    from folkmoot.engine.making import Shift
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,36}")
 
@@ -34,22 +40,17 @@ def worker(
         bool, typer.Option("--rebuild", help="Forget all jobs first; they are made anew from the journal.")
     ] = False,
 ) -> None:
-    """Go on with the runs of a project that keeps its journal in PostgreSQL.
-
-    Start as many as you like, on any host that has the project's folder. A worker takes the runs that were left to the
-    workers with `run --queue`, those that were answered, and those whose process has died. Told to stop (Ctrl-C,
-    SIGTERM), it lets calls under way end and leaves its runs to the others; told twice, it does so at once. A run that
-    used a working folder (`orchestration.sub_agent_work_dir`) goes on only with workers of the same label.
+    """Start as many as you like, on any host that has the project's folder. A worker takes the runs that were left
+    to the workers with `run --queue`, those that were answered, and those whose process has died. Told to stop
+    (Ctrl-C, SIGTERM), it lets calls under way end and leaves its runs to the others; told twice, it does so at
+    once. A run that used a working folder (`orchestration.sub_agent_work_dir`) goes on only with workers of the
+    same label.
 
     \b
     Examples:
       folkmoot worker
       folkmoot worker --concurrency 50 --label gpu-host --grace 60s
     """
-    import asyncio
-
-    from folkmoot.engine.making import Placement, Shift
-    from folkmoot.engine.owner import this_host
 
     if label and not _LABEL.fullmatch(label):
         raise WrongUse(f"--label takes A-Z a-z 0-9 . _ -, at most 36, not {label!r}")
@@ -60,12 +61,6 @@ def worker(
 
 
 async def _work(call: Call, shift: Shift) -> None:
-    import os
-
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.interrupt import on_stop_signals
-    from folkmoot.cli.output import say
-    from folkmoot.engine.workshop import Surroundings
 
     around = Surroundings(place=shift.place)
     async with Folkmoot.open(call.folder, overrides=call.overrides, around=around) as moot:
@@ -77,7 +72,6 @@ async def _work(call: Call, shift: Shift) -> None:
 
 
 def _time(option: str, written: str) -> float:
-    from folkmoot.domain.duration import seconds
 
     time = seconds(written)
     if time is None:

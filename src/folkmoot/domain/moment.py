@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from folkmoot.domain.duration import later, seconds
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 
 EXAMPLES = "2026-03-01, 2026-03-01T12:00 or 2h"
 
@@ -21,5 +21,5 @@ def moment(written: str, now: str) -> str:
         at = datetime.fromisoformat(written)
         at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise WrongUse(f"{written!r} is no moment; write {EXAMPLES}") from None
+        raise WrongUse(f"{written!r} is no moment; write {EXAMPLES}", code=BAD_VALUE) from None
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

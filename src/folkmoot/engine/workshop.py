@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from folkmoot.engine.worker import Worker
     from folkmoot.journal.index import Index
     from folkmoot.models.choose import ProviderModels
-    from folkmoot.operations.project import OpenProject
     from folkmoot.tools.mcp.servers import Servers
 
 
@@ -84,23 +84,36 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Of working folders, where runs are shared with other hosts."""
 
 
+class RecordsFactory(NamedTuple):
+    """How the records of a project are opened, and which tools agents have to change them."""
+
+    open: Callable[[Journal, Clock, Graph], Moot]
+    tools: Callable[[Callable[[], Any]], Mapping[str, FunctionTool]]
+
+
 class Workshop:
     """Builds what a graph needs to run, from what this opening was given, and closes it at the end."""
 
     def __init__(
-        self, folder: Path, tools: list[FunctionTool], models: Mapping[str, Model], around: Surroundings
+        self,
+        folder: Path,
+        tools: list[FunctionTool],
+        models: Mapping[str, Model],
+        around: Surroundings,
+        records: RecordsFactory,
     ) -> None:
         self.folder = folder
         self.tools = tools
         self._models = models
         self._around = around
+        self._records = records
         self.clock = around.clock
         self._journal: Journal | None = None
         self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
         self._engines: list[LocalEngine] = []
         self._started: Servers | None = None
-        self._moot: OpenProject | None = None
+        self._moot: Moot | None = None
         self._index: Index | None = None
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
@@ -133,8 +146,8 @@ class Workshop:
         }
         sources = {name: each for name, each in graph.settings.tools.items() if name not in refused}
         allowed = replace(graph, settings=replace(graph.settings, tools=sources))
-        moot = partial(self.moot, graph)
-        registry = _filled(self.folder, allowed, self.tools, self._around.env, lambda: self._servers, moot)
+        own = partial(self._records.tools, partial(self.moot, graph))
+        registry = _filled(self.folder, allowed, self.tools, self._around.env, lambda: self._servers, own)
         return Kits(graph, registry), sorted(refused)
 
     def check(self, graph: Graph) -> None:
@@ -176,13 +189,11 @@ class Workshop:
         stack.push_async_callback(self._close)
         return journal
 
-    def moot(self, graph: Graph) -> OpenProject:
+    def moot(self, graph: Graph) -> Moot:
         """What outlives the runs of this project. Its journal is open by now."""
-        from folkmoot.operations.project import OpenProject
-
         assert self._journal is not None
         if self._moot is None or self._moot.graph is not graph:
-            self._moot = OpenProject(self._journal, self.clock, graph)
+            self._moot = self._records.open(self._journal, self.clock, graph)
         return self._moot
 
     async def write_files(self) -> tuple[()]:
@@ -246,10 +257,8 @@ class Workshop:
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:
-            moot = partial(self.moot, graph)
-            registry = _registry(
-                self.folder, graph, self.tools, self._around.env, lambda: self._servers, moot
-            )
+            own = partial(self._records.tools, partial(self.moot, graph))
+            registry = _registry(self.folder, graph, self.tools, self._around.env, lambda: self._servers, own)
             self._checked = (graph, registry)
         return self._checked[1]
 
@@ -308,10 +317,10 @@ def _registry(
     given: list[FunctionTool],
     env: Mapping[str, str],
     servers: Callable[[], Servers],
-    moot: Callable[[], OpenProject],
+    coordination: Callable[[], Mapping[str, FunctionTool]],
 ) -> Registry:
     require_consent(folder, wanted_items(folder, graph))
-    registry = _filled(folder, graph, given, env, servers, moot)
+    registry = _filled(folder, graph, given, env, servers, coordination)
     unknown = [
         Problem(
             file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
@@ -331,7 +340,7 @@ def _filled(  # because tools come from everywhere
     given: list[FunctionTool],
     env: Mapping[str, str],
     servers: Callable[[], Servers],
-    moot: Callable[[], OpenProject],
+    coordination: Callable[[], Mapping[str, FunctionTool]],
 ) -> Registry:
     registry = Registry(given, folder)
     functions = load_modules(folder, graph.settings.tools, registry)
@@ -341,7 +350,8 @@ def _filled(  # because tools come from everywhere
         elif source.kind == "mcp":
             registry.add_source(name, source, servers().tools(name, source))
     _add_built_in(registry, graph, env)
-    _add_coordination(registry, graph, moot)
+    if named := _named(graph, COORDINATION) - set(MESSAGES):
+        _add(registry, coordination(), named)
     return registry
 
 
@@ -350,13 +360,6 @@ def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> N
         from folkmoot.tools.builtin.shelf import builtin_tools
 
         _add(registry, builtin_tools(graph.settings.builtins, env), named)
-
-
-def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], OpenProject]) -> None:
-    if named := _named(graph, COORDINATION) - set(MESSAGES):
-        from folkmoot.operations.agent_tools import coordination_tools
-
-        _add(registry, coordination_tools(moot), named)
 
 
 def _named(graph: Graph, known: Collection[str]) -> set[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from ipaddress import ip_address
+from pathlib import Path
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
-from folkmoot.engine.control import Control
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.sinks import SinkSettings
+from folkmoot.domain.work_session_fold import WORK_SESSION
 from folkmoot.errors import WrongUse
 from folkmoot.http.carrying import Carrying
 from folkmoot.http.crowd import Crowd
@@ -27,7 +31,9 @@ from folkmoot.http.spoken import Spoken
 from folkmoot.http.stream.hub import Hub
 from folkmoot.operations.project import OpenProject
 from folkmoot.orchestration.invocation import Ear
-from folkmoot.ports import Clock
+from folkmoot.orchestration.kit import Kits
+from folkmoot.ports import Clock, Filter
+from folkmoot.views.conversations import Conversation
 from folkmoot.views.work_sessions import WorkRow
 
 
@@ -103,11 +109,30 @@ class House:
         return project
 
     @property
-    def control(self) -> Control:
-        return self.moot.control
+    def folder(self) -> Path:
+        return self.moot.folder
 
-    async def work_rows(self) -> list[WorkRow]:
-        return [*await self.records.work_rows()]
+    def tools(self) -> Kits:
+        return self.moot.kits
+
+    def sinks(self) -> Iterable[SinkSettings]:
+        return self.moot.graph.settings.sinks.values()
+
+    async def find(self, wanted: Filter) -> list[Entry]:
+        return await self.moot.find(wanted)
+
+    async def work_rows(self) -> Iterator[WorkRow]:
+        return await self.records.work_rows()
+
+    async def find_work(self, name: str) -> WorkRow:
+        if exact := await self.records.work_row(name):
+            return exact
+        known = {row.id: row for row in [*await self.work_rows()][::-1]}
+        return known[WORK_SESSION.resolve(known, name)]
+
+    async def threads(self, *, delegated: bool) -> Mapping[str, Conversation]:
+        folds = await self.folds.now()
+        return (folds.delegated if delegated else folds.conversations).threads
 
     def go_on(self, run: str) -> None:
         """With a run that was answered or let go on; in front of a shared journal a worker does."""

@@ -1,55 +1,40 @@
-"""Every operation there is."""
+"""Every endpoint there is: those made from operations, and what only a server can do."""
 
 from __future__ import annotations
 
-from folkmoot.http.api import (
-    agent_sessions,
-    agents,
-    artifacts,
-    checking,
-    collaborations,
-    comparing,
-    conversations,
-    costs,
-    events,
-    explaining,
-    inbox,
-    plans,
-    runs,
-    settings,
-    sinks,
-    starting,
-    status,
-    stream,
-    work_sessions,
-)
+from folkmoot.http.api import collaborations, project, stream
+from folkmoot.http.api import runs as carried_on
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.operations import make_endpoints
-from folkmoot.operations import decisions, plan_steps, tasks
-from folkmoot.operations import work_sessions as operations_on_work
+from folkmoot.operations import (
+    agent_sessions,
+    agents,
+    conversations,
+    decisions,
+    events,
+    inbox,
+    plan_steps,
+    runs,
+    sinks,
+    tasks,
+    work_sessions,
+)
 
 OPERATIONS: tuple[Endpoint, ...] = (
-    *status.OPERATIONS,
-    *runs.OPERATIONS,
-    *starting.OPERATIONS,
-    *comparing.OPERATIONS,
-    *checking.OPERATIONS,
-    *agent_sessions.OPERATIONS,
-    *events.OPERATIONS,
+    *project.OPERATIONS,
+    *make_endpoints(agents.TEAM),
+    *make_endpoints(runs.OPERATIONS),
+    *carried_on.OPERATIONS,
+    *make_endpoints(agent_sessions.OPERATIONS),
+    *make_endpoints(events.OPERATIONS),
     *stream.OPERATIONS,
-    *agents.OPERATIONS,
-    *explaining.OPERATIONS,
-    *inbox.OPERATIONS,
+    *make_endpoints(agents.OPERATIONS),
+    *make_endpoints(inbox.OPERATIONS),
     *make_endpoints(tasks.OPERATIONS),
     *make_endpoints(plan_steps.OPERATIONS),
-    *plans.OPERATIONS,
     *make_endpoints(decisions.OPERATIONS),
-    *work_sessions.OPERATIONS,
-    *make_endpoints(operations_on_work.OPERATIONS),
+    *make_endpoints(work_sessions.OPERATIONS),
     *collaborations.OPERATIONS,
-    *conversations.OPERATIONS,
-    *costs.OPERATIONS,
-    *artifacts.OPERATIONS,
-    *sinks.OPERATIONS,
-    *settings.OPERATIONS,
+    *make_endpoints(conversations.OPERATIONS),
+    *make_endpoints(sinks.OPERATIONS),
 )

@@ -16,7 +16,7 @@ from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.paging import Page, part
-from folkmoot.operations.work_sessions import OPERATIONS, find_row
+from folkmoot.operations.work_sessions import OPERATIONS
 from folkmoot.ports import Query, RecordQuery, RunQuery
 from folkmoot.views.threads import GROUPS
 from folkmoot.views.work_sessions import WorkRow
@@ -63,7 +63,7 @@ async def work_session(request: Request) -> Response:
 async def shown(request: Request, problem: str = "") -> Response:
     """`problem` is what became of a form in it."""
     house = house_of(request)
-    row = await find_row(house.project, request.path_params["id"])
+    row = await house.find_work(request.path_params["id"])
     kind = request.query_params.get("kind", "")
     timeline = await house.records.timeline(row)
     return page(
