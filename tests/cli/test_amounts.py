@@ -1,6 +1,11 @@
 import pytest
 
-from folkmoot.cli.output import between, counted, dollars, seconds
+from folkmoot.cli.output import (
+    between,
+    counted,
+    dollars,
+    seconds,
+)
 
 
 def test_one_is_not_many():

@@ -12,8 +12,7 @@ from folkmoot.engine.owner import this_process
 from folkmoot.engine.procrastinate import Queue, select
 from folkmoot.errors import Conflict, OperationFailed
 from folkmoot.journal.postgres.journal import PostgresJournal
-from folkmoot.journal.postgres.line import Line
-from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.server import Line, Server
 from folkmoot.ports import Epoch, NewRun, Query
 
 STARTED = RunStarted("a.ai", "hello", "", "seed", "")
@@ -169,17 +168,6 @@ async def test_tables_of_a_newer_procrastinate_are_left_alone(queue, storage, po
 
     with pytest.raises(OperationFailed, match="install the same on all hosts"):
         await queue.prepare()
-
-
-async def test_a_worker_that_was_away_and_taken_for_dead_registers_anew_without_a_word(
-    journal, queue, storage, postgres
-):
-    """K-12: it printed the statement of the server, 40 lines of it."""
-    assert await taken(queue) == []
-    postgres.query(f'DELETE FROM "folkmoot-queue_{storage.project}".procrastinate_workers')
-    await journal.append("run", QUEUED, drafts(STARTED))
-
-    assert [await queue.take(), await queue.take()] == ["", "run"]
 
 
 async def test_what_the_server_says_is_told_on_one_line_without_its_statements(storage):

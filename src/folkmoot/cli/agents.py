@@ -25,15 +25,15 @@ from folkmoot.cli.output import (
     write_table,
 )
 from folkmoot.cli.project import project_for
-from folkmoot.domain.team import Member
-from folkmoot.engine.describing import document, status_of
-from folkmoot.engine.listing import last_position
+from folkmoot.domain.agent import Member
+from folkmoot.engine.admission import document, status_of
+from folkmoot.engine.history import last_position
 from folkmoot.errors import WrongUse
-from folkmoot.loader.template import template as agent_template
+from folkmoot.loader.walk import template as agent_template
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.agents import AgentOfGraph, ExplainAgent, ListAgents, ShowAgent, ShowTeam
 from folkmoot.operations.operation import Operation
-from folkmoot.orchestration.explain import Explanation
+from folkmoot.orchestration.briefs import Explanation
 
 _TEAM = ("agent", "role", "status", "heartbeat", "failures", "left alone until", "task")
 

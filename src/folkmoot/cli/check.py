@@ -16,15 +16,14 @@ from folkmoot.cli.failure import say_more
 from folkmoot.cli.output import counted, say, write, write_json, write_table
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import written
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import DeclarationError, Problem, WrongUse
 from folkmoot.loader.bounds import COUNTLESS, worst_case
 from folkmoot.loader.load import Loaded
 from folkmoot.loader.options import Setting
 from folkmoot.models.choose import ProviderModels
 from folkmoot.site.remedies import topic_for
-from folkmoot.tools.consent import ConsentStore
-from folkmoot.tools.mcp.listing import unknown_tools
+from folkmoot.tools.consent import ConsentStore, unknown_tools
 from folkmoot.tools.modules import load_modules, syntax_problem
 from folkmoot.tools.registry import Registry
 from folkmoot.tools.wanted import module_item

@@ -11,15 +11,13 @@ from folkmoot.app import Folkmoot
 from folkmoot.cli.call import AsJson, Call, Quiet, call_of, finished
 from folkmoot.cli.interrupt import on_stop_signals
 from folkmoot.cli.output import say, write, write_json
-from folkmoot.coordination.collaboration.moves import Move
-from folkmoot.coordination.collaboration.scene import Scene
+from folkmoot.coordination.collaboration import Move, Scene
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import INTERRUPTED, Collaboration, Stopped, gathered, seats
-from folkmoot.engine.identity import chance
+from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.views.collaboration import line
 from folkmoot.views.result import Result
 
 
@@ -97,8 +95,8 @@ def _tell_how_it_stands(stopped: Stopped, scene: Scene) -> None:
 async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopped, Scene]:
 
     def tell(move: Move) -> None:
-        if not quiet and (said := line(move)):
-            say(said)
+        if not quiet and move.line:
+            say(move.line.partition("\n")[0])
 
     async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
 
@@ -120,7 +118,7 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)
         team = seats(moot.graph, map(_member, wanted.members))
         return (await gathered(moot.moot, opening, team, chance())).id
-    return await moot.moot.work_sessions.keeper.find(wanted.resume)
+    return await moot.moot.work_sessions.find(wanted.resume)
 
 
 def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:

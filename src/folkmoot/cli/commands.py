@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec.structs import replace
 from typer.core import TyperCommand, TyperGroup
 
-from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.cli.complete import agent_files, run_names
+from folkmoot.cli.call import AsJson, call_of, finished, nearest_project
 from folkmoot.domain.text import storable
+from folkmoot.errors import FolkmootError
 
 if TYPE_CHECKING:
     from folkmoot.cli.call import Call
@@ -26,6 +27,30 @@ Values = dict[str, Any]
 _As = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are; no agent's name.")]
 Present = Callable[["Operation[Any]", Any], None]
 """Shows the output of an operation to people."""
+
+
+def agent_files(incomplete: str) -> list[str]:
+    """What the shell offers when TAB is pressed; a project that cannot be read offers nothing."""
+    folder = nearest_project(Path.cwd()) or Path.cwd()
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.ai"))
+    return sorted(file for file in found if file.startswith(incomplete) and not file.startswith("."))
+
+
+def run_names(incomplete: str) -> list[str]:
+    from folkmoot.cli.project import opened
+    from folkmoot.ports import RunQuery
+
+    async def begin_so() -> list[str]:
+        async with opened(nearest_project(Path.cwd()) or Path.cwd()) as journal:
+            return [run.run for run in await journal.runs(RunQuery(prefix=incomplete))]
+
+    try:
+        runs = finished(begin_so())
+    except FolkmootError:
+        return []
+    return [*(["last"] if "last".startswith(incomplete) else []), *runs]
+
+
 _COMPLETED = {"RUN": run_names, "AGENT": agent_files}
 """What the shell offers, by the metavar of an argument or an option."""
 

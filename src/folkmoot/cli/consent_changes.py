@@ -10,13 +10,12 @@ from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
 
-from folkmoot.domain.canonical import visible
+from folkmoot.domain.message import visible
 from folkmoot.domain.settings import ToolSource
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import ServerFailed
-from folkmoot.tools.consent import ConsentItem, ConsentStore, Grant, granted_files
-from folkmoot.tools.mcp.listing import Offer, mark_of
-from folkmoot.tools.mcp.listing import changes as changed_offers
+from folkmoot.tools.consent import ConsentItem, ConsentStore, Grant, Offer, granted_files, mark_of
+from folkmoot.tools.consent import changes as changed_offers
 from folkmoot.tools.mcp.servers import Servers
 
 MOST_FILES, MOST_LINES, MOST_CHARACTERS = 20, 20, 200

@@ -10,8 +10,8 @@ from folkmoot.cli.call import Call, finished
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import in_one_line, moment, say, write, write_table
 from folkmoot.cli.project import reading
-from folkmoot.domain.a2a_events import A2aResponse
-from folkmoot.engine.listing import last_position
+from folkmoot.domain.team_events import A2aResponse
+from folkmoot.engine.history import last_position
 from folkmoot.errors import WrongUse
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.conversations import OPERATIONS, ListConversations, ShowConversation

@@ -29,11 +29,10 @@ from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import DeclarationError, FolkmootError, ModelFailed
 from folkmoot.journal.database import FOLDER
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.models.choose import ProviderModels, missing_library
 from folkmoot.ports import RunQuery
-from folkmoot.tools.consent import ConsentStore
-from folkmoot.tools.mcp.listing import mark_of
+from folkmoot.tools.consent import ConsentStore, mark_of
 from folkmoot.tools.wanted import wanted_items
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from folkmoot.cli.output import (
 )
 from folkmoot.domain.report import Report
 from folkmoot.site.remedies import STOPPED
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.result import Result
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from folkmoot.cli.call import AsJson
 from folkmoot.cli.from_claude import MAIN, SETTINGS, carried, main_agent
 from folkmoot.cli.output import say, write_json, write_table
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import NotFound, OperationFailed, WrongUse
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import wanted_items

@@ -9,23 +9,19 @@ from typing import Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.cli.log import checked_file, write_verdict
 from folkmoot.cli.output import counted, counting, say, write, write_json
 from folkmoot.cli.project import opened, require_runs
-from folkmoot.cli.verify import checked_file, write_verdict
 from folkmoot.coordination.moot import Moot
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.importing import Imported, import_runs
-from folkmoot.engine.installation import Installation, unfinished_runs
-from folkmoot.engine.listing import find_run
-from folkmoot.engine.loading import load_project
 from folkmoot.engine.projections import Difference
-from folkmoot.engine.workshop import open_journal
+from folkmoot.engine.runs import Imported, Installation, find_run, import_runs, unfinished_runs
+from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.errors import WrongUse
-from folkmoot.journal.backup import back_up
+from folkmoot.journal.copies import back_up, open_source
 from folkmoot.journal.database import FOLDER
-from folkmoot.journal.source import open_source
 from folkmoot.journal.tables import compare_tables
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.ports import RunQuery
 
 

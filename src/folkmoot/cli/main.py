@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import streams
 from folkmoot.cli.call import Call, read_env_file, read_overrides
 from folkmoot.cli.commands import Commands, LazyGroup
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import NotFound, WrongUse
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 HELP = """Run teams of AI agents that are declared as plain files; every step is recorded.
 
@@ -43,14 +46,14 @@ COMMANDS = {
         "collaborate.collaborate",
         "Let a team of agents reach a goal: plan, review, carry out step by step, decide what blocks, review, sum up.",
     ),
-    "events": ("events.ListEvents", "Look for events, the newest last."),
+    "events": ("log.ListEvents", "Look for events, the newest last."),
     "projections": (
         "journal.projections",
         "Write tasks (Markdown), plans (JSON), decisions (ADRs in Markdown) and the team's state anew from the"
         " journal.",
     ),
     "verify": (
-        "verify.verify",
+        "log.verify",
         "Check the guarantees C1 to C7 on what is recorded, without running anything.",
     ),
     "explain": (
@@ -61,9 +64,9 @@ COMMANDS = {
     "trust": ("trust.trust", "Show what a project wants to do on this machine, and allow it."),
     "serve": ("serve.serve", "Serve the page and the API of a project, until Ctrl-C."),
     "worker": ("worker.worker", "Go on with the runs of a project that keeps its journal in PostgreSQL."),
-    "mcp": ("mcp.mcp", "Offer the agents of this project to an MCP client, on stdin and stdout."),
+    "mcp": ("serve.mcp", "Offer the agents of this project to an MCP client, on stdin and stdout."),
     "watch": (
-        "watch.watch",
+        "worker.watch",
         "Look after tasks that nobody works on, every `agents.defaults.taskContinuation.checkInterval`.",
     ),
     "team": (
@@ -89,7 +92,7 @@ COMMANDS = {
     "plans": ("plans.COMMANDS", "What agents and people set out to do together."),
     "agents": ("agents.COMMANDS", "Which agents the project has, and what each is."),
     "config": ("check.CONFIG", "Which settings hold, and where each comes from."),
-    "log": ("verify.LOG", "The journal, as programs read it."),
+    "log": ("log.LOG", "The journal, as programs read it."),
     "journal": ("journal.COMMANDS", "The journal as a whole: copy it, and take in another one."),
     "sinks": ("sinks.COMMANDS", "Where events are sent on to: files, Discord, webhooks, OpenTelemetry."),
 }
@@ -118,11 +121,11 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
     if platform == "win32":
         print("Folkmoot runs on Linux and macOS; on Windows, use it inside WSL", file=sys.stderr)
         return 2
-    streams.make_usable()
+    _make_streams_usable()
     try:
         return _carry_out(given)
     except OSError:  # nobody reads stdout any more, or there is no room for it
-        streams.lead_nowhere(sys.stdout.fileno())
+        _lead_nowhere(sys.stdout.fileno())
         return 1
 
 
@@ -226,3 +229,43 @@ def _log_to(path: Path) -> None:
     logging.basicConfig(
         handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
+
+
+def _make_streams_usable() -> None:
+    """One that is closed leads nowhere; one that cannot write a character spells it out instead of failing."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = os.open(
+                os.devnull, os.O_RDWR
+            )  # never closed: a file would get its number, and what is said
+            setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w", closefd=False))
+        elif hasattr(stream, "reconfigure") and name != "stdin":
+            stream.reconfigure(errors="backslashreplace")
+    sys.stderr = _lasting(sys.stderr)
+
+
+def _lead_nowhere(stream: int) -> None:
+    """Its reader has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+
+
+class _Lasting(io.FileIO):
+    """What is told beside a run cannot end the run: neither a reader that leaves nor a disk that is full."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            _lead_nowhere(self.fileno())
+            return super().write(data)
+
+
+def _lasting(stream: TextIO) -> TextIO:
+    """Without a buffer, because a signal handler may write in the middle of a write."""
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if not isinstance(raw, io.FileIO):  # no stream of the system
+        return stream
+    lasting = _Lasting(raw.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(lasting, stream.encoding, "backslashreplace", write_through=True)

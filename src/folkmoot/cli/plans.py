@@ -14,15 +14,13 @@ from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finish
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import Cell, console, in_one_line, say, write, write_json, write_table
 from folkmoot.cli.project import reading, redraw
-from folkmoot.coordination.plans.brief import brief
-from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.plans.wish import PlanWish
+from folkmoot.coordination.plan_service import Plans, brief
+from folkmoot.coordination.plans import PlanWish
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
 from folkmoot.errors import BAD_VALUE, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import compose, data
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import data
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.plan_steps import OPERATIONS
@@ -165,8 +163,8 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.coordination.author import Author
-    from folkmoot.coordination.plans.steps import step_of
-    from folkmoot.engine.step_runs import begun
+    from folkmoot.coordination.plan_steps import step_of
+    from folkmoot.engine.collaboration import begun
     from folkmoot.operations.actor import account_name
 
     call, started = call_of(context), time.monotonic()

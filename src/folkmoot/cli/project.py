@@ -14,14 +14,13 @@ from folkmoot.cli.call import Call, Target
 from folkmoot.cli.output import say, shown
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.reference import LAST
+from folkmoot.domain.naming import LAST
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.loading import load_project
-from folkmoot.engine.workshop import open_journal
+from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import Clock, Filter, Journal, Query
@@ -162,7 +161,7 @@ class _CommandHost:
 
     async def find_work(self, name: str) -> WorkRow:
         """Of its own entries alone."""
-        from folkmoot.domain.work_session_fold import WORK_SESSION
+        from folkmoot.domain.records import WORK_SESSION
         from folkmoot.journal.index import Index
         from folkmoot.views.work_sessions import WorkList
 

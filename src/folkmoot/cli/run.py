@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished, read_text
-from folkmoot.cli.complete import agent_files, run_names
+from folkmoot.cli.commands import agent_files, run_names
 from folkmoot.cli.ending import finish
 from folkmoot.cli.output import STYLES, say, write
 from folkmoot.cli.project import has_run, opened, reading
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.trace import PARENT, STATE, told
-from folkmoot.domain.work_session_fold import WORK_SESSION
-from folkmoot.engine.admission import admit, check_request, reachable
-from folkmoot.engine.enclosing import read_files
-from folkmoot.engine.fork import Fork
+from folkmoot.engine.admission import admit, check_request, reachable, read_files
+from folkmoot.engine.history import Fork
 from folkmoot.engine.owner import host_of
 from folkmoot.errors import Held, OperationFailed, WrongUse
 from folkmoot.models.choose import ProviderModels

@@ -25,22 +25,21 @@ from folkmoot.cli.output import (
 from folkmoot.cli.project import opened
 from folkmoot.cli.run import called, fork, resume
 from folkmoot.domain.duration import seconds
-from folkmoot.domain.events import RunPruned
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RunForked, RunPruned
 from folkmoot.domain.report import Report
 from folkmoot.domain.run_row import ENDED, RunRow
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.listing import run_list
+from folkmoot.engine.runs import run_list
 from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.runs import OPERATIONS, ListRuns, RunRecord, ShowRun, read_record
 from folkmoot.ports import RunQuery
 from folkmoot.views.activity import measure
-from folkmoot.views.audit import Audit
 from folkmoot.views.difference import Difference
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.optree import outline
+from folkmoot.views.plans import Audit
 
 _IDLE = 60.0
 """Seconds from which it is said that a run was idle; that it waited for somebody is always said."""
@@ -175,7 +174,7 @@ def _bundle(
 
 def _show_bundled(call: Call, wanted: ShowRun, as_json: bool, *, bundle: Path) -> int:
     """The runs of a bundle, as if they were this project's."""
-    from folkmoot.journal.source import open_bundle
+    from folkmoot.journal.copies import open_bundle
 
     async def read() -> RunRecord:
         return await read_record(await open_bundle(bundle), wanted.id)
@@ -224,7 +223,7 @@ def prune(
 
 
 async def _prune(call: Call, age: float, dry_run: bool) -> tuple[list[RunRow], Any]:
-    from folkmoot.engine.prune import prunable, prune
+    from folkmoot.engine.runs import prunable, prune
 
     clock = SystemClock()
     async with opened(call.folder, readonly=dry_run) as journal:

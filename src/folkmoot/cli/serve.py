@@ -1,12 +1,13 @@
-"""`folkmoot serve`: the page and the API of a project, and the engine that its runs run in."""
+"""`folkmoot serve` and `folkmoot mcp`: a project for people and programs, and the engine that its runs run in."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,14 +17,15 @@ from starlette.routing import BaseRoute
 
 from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, call_of, finished
-from folkmoot.cli.interrupt import on_stop_signals
+from folkmoot.cli.commands import agent_files
+from folkmoot.cli.interrupt import on_stop_signals, run_interruptibly
 from folkmoot.cli.output import say, write
 from folkmoot.domain.duration import written
 from folkmoot.errors import OperationFailed, WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.http.house import Door, House
     from folkmoot.http.keys import Keys
+    from folkmoot.http.state import Door, ServerState
 
 _LOOK = 1.0
 """Seconds between looks at the file of the token."""
@@ -79,8 +81,8 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         write(drawn())
         return
     try:
-        from folkmoot.http.house import Door
         from folkmoot.http.limits import Limits
+        from folkmoot.http.state import Door
     except ImportError as error:
         raise OperationFailed(
             f"`folkmoot serve` needs a package that is not installed ({error});"
@@ -96,20 +98,19 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
 
 async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: bool) -> None:
 
-    from folkmoot.http.application import application
-    from folkmoot.http.house import House
-    from folkmoot.http.server import listening
-    from folkmoot.protocols.chat import chat_routes
+    from folkmoot.http.server import application, listening
+    from folkmoot.http.state import ServerState
+    from folkmoot.protocols.chat import CHAT_ROUTES
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     async with AsyncExitStack() as stack:
         moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
-        house = House(moot=moot, door=door)
+        house = ServerState(moot=moot, door=door)
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
         clients = _mcp_app(moot)
-        routes = [chat_routes(house), *(clients.routes if clients else ()), *_a2a_routes(house)]
+        routes = [CHAT_ROUTES, *(clients.routes if clients else ()), *_a2a_routes(house)]
         address = await stack.enter_async_context(listening(house, application(house, routes)))
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
@@ -129,7 +130,7 @@ def _mcp_app(moot: Folkmoot) -> Starlette | None:
     return mcp_app(moot, guarded=True)
 
 
-def _a2a_routes(house: House) -> list[BaseRoute]:
+def _a2a_routes(house: ServerState) -> list[BaseRoute]:
     """Where the extra for it is installed."""
     try:
         from folkmoot.protocols.a2a import a2a_routes
@@ -149,7 +150,9 @@ def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
         say(f"watching tasks, every {written(every)}: agents of idle ones are started (not with --no-watch)")
 
 
-async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
+async def _at_work(
+    stack: AsyncExitStack, moot: Folkmoot, house: ServerState, token_file: Path | None
+) -> None:
     """What goes on beside answering requests."""
 
     if moot.graph.settings.sinks:
@@ -196,3 +199,47 @@ def _stopping(second: Callable[[], None]) -> asyncio.Event:
 
     on_stop_signals(stop)
     return stopping
+
+
+def mcp(
+    context: typer.Context,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="AGENT",
+            help="Offer only this agent, by its file or id; may be repeated.",
+            autocompletion=agent_files,
+        ),
+    ] = None,
+) -> None:
+    """Clients start this program themselves: give them the command, as docs/mcp-server.md shows. Every agent is a tool,
+    every run and its report a resource. stdout carries the protocol alone; what is for people goes to stderr. It ends
+    when the client does, or with Ctrl-C, and cancels the runs that are under way.
+
+    \b
+    Examples:
+      folkmoot mcp
+      folkmoot mcp --agent front-desk.ai --agent billing
+      folkmoot --project ~/desk mcp
+    """
+
+    run_interruptibly(
+        _serve_stdio(call_of(context), agents or []),
+        first=lambda: say("stopping; once more to leave at once"),
+        second=lambda: None,
+    )
+
+
+async def _serve_stdio(call: Call, agents: list[str]) -> None:
+
+    try:
+        from folkmoot.protocols.mcp import mcp_server
+        from folkmoot.protocols.mcp_stdio import serve_stdio
+    except ImportError as error:
+        raise WrongUse(f"{error}; install what it needs with: pip install 'folkmoot[mcp]'") from None
+    with redirect_stdout(sys.stderr):  # what modules of the project print when they are loaded is no protocol
+        async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
+            server = mcp_server(moot, agents)
+            say(f"the agents of {call.folder} are tools now; Ctrl-C ends it")
+            await serve_stdio(server)

@@ -10,7 +10,7 @@ from folkmoot.cli import work_sessions
 from folkmoot.cli.call import Call, finished
 from folkmoot.cli.commands import TerminalOptions, perform_operation
 from folkmoot.cli.output import STYLES, Cell, between, say, write_json, write_table
-from folkmoot.domain.event import pattern
+from folkmoot.domain.entry import pattern
 from folkmoot.operations.agent_sessions import (
     OPERATIONS,
     DestroySession,
@@ -23,7 +23,7 @@ from folkmoot.operations.agent_sessions import (
 )
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.work_reading import ListWorkSessions
-from folkmoot.views.branches import Row, rows, status_of
+from folkmoot.views.sessions import Row, rows, status_of
 
 
 def present(operation: Operation[Any], output: Any) -> None:

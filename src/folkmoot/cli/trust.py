@@ -18,7 +18,7 @@ from folkmoot.cli.call import AsJson, Call, Target, call_of
 from folkmoot.cli.output import counted, in_one_line, say, write_json
 from folkmoot.domain.settings import Settings
 from folkmoot.errors import ServerFailed, Untrusted, WrongUse
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.tools.consent import ConsentItem, ConsentStore, FolderConsent, replaced_grants
 from folkmoot.tools.wanted import storage_item, wanted_items
 

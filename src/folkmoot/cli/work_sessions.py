@@ -27,10 +27,10 @@ from folkmoot.cli.output import (
     write_table,
 )
 from folkmoot.cli.project import reading
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.work_session import Action, Roster, WorkState
-from folkmoot.engine.listing import last_position
+from folkmoot.engine.history import last_position
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.work_reading import ListWorkSessions, ShowTimeline, ShowWorkSession
@@ -46,8 +46,8 @@ from folkmoot.operations.work_sessions import (
     PauseWorkSession,
     ResumeWorkSession,
 )
+from folkmoot.views.timeline import TimelineEntry, timeline_entry
 from folkmoot.views.work_sessions import WorkList, WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, timeline_entry
 
 Live = Annotated[bool, typer.Option("--live", help="Stay, and show what happens, until Ctrl-C.")]
 _BEAT = 0.1
@@ -315,7 +315,7 @@ def artifact(
 async def _content(call: Call, work: str, name: str) -> bytes:
     async with reading(call.folder) as project:
         id = (await project.host.find_work(work)).id
-        record = await project.work_sessions.find(id)
+        record = await project.work_sessions.look_up(id)
         for each in record.artifacts if record else ():
             if name and (each.title == name or each.artifact.startswith(name)):
                 return await project.journal.artifact(each.artifact)

@@ -8,22 +8,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.naming import wire_name
-from folkmoot.domain.reference import LAST, RUN
+from folkmoot.domain.inbox_events import GateChanged
+from folkmoot.domain.naming import LAST, RUN, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.engine.commands import CloseSession
-from folkmoot.engine.listing import run_list, run_row
+from folkmoot.engine.runs import run_list, run_row
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
 from folkmoot.operations.project import OpenProject
 from folkmoot.operations.runs import RunName, read_record
 from folkmoot.operations.work_reading import ListWorkSessions
 from folkmoot.ports import RunQuery
-from folkmoot.views.branches import SessionRow, session_rows
-from folkmoot.views.live import Gated, LiveChild, gates, live_children
-from folkmoot.views.run_nodes import Branch
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import Branch, Gated, LiveChild, SessionRow, gates, live_children, session_rows
 
 SessionName = Annotated[
     str, Spelling(terminal="SESSION", http=False, help="A session's id, as `sessions list` shows it.")

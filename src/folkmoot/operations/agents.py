@@ -8,21 +8,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Graph, MemberRole, find_agent
+from folkmoot.domain.agent import Agent, Graph, Member, MemberRole, find_agent
+from folkmoot.domain.duration import moment
 from folkmoot.domain.message import ToolCall
-from folkmoot.domain.moment import moment
 from folkmoot.domain.naming import wire_name
-from folkmoot.domain.spend import SpendSum
-from folkmoot.domain.team import Member
-from folkmoot.engine.describing import document, summary, whole
+from folkmoot.domain.run_row import SpendSum
+from folkmoot.engine.admission import document, summary, whole
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
 from folkmoot.operations.project import OpenProject
-from folkmoot.orchestration.explain import Explanation, explain
+from folkmoot.orchestration.briefs import Explanation, explain
 from folkmoot.ports import SpendQuery
-from folkmoot.views.accounting import Totals
-from folkmoot.views.costs import By, Cost, costs, totals
+from folkmoot.views.costs import By, Cost, Totals, costs, totals
 from folkmoot.views.team import team_document
 
 AgentName = Annotated[str, Spelling(terminal="AGENT", http=False, help="Its file, or its id.")]
@@ -176,7 +174,7 @@ class ShowTeam(Operation[list[Member]]):
     reads_files = True
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Member]:
-        tasks, _ = await project.tasks.keeper.readable()
+        tasks, _ = await project.tasks.readable()
         return await project.team.members(tasks)
 
     def document(self, output: list[Member]) -> TeamState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from folkmoot.domain.reference import CONVERSATION, LAST
+from folkmoot.domain.naming import CONVERSATION, LAST
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling
 from folkmoot.operations.project import OpenProject

@@ -9,10 +9,9 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from folkmoot.domain.category import CategoryId
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.moment import moment
-from folkmoot.domain.role import Role
-from folkmoot.engine.listing import find_run
+from folkmoot.domain.duration import moment
+from folkmoot.domain.entry import Entry, Role
+from folkmoot.engine.runs import find_run
 from folkmoot.journal.codec import to_line
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, RowPage, Spelling, Text

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from folkmoot.domain.inbox import Item, Kind, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.domain.item import Item, Kind, Reply
-from folkmoot.engine.always import allow_call_always
-from folkmoot.engine.inbox import find_item, read_inbox
+from folkmoot.engine.commands import allow_call_always, find_item, read_inbox
 from folkmoot.engine.owner import holder
 from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.operations.actor import Actor

@@ -12,7 +12,7 @@ from folkmoot.coordination.moot import Moot
 if TYPE_CHECKING:
     from folkmoot.domain.entry import Entry
     from folkmoot.domain.sinks import SinkSettings
-    from folkmoot.engine.control import Control
+    from folkmoot.engine.collaboration import Control
     from folkmoot.engine.local import LocalEngine
     from folkmoot.orchestration.kit import Kits
     from folkmoot.ports import Filter
@@ -60,6 +60,6 @@ class OpenProject(Moot):
     @property
     def control(self) -> Control:
         """Pause, resume and stop work sessions together with their runs."""
-        from folkmoot.engine.control import Control
+        from folkmoot.engine.collaboration import Control
 
         return Control(self.work_sessions, self.engine)

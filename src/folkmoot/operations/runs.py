@@ -12,9 +12,9 @@ from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import read_whole_history
-from folkmoot.engine.listing import find_run, run_list, runs_in
 from folkmoot.engine.owner import holder
 from folkmoot.engine.replay import Replayed, replay
+from folkmoot.engine.runs import find_run, run_list, runs_in
 from folkmoot.errors import BAD_VALUE, JournalDamaged, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.operations.actor import Actor
@@ -22,9 +22,9 @@ from folkmoot.operations.operation import Http, Operation, OperationType, RowPag
 from folkmoot.operations.project import OpenProject
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Journal, Query, RunQuery
-from folkmoot.views.audit import Audit, audit
 from folkmoot.views.difference import Difference, difference
-from folkmoot.views.result import PlanView, Result
+from folkmoot.views.plans import Audit, PlanView, audit
+from folkmoot.views.result import Result
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
 RunName = Annotated[

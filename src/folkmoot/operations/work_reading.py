@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import Meta
 
-from folkmoot.domain.activity import Activity
 from folkmoot.domain.category import LABELS, CategoryId
-from folkmoot.domain.role import Role
+from folkmoot.domain.entry import Role
+from folkmoot.domain.work_session import Activity
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import Filter
-from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, work_document, work_timeline
+from folkmoot.views.timeline import TimelineEntry, work_timeline
+from folkmoot.views.work_sessions import WorkRow, work_document
 
 WorkName = Annotated[
     str,
@@ -101,7 +101,7 @@ class ShowWorkSession(Operation[dict[str, Any]]):
 
     async def run(self, project: OpenProject, actor: Actor) -> dict[str, Any]:
         row = await project.host.find_work(self.work)
-        return work_document(row, await project.work_sessions.find(row.id), await _timeline(project, row))
+        return work_document(row, await project.work_sessions.look_up(row.id), await _timeline(project, row))
 
     def document(self, output: dict[str, Any]) -> dict[str, Any]:
         return output
@@ -140,7 +140,7 @@ class ListArtifacts(Operation[list[ArtifactRow]]):
     work: WorkName
 
     async def run(self, project: OpenProject, actor: Actor) -> list[ArtifactRow]:
-        record = await project.work_sessions.find((await project.host.find_work(self.work)).id)
+        record = await project.work_sessions.look_up((await project.host.find_work(self.work)).id)
         kept = record.artifacts if record else ()
         return [ArtifactRow(each.artifact, "kept", each.kind, each.title, each.by) for each in kept]
 

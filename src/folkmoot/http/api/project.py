@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -15,12 +16,10 @@ from folkmoot.contract.folds import Fault, Guarantee
 from folkmoot.contract.verify import verify
 from folkmoot.domain.part import media_of
 from folkmoot.domain.run_row import OPEN_STATUSES
-from folkmoot.engine.describing import summary
-from folkmoot.engine.listing import find_run, run_list
+from folkmoot.engine.admission import summary
+from folkmoot.engine.runs import find_run, run_list
 from folkmoot.errors import NotFound, Problem
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.files_now import files_now
-from folkmoot.http.politely import politely
 from folkmoot.journal.codec import to_line
 from folkmoot.loader.options import Setting
 from folkmoot.operations.actor import by_account
@@ -28,6 +27,8 @@ from folkmoot.operations.agents import AgentState, AgentSummary, ShowTeam
 from folkmoot.ports import Journal, Query, RunQuery, Stored
 from folkmoot.views.graph import mermaid
 
+T = TypeVar("T")
+_AT_ONCE = 100
 _LINES = "application/x-ndjson"
 _HASH = 64
 _UNKNOWN = "application/octet-stream"
@@ -129,13 +130,24 @@ async def show_graph(asked: Asked) -> GraphDocument:
 
 
 async def list_problems(asked: Asked) -> list[Problem]:
-    return list((await files_now(asked.moot)).problems)
+    return list((await asked.house.files_now()).problems)
 
 
 async def list_settings(asked: Asked) -> list[Setting]:
     """Those that this server was started with; the first source that says something holds."""
     written = asked.moot.secrets.content(msgspec.json.encode(asked.moot.settings))
     return msgspec.json.decode(written, type=list[Setting])
+
+
+async def _in_turns(read: AsyncIterator[T]) -> AsyncIterator[T]:
+    """A long read in which everybody else gets a turn."""
+    left = _AT_ONCE
+    async for each in read:
+        yield each
+        left -= 1
+        if not left:
+            left = _AT_ONCE
+            await asyncio.sleep(0)
 
 
 @dataclass(frozen=True)
@@ -145,7 +157,7 @@ class _Patient:
     journal: Journal
 
     def stored(self, query: Query) -> AsyncIterator[Stored]:
-        return politely(self.journal.stored(query))
+        return _in_turns(self.journal.stored(query))
 
     async def artifact(self, id: str) -> bytes:
         return await self.journal.artifact(id)
@@ -162,7 +174,7 @@ async def export_journal(asked: Asked) -> Response:
     run, journal = await _named(asked), asked.desks.journal
 
     async def lines() -> AsyncIterator[bytes]:
-        async for entry in politely(journal.read(Query(stream=run))):
+        async for entry in _in_turns(journal.read(Query(stream=run))):
             yield to_line(entry)
 
     named = f'attachment; filename="{run or "journal"}.ndjson"'

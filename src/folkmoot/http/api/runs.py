@@ -7,20 +7,18 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import replace
 
-from folkmoot.coordination.plans.steps import step_of
+from folkmoot.coordination.plan_steps import step_of
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.naming import RUN
 from folkmoot.domain.part import File
-from folkmoot.domain.reference import RUN
 from folkmoot.domain.run_row import RunRow
 from folkmoot.engine.admission import check_request
-from folkmoot.engine.fork import Fork
-from folkmoot.engine.history import check_fit
-from folkmoot.engine.step_runs import begun
+from folkmoot.engine.collaboration import begun
+from folkmoot.engine.history import Fork, check_fit
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Given, Said, Words, WorkSessionId
-from folkmoot.http.tracing import trace_of
+from folkmoot.http.requests import Given, Said, Words, WorkSessionId, trace_of
 from folkmoot.operations.runs import RunState
 from folkmoot.ports import Query
 
@@ -110,7 +108,7 @@ async def run_step(asked: Asked) -> RunState:
     step is completed if the run is."""
     body: RunStep = asked.body
     run = asked.chance[:20] if asked.key else ""
-    plan = await asked.desks.plans.get(await asked.desks.plans.keeper.find(asked.id))
+    plan = await asked.desks.plans.get(await asked.desks.plans.find(asked.id))
     step = step_of(plan, asked.path["step"]).id
     if run and (before := await _begun(asked, run)):
         asked.must_repeat((before.errand.plan, before.errand.step) == (plan.id, step))
