@@ -22,7 +22,7 @@ from playwright.async_api import expect
 
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
-from folkmoot.cli.templates import TEMPLATES
+from folkmoot.cli.init import TEMPLATES
 from folkmoot.http.pages.rendering import markdown
 from folkmoot.protocols.mcp import ABOUT
 from folkmoot.protocols.mcp_offers import RESUME

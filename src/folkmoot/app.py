@@ -33,11 +33,20 @@ from folkmoot.engine.history import (
 )
 from folkmoot.engine.local import encoded
 from folkmoot.engine.runs import run_list, run_row
-from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools, load_project
+from folkmoot.engine.workshop import (
+    NOT_SHARED,
+    RecordsFactory,
+    Surroundings,
+    Workshop,
+    as_tools,
+    load_project,
+)
 from folkmoot.errors import FolkmootError, WrongUse
+from folkmoot.operations.project import OpenProject
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
+from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.registry import FunctionTool
 from folkmoot.views.result import Result
@@ -51,7 +60,6 @@ if TYPE_CHECKING:
     from folkmoot.engine.watch import Watch
     from folkmoot.engine.workers import Worker
     from folkmoot.loader.load import Loaded
-    from folkmoot.operations.project import OpenProject
     from folkmoot.views.difference import Difference
 
 
@@ -99,7 +107,7 @@ class Folkmoot:
         """
         around = around or Surroundings()
         async with AsyncExitStack() as stack:
-            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around)
+            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around, RECORDS)
             loaded = load_project(
                 folder, tools=workshop.tools, overrides=overrides, env=around.env, only=only
             )
@@ -123,7 +131,8 @@ class Folkmoot:
         from folkmoot.loader.load import Loaded
 
         async with AsyncExitStack() as stack:
-            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around or Surroundings())
+            around = around or Surroundings()
+            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around, RECORDS)
             journal = workshop.open_journal(stack)
             pinned = Loaded(graph=await pinned_graph(journal, run_id), warnings=(), settings=())
             yield cls(pinned, journal, workshop)
@@ -397,18 +406,34 @@ class Folkmoot:
     @property
     def moot(self) -> OpenProject:
         """What outlives the runs of this project: tasks, plans, decisions, work sessions."""
-        return self._workshop.moot(self.graph)
+        project = self._workshop.moot(self.graph)
+        assert isinstance(project, OpenProject)
+        project.engine = self._engine
+        return project
 
     @property
     def control(self) -> Control:
         """Pause, resume and stop work sessions together with their runs: `await moot.control.pause(id)`."""
-        from folkmoot.engine.collaboration import Control
-
-        return Control(self.moot.work_sessions, self._engine)
+        return self.moot.control
 
     def agent(self, name: str) -> Agent:
         """An agent by its file or its id."""
         return find_agent(self.graph, name)
+
+
+def _coordination_tools(moot: Callable[[], OpenProject]) -> dict[str, FunctionTool]:
+    from folkmoot.operations.agent_tools import coordination_tools
+
+    return coordination_tools(moot)
+
+
+RECORDS = RecordsFactory(OpenProject, _coordination_tools)
+"""Of a project that people and agents use."""
+
+
+def describe_tools(folder: Path, graph: Graph) -> tuple[Kits, list[str]]:
+    """What agents have, for people to look at; and the sources of tools that nobody allowed, left out."""
+    return Workshop(folder, [], {}, Surroundings(), RECORDS).describe(graph)
 
 
 def _audience(hear: HearSpan | Ear | None, answer: Answerer | None, *, wait: bool) -> Audience:

@@ -7,7 +7,7 @@ from typer.main import get_command
 from checks.files import ROOT
 from checks.served import SERVED
 from folkmoot.cli.main import app
-from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.api import OPERATIONS
 
 _ROW = re.compile(r"^\| `([a-z -]+)` \| (.+) \|$", re.MULTILINE)
 

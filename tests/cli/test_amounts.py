@@ -1,6 +1,6 @@
 import pytest
 
-from folkmoot.cli.amounts import (
+from folkmoot.cli.output import (
     between,
     counted,
     dollars,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.cli.asking import read_typed
+from folkmoot.cli.perform import read_typed
 from folkmoot.domain.inbox import Item
 from folkmoot.views.inbox import described
 

@@ -44,7 +44,7 @@ def test_with_all_there_is_also_what_agents_had_others_do(told):
 
 def test_where_nobody_wrote_that_is_said(folkmoot):
     folkmoot.write(AGENTS, {"ann": [{"report": "done"}]})
-    assert "nothing has run" in folkmoot("conversations", "list").err
+    assert "no main agents have written" in folkmoot("conversations", "list").err
     assert folkmoot("conversations", "list", "--json").json == []
     folkmoot("run", "ann.ai", "hello", "-q")
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.cli.deciding import follow
+from folkmoot.cli.decisions import follow
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.decision_service import Decisions
 from folkmoot.domain.agent import Graph

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.cli.planning import follow
+from folkmoot.cli.plans import follow
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author

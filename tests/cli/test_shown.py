@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.cli.shown import in_one_line, shown
+from folkmoot.cli.output import in_one_line, shown
 
 
 @pytest.mark.parametrize(

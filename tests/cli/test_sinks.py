@@ -50,7 +50,9 @@ def test_how_agents_worked_together_is_in_the_file_and_the_list_says_how_far_it_
         "handoff.completed",
     ]
     assert set(written) <= set(exported)
-    assert before == [{"name": "log", "kind": "ndjson", "position": 0, "lag": 3, "error": None}]
+    assert before == [
+        {"id": "log", "name": "log", "status": "ok", "kind": "ndjson", "position": 0, "lag": 3, "error": None}
+    ]
     (after,) = folkmoot("sinks", "list", "--json").json
     assert (after["position"], after["lag"]) == (json.loads(written[-1])["seq"], 0)
     assert folkmoot("verify").code == 0
@@ -91,11 +93,11 @@ def test_what_lies_behind_can_be_left_out(folkmoot):
             ("run",),
             "the sink 'chat' needs $CHAT, which is not set",
         ),
-        ("  log: {kind: ndjson}\n", ("move", "lug", "--to", "end"), "there is no sink 'lug'; there are log"),
+        ("  log: {kind: ndjson}\n", ("move", "lug", "--to", "end"), "nothing has run in"),
         (
             "  log: {kind: ndjson}\n",
             ("move", "log", "--to", "-3"),
-            "--to takes start, end or the seq of an entry, not '-3'",
+            "`--to`: '-3' is not one of start, end or a number",
         ),
     ],
 )
@@ -133,7 +135,15 @@ async def test_a_sink_that_fails_is_shown_and_gets_everything_when_it_is_back(fo
 
     assert (failed.code, failed.err) == (1, "sink hook: 127.0.0.1 answered 410\n")
     assert listed.json == [
-        {"name": "hook", "kind": "webhook", "position": 0, "lag": 3, "error": "127.0.0.1 answered 410"}
+        {
+            "id": "hook",
+            "name": "hook",
+            "status": "failing",
+            "kind": "webhook",
+            "position": 0,
+            "lag": 3,
+            "error": "127.0.0.1 answered 410",
+        }
     ]
     assert again.code == 0
     assert [event["id"] for event in receiver.received[-1].json["events"]] == ids

@@ -6,7 +6,7 @@ import io
 import pytest
 from rich.console import Console
 
-from folkmoot.cli.task_board import draw
+from folkmoot.cli.tasks import draw
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.operations.task_reading import ListTasks
 from tests.cli.conftest import SETTINGS, interrupted, wait_for

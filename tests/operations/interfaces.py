@@ -23,7 +23,7 @@ from folkmoot.operations.actor import account_name
 from folkmoot.operations.agent_tools import agent_tool
 from folkmoot.operations.operation import Field, OperationType, fields_of
 from folkmoot.ports import Query, Site
-from tests.desk import write
+from tests.desk import SETTINGS, write
 from tests.http.page import Browser
 
 AUTHORS = ("createdBy", "createdBySession", "workSessionId", "source", "proposedBy", "author", "by", "voter")
@@ -59,6 +59,8 @@ class Interfaces:
         self._prepare = prepare
         self._page = page
         """The address of the form of an operation, given what is filled in."""
+        self.settings = self.script = ""
+        """Further settings, and what the scripted model says."""
 
     async def agree(self, operation: OperationType, values: dict[str, Any], code: str, agent: str) -> None:
         """That all do the same, with this code, and record who did it. `agent` is who calls the tool."""
@@ -84,7 +86,9 @@ class Interfaces:
         for name, way in ways.items():
             if way and _can_say(name, operation, values):
                 (folder := self._folder / name).mkdir()
-                write(folder, self._files)
+                write(folder, self._files, SETTINGS + self.settings)
+                if self.script:
+                    (folder / "script.yaml").write_text(self.script)
                 async with self._opened(folder) as (project, known):
                     given = {field: _known(value, known) for field, value in values.items()}
                     before = await project.position()
@@ -112,7 +116,8 @@ class Interfaces:
         arguments = list(_arguments(operation, given))
         if operation.named is not None:
             arguments += ["--as", account_name()]
-        return await _called("--project", str(folder), self._group, operation.command, *arguments, "--json")
+        group = [self._group] if self._group else []
+        return await _called("--project", str(folder), *group, operation.command, *arguments, "--json")
 
     async def _http(self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str) -> str:
         assert operation.http
@@ -131,7 +136,8 @@ class Interfaces:
                 query = "&".join(f"{name}={value}" for name, value in body.items())
                 shown = await browser._ask("GET", f"{path}?{query}", b"", {"accept": "application/json"})
             else:
-                content = msgspec.json.encode({**body, "by": account_name()})
+                by = {"by": account_name()} if operation.http.by else {}
+                content = msgspec.json.encode({**body, **by})
                 headers = {"content-type": "application/json", "accept": "application/json"}
                 shown = await browser._ask(operation.http.method, path, content, headers)
         return "" if shown.status < 300 else json.loads(shown.html)["code"]
@@ -203,7 +209,7 @@ def _arguments(operation: OperationType, given: dict[str, Any]) -> Iterator[str]
             continue
         name, value = option_name(field), given[field.name]
         if not name.startswith("-"):
-            yield value
+            yield from value if field.is_list else [value]
         elif field.is_flag:
             yield from [name] if value else []
         else:

@@ -6,6 +6,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions import becoming, paused
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.work_session import WorkSessionOpened
+from folkmoot.operations import work_reading as reading
 from folkmoot.operations import work_sessions as work
 from tests.operations.interfaces import Interfaces, assert_all_tried
 
@@ -33,6 +34,12 @@ def of(kind, length=None):
 NEW, OVER, NOBODY = of("new"), of("over"), {"work": "ws_nothing"}
 
 CASES = [
+    (reading.ListWorkSessions, {"category": "infra_ops"}, ""),
+    (reading.ListWorkSessions, {"category": "cooking"}, "bad_value"),
+    (reading.ShowWorkSession, of("new", 12), ""),
+    (reading.ShowWorkSession, NOBODY, "work_session_not_found"),
+    (reading.ShowTimeline, {"work": "last"}, ""),
+    (reading.ShowTimeline, NOBODY, "work_session_not_found"),
     (work.OpenWorkSession, {"goal": "Ship it", "label": "it", "constraints": ["soon", "well"]}, ""),
     (work.OpenWorkSession, {"goal": "Ship more", "previous": lambda known: known["over"][:12]}, ""),
     (work.OpenWorkSession, {"goal": " "}, "bad_value"),

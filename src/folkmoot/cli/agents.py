@@ -1,103 +1,70 @@
-"""`folkmoot agents`: which agents a project has, and what each is."""
+"""`folkmoot agents`, `explain` and `team`: which agents a project has, what each is and may call, and how it stands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import asyncio
+import json
+import sys
+from contextlib import suppress
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from folkmoot.cli.call import AsJson, Target, call_of
-from folkmoot.cli.complete import agent_files
+from folkmoot.cli.call import Call, finished
+from folkmoot.cli.commands import TerminalOptions
+from folkmoot.cli.output import (
+    STYLES,
+    Cell,
+    console,
+    in_one_line,
+    moment,
+    say,
+    write,
+    write_json,
+    write_table,
+)
+from folkmoot.cli.project import project_for
+from folkmoot.domain.agent import Member
+from folkmoot.engine.admission import document, status_of
+from folkmoot.engine.history import last_position
+from folkmoot.errors import WrongUse
+from folkmoot.loader.walk import template as agent_template
+from folkmoot.operations.actor import by_account
+from folkmoot.operations.agents import AgentOfGraph, ExplainAgent, ListAgents, ShowAgent, ShowTeam
+from folkmoot.operations.operation import Operation
+from folkmoot.orchestration.briefs import Explanation
 
-if TYPE_CHECKING:
-    from folkmoot.domain.agent import Agent, Graph
-
-app = typer.Typer(help="Which agents the project has, and what each is.", no_args_is_help=True)
-
-
-@app.command("list")
-def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the agents of the project.
-
-    \b
-    Examples:
-      folkmoot agents list
-      folkmoot agents list --json
-    """
-    from folkmoot.cli.output import STYLES, say, write_json, write_table
-    from folkmoot.cli.shown import in_one_line
-    from folkmoot.engine.admission import status_of, summary
-
-    call = call_of(context)
-    graph = call.load(Target(folder=call.folder, agent="")).graph
-    if as_json:
-        write_json([summary(graph, agent) for agent in graph.agents.values()])
-    elif not graph.agents:
-        say(f"there is no agent file in {call.folder}; write one, or try `folkmoot init`")
-    else:
-        write_table(
-            ("agent", "status", "works with", "description"),
-            (
-                (
-                    (agent.file, "bold"),
-                    (status := status_of(graph, agent), STYLES.get(status, "")),
-                    in_one_line(_relations(graph, agent), 45),
-                    agent.description,
-                )
-                for agent in graph.agents.values()
-            ),
-        )
+_TEAM = ("agent", "role", "status", "heartbeat", "failures", "left alone until", "task")
 
 
-@app.command()
-def show(
-    context: typer.Context,
-    agent: Annotated[
-        str, typer.Argument(metavar="AGENT", help="Its file, or its id.", autocompletion=agent_files)
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Show one agent: whom it works with, its tools and models, its limits, and what it can cost at most.
-
-    \b
-    Examples:
-      folkmoot agents show front-desk
-      folkmoot agents show legal/counsel.ai --json
-    """
-    from folkmoot.cli.output import write, write_json
-    from folkmoot.domain.agent import find_agent
-    from folkmoot.engine.admission import document
-
-    call = call_of(context)
-    target = call.target(agent)
-    graph = call.load(target).graph
-    found = find_agent(graph, target.agent)
-    if as_json:
-        write_json(document(graph, found))
-        return
-    differing = msgspec.to_builtins  # which leaves out defaults
-    for key, value in document(graph, found, differing).items():
-        if value not in (None, "", [], {}):
-            write(f"{key}: {_text(value)}")
+def present(operation: Operation[Any], output: Any) -> None:
+    match operation:
+        case ExplainAgent():
+            _write_explanation(output)
+        case ShowTeam():
+            write_table(_TEAM, map(_member_cells, output))
+        case ShowAgent():
+            differing = msgspec.to_builtins  # which leaves out defaults
+            for key, value in document(output.graph, output.agent, differing).items():
+                if value not in (None, "", [], {}):
+                    write(f"{key}: {_text(value)}")
+        case ListAgents() if output:
+            write_table(("agent", "status", "works with", "description"), map(_cells, output))
+        case _:
+            say("there is no agent file here; write one, or try `folkmoot init`")
 
 
-@app.command()
-def template() -> None:
-    """Print an agent file with every key: `advisors`, `router`, `handoff`, `team`, `chat` and all others.
-
-    \b
-    Examples:
-      folkmoot agents template > new.ai
-    """
-    from folkmoot.cli.output import write
-    from folkmoot.loader.walk import template as agent_template
-
-    write(agent_template().rstrip("\n"))
-
-
-def _relations(graph: Graph, agent: Agent) -> str:
-    return ", ".join(f"{pattern} {graph.agents[file].id}" for pattern, file in agent.edges)
+def _cells(each: AgentOfGraph) -> tuple[Cell, ...]:
+    graph, agent = each.graph, each.agent
+    status = status_of(graph, agent)
+    relations = ", ".join(f"{pattern} {graph.agents[file].id}" for pattern, file in agent.edges)
+    return (
+        (agent.file, "bold"),
+        (status, STYLES.get(status, "")),
+        in_one_line(relations, 45),
+        agent.description,
+    )
 
 
 def _text(value: Any) -> str:
@@ -106,3 +73,102 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_text(inner)}" for key, inner in value.items())
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _write_explanation(explained: Explanation) -> None:
+    write(explained.formula, "dim")
+    for each in explained.tools:
+        write(f"{each.tool}  ({each.access}, {each.effect})", "bold")
+        write(f"  has it:   {each.because}")
+        if not each.allowlisted:
+            write("  but not:  where it was called by call_agent (sub_agent_tool_allowlist)")
+        for rule in each.rules:
+            write(f"  {rule}")
+        write(f"  then:     {each.beyond or 'made without a word'}")
+    write(f"system tools: {', '.join(explained.system)}")
+    if explained.decision:
+        styles = {"allow": "green", "ask": "yellow", "refuse": "bold red"}
+        write(f"{explained.decision}: {explained.reason}", styles[explained.decision])
+
+
+def _member_cells(member: Member) -> tuple[Cell, ...]:
+    failures = f"{member.consecutive_failures} ({member.last_failure_reason})"
+    return (
+        member.agent_id,
+        member.role,
+        (member.status, STYLES.get(member.status, STYLES["running"] if member.status == "active" else "dim")),
+        moment(member.last_heartbeat) if member.last_heartbeat else "never",
+        failures if member.consecutive_failures else "",
+        moment(member.backoff_until) if member.backoff_until else "",
+        member.current_task_id,
+    )
+
+
+def _judged_call(
+    args: Annotated[
+        str, typer.Option("--args", metavar="JSON", help="With TOOL: what the gate says to this call.")
+    ] = "",
+) -> dict[str, Any]:
+    """With `--args` the gate judges that very call, in a session that has read nothing yet. Exit code 0 if it would be
+    made, 6 if somebody would be asked, 1 if it would be refused."""
+    if not args:
+        return {}
+    try:
+        arguments = json.loads(args)
+    except ValueError as error:
+        raise WrongUse(f"`--args` is no JSON: {error}") from None
+    if not isinstance(arguments, dict):
+        raise WrongUse('`--args` must be a JSON object, such as \'{"path": "a.txt"}\'')
+    return {"arguments": arguments}
+
+
+def _live(
+    live: Annotated[
+        bool, typer.Option("--live", help="Stay, and show what changes; Ctrl-C ends it.")
+    ] = False,
+) -> dict[str, Any]:
+    """With --live and --json each state is one document a line."""
+    return {}
+
+
+def _follow_team(call: Call, wanted: ShowTeam, as_json: bool, *, live: bool) -> None:
+    finished(_show_changes(call, wanted, as_json))
+
+
+async def _show_changes(call: Call, wanted: ShowTeam, as_json: bool) -> None:
+    """Now, and after whatever happens."""
+    async with project_for(call, wanted) as project:
+        position = await last_position(project.journal)
+        shown = await _show_team(wanted, project, None, as_json)
+        with suppress(asyncio.CancelledError):
+            async for _ in project.journal.follow(position):
+                shown = await _show_team(wanted, project, shown, as_json)
+
+
+async def _show_team(
+    wanted: ShowTeam, project: Any, shown: list[Member] | None, as_json: bool
+) -> list[Member]:
+    members = await wanted.run(project, by_account("terminal"))
+    if members != shown:
+        if sys.stdout.isatty() and not as_json:
+            console().clear()
+        write_json(wanted.terminal_document(members)) if as_json else present(wanted, members)
+        sys.stdout.flush()
+    return members
+
+
+def template() -> None:
+    """Print an agent file with every key: `advisors`, `router`, `handoff`, `team`, `chat` and all others.
+
+    \b
+    Examples:
+      folkmoot agents template > new.ai
+    """
+    write(agent_template().rstrip("\n"))
+
+
+COMMANDS = (ListAgents, ShowAgent, template)
+TERMINAL_OPTIONS = {
+    ExplainAgent: TerminalOptions(_judged_call),
+    ShowTeam: TerminalOptions(_live, _follow_team),
+}

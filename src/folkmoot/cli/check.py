@@ -1,19 +1,34 @@
-"""`folkmoot check`: everything that can be known about a project before it runs."""
+"""`folkmoot check`, `graph` and `config`: everything that can be known about a project before it runs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from folkmoot.cli.call import AsJson, Call, Target, call_of
+from folkmoot.cli.failure import say_more
+from folkmoot.cli.output import counted, say, write, write_json, write_table
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.duration import written
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import DeclarationError, Problem, WrongUse
-
-if TYPE_CHECKING:
-    from folkmoot.domain.agent import Graph
-    from folkmoot.loader.load import Loaded
+from folkmoot.loader.bounds import COUNTLESS, worst_case
+from folkmoot.loader.load import Loaded
+from folkmoot.loader.options import Setting
+from folkmoot.models.choose import ProviderModels
+from folkmoot.site.remedies import topic_for
+from folkmoot.tools.consent import ConsentStore, unknown_tools
+from folkmoot.tools.modules import load_modules, syntax_problem
+from folkmoot.tools.registry import Registry
+from folkmoot.tools.wanted import module_item
+from folkmoot.views import graph as views
+from folkmoot.views.graph import roots
 
 
 def check(
@@ -23,9 +38,7 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Check a project or one agent file; no agent is run.
-
-    A file is checked with everything it refers to. Python modules with tools are imported if you trust them. Every
+    """A file is checked with everything it refers to. Python modules with tools are imported if you trust them. Every
     problem is printed as file:line:column: message. Then, for each agent that no other refers to, how many model
     requests it can cause at most. The exit code is 4 if anything is wrong; warnings do not count.
 
@@ -35,9 +48,6 @@ def check(
       folkmoot check desks/support
       folkmoot check front-desk.ai --json
     """
-    from folkmoot.cli.failure import say_more
-    from folkmoot.cli.output import say, write, write_json
-    from folkmoot.site.remedies import topic_for
 
     call = call_of(context)
     target = _target(call, path)
@@ -62,10 +72,6 @@ def check(
 
 def checked(call: Call, target: Target) -> Loaded:
     """As `load_project`, and with the scripts of scripted models and the trusted tools read too."""
-    from msgspec.structs import replace
-
-    from folkmoot.models.choose import ProviderModels
-    from folkmoot.tools.consent import ConsentStore, unknown_tools
 
     loaded = call.load(target)
     models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)
@@ -78,10 +84,6 @@ def checked(call: Call, target: Target) -> Loaded:
 
 def _module_problems(graph: Graph, folder: Path) -> Iterator[Problem]:
     """Of Python modules of the project. Those that are not trusted are not imported, only read."""
-    from folkmoot.tools.consent import ConsentStore
-    from folkmoot.tools.modules import load_modules, syntax_problem
-    from folkmoot.tools.registry import Registry
-    from folkmoot.tools.wanted import module_item
 
     store, registry = ConsentStore(), Registry()
     for name, source in graph.settings.tools.items():
@@ -119,10 +121,6 @@ def _target(call: Call, path: Path | None) -> Target:
 
 
 def _write_sound(loaded: Loaded) -> None:
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import say, write
-    from folkmoot.loader.bounds import COUNTLESS, worst_case
-    from folkmoot.views.graph import roots
 
     for warning in loaded.warnings:
         write(str(warning), "yellow")
@@ -134,7 +132,82 @@ def _write_sound(loaded: Loaded) -> None:
 
 
 def _verdict(loaded: Loaded) -> str:
-    from folkmoot.cli.amounts import counted
 
     warnings = counted(len(loaded.warnings), "warning") if loaded.warnings else "no warnings"
     return f"{counted(len(loaded.graph.agents), 'agent')}, no problems, {warnings}"
+
+
+class Form(StrEnum):
+    text = "text"
+    mermaid = "mermaid"
+    svg = "svg"
+
+
+def graph(
+    context: typer.Context,
+    form: Annotated[Form, typer.Option("--format", "-f", help="How to draw it.")] = Form.text,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")
+    ] = None,
+) -> None:
+    """\b
+    Examples:
+      folkmoot graph
+      folkmoot graph --format mermaid
+      folkmoot graph --format svg -o agents.svg
+    """
+
+    call = call_of(context)
+    loaded = load_project(call.folder, overrides=call.overrides)
+    draw = {Form.text: views.text, Form.mermaid: views.mermaid, Form.svg: views.svg}[form]
+    drawing = draw(loaded.graph)
+    if output is None:
+        write(drawing.rstrip("\n"))
+        return
+    try:
+        output.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(f"cannot write {str(output)!r}: {error.strerror}") from None
+
+
+def show(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Every option of every agent too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show each setting with its source: --set, environment, an agent's file, folkmoot.yaml or default.
+
+    The first of these that says something holds. Of an agent, only what its file says is shown, unless --all.
+
+    \b
+    Examples:
+      folkmoot config show
+      FOLKMOOT_MAX_TURNS=3 folkmoot config show --json
+    """
+
+    call = call_of(context)
+    settings = load_project(call.folder, overrides=call.overrides).settings
+    if as_json:
+        write_json(settings)
+        return
+    write_table(
+        ("setting", "value", "source"),
+        (
+            (f"{setting.file} {setting.key}".strip(), _written(setting), (setting.source, "dim"))
+            for setting in settings
+            if everything or not setting.file or setting.source.startswith(f"{setting.file}:")
+        ),
+    )
+
+
+def _written(setting: Setting) -> str:
+
+    value = setting.value
+    if value is None:
+        return "-"
+    if setting.unit:
+        return written(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+CONFIG = (show,)

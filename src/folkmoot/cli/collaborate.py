@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from collections.abc import Callable
+from typing import Annotated, NamedTuple, get_args
 
 import typer
 
+from folkmoot.app import Folkmoot
 from folkmoot.cli.call import AsJson, Call, Quiet, call_of, finished
+from folkmoot.cli.interrupt import on_stop_signals
+from folkmoot.cli.output import say, write, write_json
+from folkmoot.coordination.collaboration import Move, Scene
+from folkmoot.domain.agent import MemberRole
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.work_session import WorkSessionOpened
+from folkmoot.engine.collaboration import INTERRUPTED, Collaboration, Stopped, gathered, seats
+from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound, WrongUse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from folkmoot.app import Folkmoot
-    from folkmoot.coordination.collaboration import Scene
-    from folkmoot.domain.agent import MemberRole
-    from folkmoot.domain.errand import Errand
-    from folkmoot.engine.collaboration import Collaboration, Stopped
-    from folkmoot.views.result import Result
+from folkmoot.views.result import Result
 
 
 class Wanted(NamedTuple):
@@ -51,12 +52,10 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> int:
-    """Let a team of agents reach a goal: plan, review, carry out step by step, decide what blocks, review, sum up.
-
-    The agent with the role `lead` approves the plan and breaks ties; the `planner` plans; the `reviewer` holds what was
-    done against what was agreed. Everything is recorded: after a crash, or when a person has answered, go on with
-    --resume. The summary stands alone on stdout. The exit code is 6 if it waits for a person. Ctrl-C lets what is under
-    way end, a second one does not; nothing is lost either way.
+    """The agent with the role `lead` approves the plan and breaks ties; the `planner` plans; the `reviewer` holds
+    what was done against what was agreed. Everything is recorded: after a crash, or when a person has answered, go
+    on with --resume. The summary stands alone on stdout. The exit code is 6 if it waits for a person. Ctrl-C lets
+    what is under way end, a second one does not; nothing is lost either way.
 
     \b
     Examples:
@@ -64,7 +63,6 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
       folkmoot collaborate "Write the release notes" --member lead --member writer --member editor=reviewer
       folkmoot collaborate --resume last
     """
-    from folkmoot.cli.output import write, write_json
 
     if bool(goal.strip()) == bool(resume):
         which = "not both" if resume else "to go on with: folkmoot collaborate --resume ID"
@@ -84,8 +82,6 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
 
 
 def _tell_how_it_stands(stopped: Stopped, scene: Scene) -> None:
-    from folkmoot.cli.output import say
-    from folkmoot.engine.collaboration import INTERRUPTED
 
     work = scene.work
     for why in dict.fromkeys(stopped.why):
@@ -97,10 +93,6 @@ def _tell_how_it_stands(stopped: Stopped, scene: Scene) -> None:
 
 
 async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopped, Scene]:
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.output import say
-    from folkmoot.coordination.collaboration import Move
-    from folkmoot.engine.collaboration import Collaboration
 
     def tell(move: Move) -> None:
         if not quiet and move.line:
@@ -121,9 +113,6 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
-    from folkmoot.domain.work_session import WorkSessionOpened
-    from folkmoot.engine.collaboration import gathered, seats
-    from folkmoot.engine.owner import chance
 
     if not wanted.resume:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)
@@ -134,7 +123,6 @@ async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
 
 def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:
     """The first lets what is under way end, the second does not; the runs are left for whoever goes on."""
-    from folkmoot.cli.interrupt import on_stop_signals
 
     def leave() -> None:
         hand_over(at_once=collaboration.leaving)
@@ -144,9 +132,6 @@ def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., Non
 
 
 def _member(written: str) -> tuple[str, MemberRole | None]:
-    from typing import get_args
-
-    from folkmoot.domain.agent import MemberRole
 
     name, _, wanted = written.partition("=")
     roles: tuple[MemberRole, ...] = get_args(MemberRole)

@@ -1,19 +1,23 @@
-"""Commands made from operations: their arguments, options, help and exit codes."""
+"""Commands, each imported when it is used: those made from operations, and those that are more than an operation."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from msgspec.structs import replace
+from typer.core import TyperCommand, TyperGroup
 
-from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.cli.call import AsJson, call_of, finished, nearest_project
 from folkmoot.domain.text import storable
+from folkmoot.errors import FolkmootError
 
 if TYPE_CHECKING:
     from folkmoot.cli.call import Call
@@ -25,63 +29,116 @@ Present = Callable[["Operation[Any]", Any], None]
 """Shows the output of an operation to people."""
 
 
+def agent_files(incomplete: str) -> list[str]:
+    """What the shell offers when TAB is pressed; a project that cannot be read offers nothing."""
+    folder = nearest_project(Path.cwd()) or Path.cwd()
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.ai"))
+    return sorted(file for file in found if file.startswith(incomplete) and not file.startswith("."))
+
+
+def run_names(incomplete: str) -> list[str]:
+    from folkmoot.cli.project import opened
+    from folkmoot.ports import RunQuery
+
+    async def begin_so() -> list[str]:
+        async with opened(nearest_project(Path.cwd()) or Path.cwd()) as journal:
+            return [run.run for run in await journal.runs(RunQuery(prefix=incomplete))]
+
+    try:
+        runs = finished(begin_so())
+    except FolkmootError:
+        return []
+    return [*(["last"] if "last".startswith(incomplete) else []), *runs]
+
+
+_COMPLETED = {"RUN": run_names, "AGENT": agent_files}
+"""What the shell offers, by the metavar of an argument or an option."""
+
+
 @dataclass(frozen=True)
 class TerminalOptions:
     """Options that only the terminal has: `read` takes them, and gives fields of the operation."""
 
     read: Callable[..., Values]
-    instead: Callable[..., Any] | None = None
-    """What is done when one of them is given: more than the operation, such as to stay and follow."""
+    instead: Callable[..., int | None] | None = None
+    """What is done when a flag of `when` is given: more than the operation, such as to stay and follow. It gives the
+    exit code."""
+    when: tuple[str, ...] = ("live",)
 
 
-def make_group(operations: str, terminal: str, help: str) -> typer.Typer:
-    """The commands of a module of operations. `terminal` is the module that shows what comes of them; both are imported
-    when one of the commands is used."""
+class Commands(Mapping[str, Any]):
+    """By name; what each is made of is imported when it is asked for."""
 
-    class Lazy(TyperGroup):
-        @cached_property
-        def _generated(self) -> dict[str, Any]:
-            shown = import_module(f"folkmoot.cli.{terminal}")
-            app = typer.Typer(rich_markup_mode=None)
-            for operation in import_module(f"folkmoot.operations.{operations}").OPERATIONS:
-                if operation.command:
-                    options = shown.TERMINAL_OPTIONS.get(operation)
-                    app.command(operation.command)(make_command(operation, shown.present, options))
-            return dict(typer.main.get_group(app).commands)
+    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
+        """Of each, `module.attribute` below `folkmoot.cli` and its summary. The attribute is a function or operation;
+        of a group, a tuple of them."""
+        self.places = places
 
-        @property  # type: ignore[override]
-        def commands(self) -> dict[str, Any]:
-            return self._own | self._generated
+    def __getitem__(self, name: str) -> Any:
+        return _load(name, *self.places[name])
 
-        @commands.setter
-        def commands(self, own: dict[str, Any]) -> None:
-            """Those that are more than an operation."""
-            self._own = own
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
 
-    return typer.Typer(cls=Lazy, help=help, no_args_is_help=True)
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class LazyGroup(TyperGroup):
+    commands: Commands  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self.commands]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        lines = {name: TyperCommand(name, help=line) for name, (_, line) in self.commands.places.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(limit)) for name, each in lines.items()])
+
+
+@cache
+def _load(name: str, place: str, summary: str) -> Any:
+    module, _, attribute = place.partition(".")
+    shown = import_module(f"folkmoot.cli.{module}")
+    found = getattr(shown, attribute)
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=summary)
+    for each in found if isinstance(found, tuple) else (found,):
+        if not isinstance(each, type):
+            own = (each.__doc__ or "") if isinstance(found, tuple) else f"{summary}\n\n{inspect.getdoc(each)}"
+            app.command(each.__name__.strip("_"), help=inspect.cleandoc(own))(each)
+        elif each.command:  # type: ignore[attr-defined]
+            options = shown.TERMINAL_OPTIONS.get(each)
+            app.command(each.command)(make_command(each, shown.present, options))  # type: ignore[attr-defined]
+    made = typer.main.get_group(app) if isinstance(found, tuple) else typer.main.get_command(app)
+    made.name = name
+    return made
 
 
 def make_command(
     operation: OperationType, present: Present, options: TerminalOptions | None = None
-) -> Callable[..., None]:
+) -> Callable[..., int]:
     from folkmoot.operations.operation import fields_of, read_operation
 
     offered = [field for field in fields_of(operation) if field.spelling.terminal is not None]
     offered.sort(key=lambda field: field.name != operation.subject)
     own = list(inspect.signature(options.read, eval_str=True).parameters.values()) if options else []
 
-    def call(typer_context: typer.Context, as_json: bool, person: str = "", **given: Any) -> None:
+    def call(typer_context: typer.Context, as_json: bool, person: str = "", **given: Any) -> int:
         values = {field.name: _value(field, given.pop(field.name)) for field in offered}
         if options:
             values |= options.read(**given)
         wanted = read_operation(operation, values, {field.name: option_name(field) for field in offered})
-        if options and options.instead and any(given.values()):
-            finished(options.instead(call_of(typer_context), wanted, as_json, **given))
-            return
+        if options and options.instead and any(given.get(flag) for flag in options.when):
+            return options.instead(call_of(typer_context), wanted, as_json, **given) or 0
         from folkmoot.cli.output import write_json
 
-        output = finished(_perform(call_of(typer_context), wanted, person))
-        write_json(wanted.document(output)) if as_json else present(wanted, output)
+        output = finished(perform_operation(call_of(typer_context), wanted, person))
+        if as_json:
+            write_json(wanted.terminal_document(output))
+        else:
+            present(wanted, output)
+        return wanted.exit_code(output)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
@@ -108,18 +165,23 @@ def option_name(field: Field) -> str:
 def _parameter(field: Field) -> inspect.Parameter:
     kind: Any = bool if field.is_flag else list[str] if field.is_list else str
     line, name = field.help, option_name(field)
-    if field.is_list:
+    if field.is_list and name.startswith("-"):
         line = f"{line.removesuffix('.')}; may be repeated."
     shown = field.spelling.metavar or None
-    if name.startswith("-"):
-        about: Any = typer.Option(name, metavar=shown, help=line, show_default=not field.required)
-    else:
-        about = typer.Argument(metavar=name, help=line, show_default=False)
     default: Any = inspect.Parameter.empty
     if not field.required:
         kind, default = (
             (kind | None, None) if field.is_list else (kind, "" if field.default is None else field.default)
         )
+        default = default if isinstance(default, bool | None) else str(default)
+    if name.startswith("-"):
+        complete = _COMPLETED.get(shown or "")
+        about: Any = typer.Option(
+            name, metavar=shown, help=line, show_default=not field.required, autocompletion=complete
+        )
+    else:
+        complete = _COMPLETED.get(name)
+        about = typer.Argument(metavar=name, help=line, show_default=bool(default), autocompletion=complete)
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about]
     )
@@ -140,15 +202,17 @@ def _help(operation: OperationType, options: TerminalOptions | None) -> str:
     return "\n\n".join([*about, f"\b\nExamples:\n{examples}"])
 
 
-async def _perform(call: Call, operation: Operation[Any], person: str) -> Any:
-    import secrets
-
-    from folkmoot.cli.moot import project_for
+async def perform_operation(call: Call, operation: Operation[Any], person: str = "") -> Any:
+    from folkmoot.cli.project import project_for
     from folkmoot.operations.actor import by_account, by_name
 
-    chance = secrets.token_hex(16)
-    async with project_for(call, operation) as project:
-        actor = by_account("terminal", chance)
+    seed = secrets.token_hex(16)
+    target = None
+    if operation.of_files and (agent := getattr(operation, "agent", "")):
+        target = call.target(agent)
+        operation = replace(operation, agent=target.agent)
+    async with project_for(call, operation, target) as project:
+        actor = by_account("terminal", seed)
         if person or operation.named:
-            actor = by_name(storable(person), project.graph, "terminal", chance)
+            actor = by_name(storable(person), project.graph, "terminal", seed)
         return await operation.run(project, actor)

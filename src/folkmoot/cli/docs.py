@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from folkmoot.cli.call import AsJson
+from folkmoot.cli.output import write, write_json, write_markdown, write_table
 from folkmoot.errors import NotFound
-
-if TYPE_CHECKING:
-    from folkmoot.site.pages import Library
+from folkmoot.site.pages import Library, library, search
 
 
 def docs(
@@ -20,9 +19,7 @@ def docs(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Read the documentation: the contents, one page or section of it, or where some words are.
-
-    What an error message names after `folkmoot docs` can be typed as it stands.
+    """What an error message names after `folkmoot docs` can be typed as it stands.
 
     \b
     Examples:
@@ -31,8 +28,6 @@ def docs(
       folkmoot docs trust#verify
       folkmoot docs "budget exceeded"
     """
-    from folkmoot.cli.output import write_json, write_markdown
-    from folkmoot.site.pages import library
 
     books = library()
     name, _, anchor = topic.strip("/").partition("#")
@@ -50,7 +45,6 @@ def docs(
 
 
 def _write_contents(books: Library, as_json: bool) -> None:
-    from folkmoot.cli.output import write, write_json
 
     if as_json:
         write_json([{"group": group, "pages": entries} for group, entries in books.contents])
@@ -63,8 +57,6 @@ def _write_contents(books: Library, as_json: bool) -> None:
 
 
 def _write_hits(books: Library, words: str, as_json: bool) -> None:
-    from folkmoot.cli.output import write_json, write_table
-    from folkmoot.site.pages import search
 
     found = [
         (f"{page.id}#{section.anchor}", section.title, text) for page, section, text in search(books, words)

@@ -5,11 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from folkmoot.cli.amounts import counted, dollars, seconds
 from folkmoot.cli.failure import say_more
 from folkmoot.cli.interrupt import INTERRUPTED
-from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
-from folkmoot.cli.shown import in_one_line
+from folkmoot.cli.output import (
+    STYLES,
+    counted,
+    dollars,
+    in_one_line,
+    say,
+    seconds,
+    write,
+    write_json,
+    write_markdown,
+)
 from folkmoot.domain.report import Report
 from folkmoot.site.remedies import STOPPED
 from folkmoot.views.costs import Totals

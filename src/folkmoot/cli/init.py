@@ -8,11 +8,86 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from msgspec.structs import replace
 
 from folkmoot.cli.call import AsJson
-from folkmoot.cli.complete import template_names
-from folkmoot.cli.templates import DEFAULT, TEMPLATES, Template, files_of, ignored, template_named
+from folkmoot.cli.from_claude import MAIN, SETTINGS, carried, main_agent
+from folkmoot.cli.output import say, write_json, write_table
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import NotFound, OperationFailed, WrongUse
+from folkmoot.tools.consent import ConsentStore
+from folkmoot.tools.wanted import wanted_items
+
+_SCAFFOLD = Path(__file__).parent / "scaffold"
+
+
+class Template(NamedTuple):
+    line: str
+    """What one gets, for the list."""
+    agent: str
+    request: str
+    """What it may be asked first."""
+
+
+DEFAULT = "desk"
+TEMPLATES: Mapping[str, Template] = {
+    DEFAULT: Template(
+        "a front desk with an advisor, one desk behind it, and an editor who answers last",
+        "front-desk.ai",
+        "I was charged twice for order 1042.",
+    ),
+    "support-desk": Template(
+        "a router, two desks behind it, and a refund that a person approves",
+        "support.ai",
+        "I was charged twice for order 1042.",
+    ),
+    "review-team": Template(
+        "three reviewers who work at the same time, under a supervisor who asks back",
+        "review.ai",
+        "May this be merged?",
+    ),
+    "research": Template(
+        "agents that read sources, and claims that are checked against what was read",
+        "research.ai",
+        "Can we do without the paper catalogue?",
+    ),
+    "planner-executor": Template(
+        "a plan under contract: who plans has no tools, who acts reads nothing but the plan",
+        "inspector.ai",
+        "Was order 1042 charged twice, and was it paid back?",
+    ),
+}
+
+
+def template_named(name: str) -> Template:
+    if name not in TEMPLATES:
+        raise NotFound(
+            f"there is no template {name!r}; there are {', '.join(TEMPLATES)}", code="template_not_found"
+        )
+    return TEMPLATES[name]
+
+
+def files_of(name: str) -> Mapping[str, str]:
+    """The text of each file, by its path in the project; what a run has left beside them is left out."""
+    source = _SCAFFOLD / name
+    paths = {
+        path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()
+    }
+    kept = {place: path.read_text("utf-8") for place, path in paths.items() if not _left_by_a_run(place)}
+    return {".gitignore": ignored(), **kept}
+
+
+def ignored() -> str:
+    """For a `.gitignore`; under that name, git would obey it in our own repository."""
+    return (_SCAFFOLD / "gitignore").read_text("utf-8")
+
+
+def _left_by_a_run(place: str) -> bool:
+    return any(part.startswith((".", "__")) for part in place.split("/"))
+
+
+def template_names(incomplete: str) -> list[tuple[str, str]]:
+    return [(name, each.line) for name, each in TEMPLATES.items() if name.startswith(incomplete)]
 
 
 def init(
@@ -36,12 +111,10 @@ def init(
     listed: Annotated[bool, typer.Option("--list", help="List the templates, and make nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a project that runs at once, offline, on a scripted model.
-
-    Each has scenarios for `folkmoot test`; all but the first have a README that says what to change for a real model.
-    Nothing that exists is overwritten. Python tools that came with a template need no `folkmoot trust` until you
-    change them. With `--from-claude`, the agents are made from the Markdown files of a folder instead, and what could
-    not be carried over is said.
+    """Each has scenarios for `folkmoot test`; all but the first have a README that says what to change for a real
+    model. Nothing that exists is overwritten. Python tools that came with a template need no `folkmoot trust` until
+    you change them. With `--from-claude`, the agents are made from the Markdown files of a folder instead, and what
+    could not be carried over is said.
 
     \b
     Templates:
@@ -58,7 +131,6 @@ def init(
       folkmoot init --template support-desk help && cd help && folkmoot test
       folkmoot init --from-claude .claude/agents moved
     """
-    from folkmoot.cli.output import say, write_json
 
     if listed:
         _list(as_json)
@@ -103,7 +175,6 @@ def _from_template(name: str) -> Project:
 
 
 def _moved(source: Path) -> Project:
-    from folkmoot.cli.from_claude import MAIN, SETTINGS, carried, main_agent
 
     try:
         agents = {path: carried(path.stem, path.read_text("utf-8")) for path in sorted(source.rglob("*.md"))}
@@ -123,7 +194,6 @@ def _moved(source: Path) -> Project:
 
 
 def _list(as_json: bool) -> None:
-    from folkmoot.cli.output import write_json, write_table
 
     if as_json:
         write_json([{"name": name, "description": template.line} for name, template in TEMPLATES.items()])
@@ -155,11 +225,6 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _allow(folder: Path, template: Template, *, mine: bool) -> list[str]:
     """What Folkmoot made itself is allowed; nothing is asked in a folder that holds nothing else (`mine`)."""
-    from msgspec.structs import replace
-
-    from folkmoot.engine.workshop import load_project
-    from folkmoot.tools.consent import ConsentStore
-    from folkmoot.tools.wanted import wanted_items
 
     wanted = wanted_items(folder, load_project(folder, only=template.agent).graph)
     try:

@@ -1,26 +1,30 @@
-"""`folkmoot journal`: the journal as a whole, to another file and from another one."""
+"""`folkmoot journal` and `projections`: the journal as a whole, and the files and tables that follow from it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.cli.log import checked_file, write_verdict
+from folkmoot.cli.output import counted, counting, say, write, write_json
+from folkmoot.cli.project import opened, require_runs
+from folkmoot.coordination.moot import Moot
+from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.projections import Difference
+from folkmoot.engine.runs import Imported, Installation, find_run, import_runs, unfinished_runs
+from folkmoot.engine.workshop import load_project, open_journal
+from folkmoot.errors import WrongUse
+from folkmoot.journal.copies import back_up, open_source
+from folkmoot.journal.database import FOLDER
+from folkmoot.journal.tables import compare_tables
+from folkmoot.loader.project_file import storage_of
+from folkmoot.ports import RunQuery
 
-if TYPE_CHECKING:
-    from folkmoot.engine.runs import Imported
 
-app = typer.Typer(help="The journal as a whole: copy it, and take in another one.", no_args_is_help=True)
-
-
-@app.callback()
-def _journal() -> None:
-    """The journal as a whole: copy it, and take in another one."""
-
-
-@app.command()
 def backup(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.", show_default=False)],
@@ -35,12 +39,6 @@ def backup(
     Examples:
       folkmoot journal backup ../desk.backup
     """
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.counting import counting
-    from folkmoot.cli.output import say, write_json
-    from folkmoot.cli.records import require_runs
-    from folkmoot.cli.verify import checked_file, write_verdict
-    from folkmoot.journal.copies import back_up
 
     folder = require_runs(call_of(context).folder)
     _require_file(folder)
@@ -58,10 +56,6 @@ def backup(
 
 
 def _require_file(folder: Path) -> None:
-    import os
-
-    from folkmoot.errors import WrongUse
-    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, os.environ)
     if storage.url:
@@ -72,7 +66,6 @@ def _require_file(folder: Path) -> None:
         )
 
 
-@app.command()
 def adopt(
     context: typer.Context,
     runs: Annotated[
@@ -91,8 +84,6 @@ def adopt(
       folkmoot journal adopt
       folkmoot journal adopt last
     """
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import say, write_json
 
     adopted = finished(_adopt(call_of(context).folder, runs or []))
     if as_json:
@@ -105,9 +96,6 @@ def adopt(
 
 
 async def _adopt(folder: Path, names: list[str]) -> list[str]:
-    from folkmoot.cli.records import opened
-    from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.runs import Installation, find_run, unfinished_runs
 
     async with opened(folder, readonly=False) as journal:
         unfinished = await unfinished_runs(journal)
@@ -116,7 +104,6 @@ async def _adopt(folder: Path, names: list[str]) -> list[str]:
         return await Installation(journal).adopt(SystemClock(), chosen)
 
 
-@app.command()
 def rebuild(
     context: typer.Context,
     check: Annotated[
@@ -133,8 +120,6 @@ def rebuild(
       folkmoot journal rebuild
       folkmoot journal rebuild --check
     """
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import say, write_json
 
     runs, differing = finished(_rebuild(call_of(context).folder, check=check))
     if as_json:
@@ -147,9 +132,6 @@ def rebuild(
 
 
 async def _rebuild(folder: Path, *, check: bool) -> tuple[int, list[str]]:
-    from folkmoot.cli.records import opened
-    from folkmoot.journal.tables import compare_tables
-    from folkmoot.ports import RunQuery
 
     async with opened(folder, readonly=check) as journal:
         if not check:
@@ -157,7 +139,6 @@ async def _rebuild(folder: Path, *, check: bool) -> tuple[int, list[str]]:
         return await journal.count_runs(RunQuery()), await compare_tables(journal) if check else []
 
 
-@app.command("import")
 def import_(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup or a bundle.", show_default=False)],
@@ -173,8 +154,6 @@ def import_(
       folkmoot journal import ../desk.backup
       folkmoot journal import run.zip
     """
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import say, write_json
 
     done = finished(_import(call_of(context).folder, file))
     if as_json:
@@ -185,11 +164,6 @@ def import_(
 
 
 async def _import(folder: Path, file: Path) -> Imported:
-    from folkmoot.cli.counting import counting
-    from folkmoot.engine.runs import import_runs
-    from folkmoot.engine.workshop import open_journal
-    from folkmoot.errors import WrongUse
-    from folkmoot.journal.copies import open_source
 
     source = open_source(file)
     try:
@@ -203,3 +177,41 @@ async def _import(folder: Path, file: Path) -> Imported:
             await journal.close()
     finally:
         await source.close()
+
+
+def projections(
+    context: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only say what is behind; exit 1 if anything is.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """They are written by themselves when a record changes; editing one changes nothing but the file.
+
+    \b
+    Examples:
+      folkmoot projections
+      folkmoot projections --check
+    """
+
+    behind = finished(_brought_up(call_of(context).folder, check=check))
+    if as_json:
+        write_json({"changed": behind.changed, "gone": behind.gone})
+    else:
+        for path in (*behind.changed, *behind.gone):
+            write(f"{'missing or old' if path in behind.changed else 'without a record'}: {path}")
+        count = counted(len(behind.changed) + len(behind.gone), "file")
+        write(f"{count} {'behind the journal' if check else 'brought up to the journal'}")
+    return 1 if check and (behind.changed or behind.gone) else 0
+
+
+async def _brought_up(folder: Path, *, check: bool) -> Difference:
+    """Looks at the journal alone: an open project would write the files by itself."""
+    from folkmoot.engine.projections import difference, projected, write
+
+    async with opened(folder) as journal:
+        wanted = await projected(Moot(journal, SystemClock(), load_project(folder).graph))
+    return (difference if check else write)(folder / FOLDER, wanted)
+
+
+COMMANDS = (backup, adopt, rebuild, import_)

@@ -12,9 +12,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from folkmoot.cli.amounts import between, dollars, tokens
-from folkmoot.cli.output import STYLES
-from folkmoot.cli.shown import in_one_line, shown
+from folkmoot.cli.output import STYLES, between, dollars, in_one_line, shown, tokens
 from folkmoot.domain.entry import Draft, pattern
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.invocation import HearSpan

@@ -9,13 +9,13 @@ import asyncio
 import json
 import re
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 import aiohttp
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.cli.finding import Finding
-from folkmoot.cli.shown import in_one_line
+from folkmoot.cli.output import in_one_line
 from folkmoot.errors import WrongUse
 
 USUAL = {
@@ -39,6 +39,18 @@ _GUESSED = 8_192
 """Tokens of context, for a server that does not say how many it has room for."""
 _LAST_PORT = 65_535
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):)?(?P<port>\d{1,5})")
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that `folkmoot doctor` found."""
+
+    id: str
+    status: Literal["ok", "warning", "failed"]
+    text: str
+    provider: str = ""
+    """Of a model server: its line below `providers` in `folkmoot.yaml`."""
+    model: str = ""
+    """Of a model server: one of its models, as `models` takes it."""
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -1,27 +1,103 @@
-"""`folkmoot log`: the journal, as programs read it."""
+"""`folkmoot log`, `events` and `verify`: what is recorded, as programs read it, as people look for it, and checked."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO, get_args
 
 import typer
 
-from folkmoot.cli.call import call_of, finished
-from folkmoot.cli.complete import run_names
-from folkmoot.errors import WrongUse
+from folkmoot.cli.call import AsJson, call_of, finished
+from folkmoot.cli.commands import TerminalOptions, run_names
+from folkmoot.cli.output import counted, counting, escaped, say, write, write_json, write_table
+from folkmoot.cli.project import opened
+from folkmoot.contract.folds import TITLES, Fault
+from folkmoot.contract.verify import Verification
+from folkmoot.domain.entry import Entry, Role
+from folkmoot.engine.runs import find_run
+from folkmoot.errors import NotFound, WrongUse
+from folkmoot.journal.codec import to_line
+from folkmoot.journal.copies import open_source, write_bundle
+from folkmoot.operations.events import ListEvents
+from folkmoot.operations.operation import Operation, RowPage
+from folkmoot.ports import Query
+from folkmoot.views.timeline import event_row
 
-app = typer.Typer(help="The journal, as programs read it.", no_args_is_help=True)
+
+def verify(
+    context: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN|FILE",
+            help="A run, or a backup, a bundle or an exported log; otherwise the whole journal of the project.",
+            autocompletion=run_names,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Says what was checked, and each place at which a guarantee does not hold; the exit code is then 1.
+
+    \b
+    Examples:
+      folkmoot verify
+      folkmoot verify last
+      folkmoot verify run.zip --json
+    """
+
+    file = Path(what) if what and Path(what).is_file() else None
+    verdict = finished(checked_file(file) if file else _checked(call_of(context).folder, what))
+    if as_json:
+        write_json(verdict.to_json())
+    else:
+        write_verdict(verdict)
+    return 0 if verdict.holds else 1
 
 
-@app.callback()
-def _log() -> None:
-    """The journal, as programs read it."""
+def write_verdict(verdict: Verification) -> None:
+
+    for guarantee, words in verdict.checked():
+        faults = verdict.by_guarantee[guarantee]
+        count = f"; {counted(faults, 'violation')}" if faults else ""
+        write(f"{guarantee} {TITLES[guarantee]:11}{words}{count}", "bold red" if faults else "")
+    for fault in verdict.faults:
+        write(f"  {_told(fault)}", "red")
+    for note in verdict.notes:
+        write(f"  {_told(note)}", "yellow")
+    untold = sum(verdict.by_guarantee.values()) - len(verdict.faults)
+    if untold:
+        write(f"  … and {untold:,} more", "red")
+    write("every guarantee holds" if verdict.holds else "not every guarantee holds", "bold")
 
 
-@app.command()
+def _told(fault: Fault) -> str:
+    entry = f" ({fault.id[:12]})" if fault.id else ""
+    return f"{fault.guarantee} {fault.run_id or 'the journal'}, event {fault.run_seq}{entry}: {fault.words}"
+
+
+async def _checked(folder: Path, what: str | None) -> Verification:
+    from folkmoot.contract.verify import verify
+
+    with counting("checking") as told:
+        async with opened(folder) as journal:
+            stream = (await find_run(journal, what)).run_id if what else ""
+            return await verify(journal, stream, told=told)
+
+
+async def checked_file(file: Path) -> Verification:
+    from folkmoot.contract.verify import verify
+
+    source = open_source(file)
+    try:
+        with counting("checking") as told:
+            return await verify(source, artifacts=source.artifacts, told=told)
+    finally:
+        await source.close()
+
+
 def export(
     context: typer.Context,
     run: Annotated[
@@ -72,11 +148,6 @@ def _target(output: Path | None, stack: ExitStack) -> BinaryIO:
 
 
 async def _export(folder: Path, run: str | None, target: BinaryIO) -> None:
-    from folkmoot.cli.records import opened
-    from folkmoot.cli.shown import escaped
-    from folkmoot.engine.runs import find_run
-    from folkmoot.journal.codec import to_line
-    from folkmoot.ports import Query
 
     async with opened(folder) as journal:
         stream = (await find_run(journal, run)).run_id if run else ""
@@ -87,14 +158,38 @@ async def _export(folder: Path, run: str | None, target: BinaryIO) -> None:
 
 
 async def _bundle(folder: Path, run: str | None, target: Path) -> None:
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import say
-    from folkmoot.cli.records import opened
-    from folkmoot.engine.runs import find_run
-    from folkmoot.journal.copies import write_bundle
 
     async with opened(folder) as journal:
         runs = [(await find_run(journal, run)).run_id] if run else []
         manifest = await write_bundle(journal, runs, target)
     counts = counted(len(manifest.runs), "run"), counted(manifest.artifacts, "artifact")
     say(f"{target}: {counts[0]}, {counts[1]}; prompts, answers and tool results are in it")
+
+
+LOG = (export,)
+
+
+def present(operation: Operation[Any], output: RowPage[Entry]) -> None:
+    rows = [
+        (str(row.seq), row.ts, row.type, row.agent, row.place, row.said)
+        for row in map(event_row, output.rows)
+    ]
+    if rows:
+        write_table(("seq", "time", "type", "agent", "in", "what"), reversed(rows))
+    else:
+        say("there are no such events")
+
+
+def _role(
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="Of one role: `orchestration.task`, or its beginning.")
+    ] = "",
+) -> dict[str, Any]:
+    known: tuple[str, ...] = get_args(Role)
+    fitting = [each for each in known if each.startswith(role)]
+    if role and len(fitting) != 1:
+        raise NotFound(f"there is no role {role!r}; there are {', '.join(known)}", code="role_not_found")
+    return {"role": fitting[0]} if role else {}
+
+
+TERMINAL_OPTIONS = {ListEvents: TerminalOptions(_role)}

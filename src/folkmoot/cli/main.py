@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import (
-    agents,
-    check,
-    collaborate,
-    config,
-    conversations,
-    docs,
-    doctor,
-    events,
-    explain,
-    gating,
-    graph,
-    inbox,
-    init,
-    journal,
-    log,
-    mcp,
-    plan_run,
-    projections,
-    replaying,
-    run,
-    runs,
-    serve,
-    sessions,
-    sinks,
-    streams,
-    team,
-    testing,
-    trust,
-    verify,
-    watch,
-    work,
-    worker,
-)
 from folkmoot.cli.call import Call, read_env_file, read_overrides
-from folkmoot.cli.commands import make_group
+from folkmoot.cli.commands import Commands, LazyGroup
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import NotFound, WrongUse
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 HELP = """Run teams of AI agents that are declared as plain files; every step is recorded.
 
@@ -64,52 +34,85 @@ Examples:
   folkmoot runs show last
 """
 
+COMMANDS = {
+    "init": ("init.init", "Make a project that runs at once, offline, on a scripted model."),
+    "check": ("check.check", "Check a project or one agent file; no agent is run."),
+    "run": ("run.run", "Run an agent and print its final report."),
+    "test": (
+        "testing.play_scenarios",
+        "Play the scenarios in `*.test.yaml` files and compare what happens with what they expect.",
+    ),
+    "collaborate": (
+        "collaborate.collaborate",
+        "Let a team of agents reach a goal: plan, review, carry out step by step, decide what blocks, review, sum up.",
+    ),
+    "events": ("log.ListEvents", "Look for events, the newest last."),
+    "projections": (
+        "journal.projections",
+        "Write tasks (Markdown), plans (JSON), decisions (ADRs in Markdown) and the team's state anew from the"
+        " journal.",
+    ),
+    "verify": (
+        "log.verify",
+        "Check the guarantees C1 to C7 on what is recorded, without running anything.",
+    ),
+    "explain": (
+        "agents.ExplainAgent",
+        "Explain what an agent may call, and why: its tools, the rules about them, and when a call asks first.",
+    ),
+    "graph": ("check.graph", "Draw which agents work with which, and how."),
+    "trust": ("trust.trust", "Show what a project wants to do on this machine, and allow it."),
+    "serve": ("serve.serve", "Serve the page and the API of a project, until Ctrl-C."),
+    "worker": ("worker.worker", "Go on with the runs of a project that keeps its journal in PostgreSQL."),
+    "mcp": ("serve.mcp", "Offer the agents of this project to an MCP client, on stdin and stdout."),
+    "watch": (
+        "worker.watch",
+        "Look after tasks that nobody works on, every `agents.defaults.taskContinuation.checkInterval`.",
+    ),
+    "team": (
+        "agents.ShowTeam",
+        "Show how each agent stands: its role, its current task, when it last gave a sign of life, what went wrong.",
+    ),
+    "doctor": (
+        "doctor.doctor",
+        "Look for what is missing or broken, here and in the project, and for models on this machine.",
+    ),
+    "docs": (
+        "docs.docs",
+        "Read the documentation: the contents, one page or section of it, or where some words are.",
+    ),
+    "runs": ("runs.COMMANDS", "What ran, how it went, and how to stop it or go on with it."),
+    "sessions": ("sessions.COMMANDS", "The agent sessions of a run, as the tree of who caused whom."),
+    "tasks": ("tasks.COMMANDS", "What agents have to do."),
+    "work": ("work_sessions.COMMANDS", "Work sessions: the collaborations around goals."),
+    "conversations": ("conversations.COMMANDS", "What agents said to each other, as threads with turns."),
+    "inbox": ("inbox.INBOX", "What runs wait for someone to say."),
+    "approvals": ("inbox.APPROVALS", "The calls that wait for someone's word: the inbox, filtered."),
+    "decisions": ("decisions.COMMANDS", "What agents and people decide together."),
+    "plans": ("plans.COMMANDS", "What agents and people set out to do together."),
+    "agents": ("agents.COMMANDS", "Which agents the project has, and what each is."),
+    "config": ("check.CONFIG", "Which settings hold, and where each comes from."),
+    "log": ("log.LOG", "The journal, as programs read it."),
+    "journal": ("journal.COMMANDS", "The journal as a whole: copy it, and take in another one."),
+    "sinks": ("sinks.COMMANDS", "Where events are sent on to: files, Discord, webhooks, OpenTelemetry."),
+}
+"""What each is made of, and its summary."""
+
+
+class Program(LazyGroup):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = Commands(COMMANDS)
+
+
 app = typer.Typer(
     name="folkmoot",
+    cls=Program,
     help=HELP,
     epilog=EXAMPLES,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(init.init)
-app.command()(check.check)
-app.command()(run.run)
-app.command("test")(testing.play_scenarios)
-app.command()(collaborate.collaborate)
-replaying.add_to(runs.app)
-gating.add_to(sessions.app)
-app.add_typer(runs.app, name="runs")
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(make_group("tasks", "task_board", "What agents have to do."), name="tasks")
-sessions.app.command("work")(work.list_work)
-app.add_typer(work.app, name="work")
-app.add_typer(conversations.app, name="conversations")
-app.add_typer(inbox.app, name="inbox")
-app.add_typer(inbox.approvals, name="approvals")
-app.add_typer(
-    make_group("decisions", "deciding", "What agents and people decide together."), name="decisions"
-)
-plans = make_group("plan_steps", "planning", "What agents and people set out to do together.")
-plans.command()(plan_run.run)
-app.add_typer(plans, name="plans")
-app.add_typer(agents.app, name="agents")
-app.add_typer(config.app, name="config")
-app.add_typer(log.app, name="log")
-app.command()(events.events)
-app.command()(projections.projections)
-app.command()(verify.verify)
-app.add_typer(journal.app, name="journal")
-app.command()(explain.explain)
-app.command()(graph.graph)
-app.command()(trust.trust)
-app.command()(serve.serve)
-app.command()(worker.worker)
-app.command()(mcp.mcp)
-app.add_typer(sinks.app, name="sinks")
-app.command()(watch.watch)
-app.command()(team.team)
-app.command()(doctor.doctor)
-app.command()(docs.docs)
 
 
 def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -> int:
@@ -118,11 +121,11 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
     if platform == "win32":
         print("Folkmoot runs on Linux and macOS; on Windows, use it inside WSL", file=sys.stderr)
         return 2
-    streams.make_usable()
+    _make_streams_usable()
     try:
         return _carry_out(given)
     except OSError:  # nobody reads stdout any more, or there is no room for it
-        streams.lead_nowhere(sys.stdout.fileno())
+        _lead_nowhere(sys.stdout.fileno())
         return 1
 
 
@@ -226,3 +229,43 @@ def _log_to(path: Path) -> None:
     logging.basicConfig(
         handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
+
+
+def _make_streams_usable() -> None:
+    """One that is closed leads nowhere; one that cannot write a character spells it out instead of failing."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = os.open(
+                os.devnull, os.O_RDWR
+            )  # never closed: a file would get its number, and what is said
+            setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w", closefd=False))
+        elif hasattr(stream, "reconfigure") and name != "stdin":
+            stream.reconfigure(errors="backslashreplace")
+    sys.stderr = _lasting(sys.stderr)
+
+
+def _lead_nowhere(stream: int) -> None:
+    """Its reader has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+
+
+class _Lasting(io.FileIO):
+    """What is told beside a run cannot end the run: neither a reader that leaves nor a disk that is full."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            _lead_nowhere(self.fileno())
+            return super().write(data)
+
+
+def _lasting(stream: TextIO) -> TextIO:
+    """Without a buffer, because a signal handler may write in the middle of a write."""
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if not isinstance(raw, io.FileIO):  # no stream of the system
+        return stream
+    lasting = _Lasting(raw.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(lasting, stream.encoding, "backslashreplace", write_through=True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.cli.shown import escaped, shown
+from folkmoot.domain.text import one_line
+from folkmoot.views.figures import counted as counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +32,15 @@ STYLES = {
     "ok": "green",
     "warning": "yellow",
 }
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
+    "\u2028\u2029"  # line and paragraph separator
+    "\u202a-\u202e\u2066-\u2069"  # bidi embeddings, overrides and isolates
+    "\ud800-\udfff]"  # lone surrogates: no stream can write them
+)
+_NEWLINES = re.compile("\r\n?")
+_hidden: list[Callable[[str], str]] = []
 
 
 def write(text: str = "", style: str = "") -> None:
@@ -95,3 +108,65 @@ def _print(target: Console, text: str, style: str) -> None:
     from rich.text import Text
 
     target.print(Text(shown(text), style), soft_wrap=True)
+
+
+@contextmanager
+def counting(doing: str, what: str = "entries") -> Iterator[Callable[[int], None]]:
+    """Tell it now and then how much is done."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    with console(stderr=True).status(f"{doing} …") as status:
+        yield lambda count: status.update(f"{doing}: {count:,} {what}")
+
+
+def hide(redact: Callable[[str], str]) -> None:
+    """From here on, whatever this process shows is redacted so."""
+    _hidden[:] = [redact]
+
+
+def shown(text: str) -> str:
+    """Newlines and tabs stay; other control characters are spelled as JSON does it, so JSON stays JSON."""
+    return escaped(_NEWLINES.sub("\n", text))
+
+
+def escaped(text: str) -> str:
+    for redact in _hidden:
+        text = redact(text)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def in_one_line(text: str, width: int = 0) -> str:
+    """For a place of one line: white space collapsed, cut at `width` characters if that is given."""
+    return one_line(shown(text), width)
+
+
+def tokens(count: int) -> str:
+    return counted(count, "token")
+
+
+def dollars(amount: float) -> str:
+    """Four digits for small bills, because most are."""
+    if 0 < amount < 0.0001:
+        return "<$0.0001"
+    return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
+
+
+def seconds(elapsed: float) -> str:
+    if elapsed < 60:
+        return f"{elapsed:.1f} s"
+    minutes, rest = divmod(round(elapsed), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} m" if hours else f"{minutes} m {rest:02} s"
+
+
+def between(start: str | None, end: str | None) -> str:
+    """The time from one timestamp to another; empty if one is missing."""
+    if not start or not end:
+        return ""
+    return seconds((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+
+
+def moment(timestamp: str) -> str:
+    """A timestamp in the time zone of this machine."""
+    return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,28 +1,35 @@
-"""Carries a run out in front of its user: shows it, lets Ctrl-C cancel it, and returns its result."""
+"""Carries a run out in front of its user: shows it, asks what it waits for, and lets Ctrl-C cancel it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, redirect_stdout, suppress
+import termios
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, redirect_stdout, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from folkmoot.app import Folkmoot
-from folkmoot.cli.asking import TerminalAnswerer, remember
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.interrupt import run_interruptibly
+from folkmoot.cli.output import hide, say
 from folkmoot.cli.progress import Progress, choose_progress
-from folkmoot.cli.shown import hide
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.inbox import Item, Reply, check_time
+from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.commands import allow_call_always
 from folkmoot.engine.owner import Identity, drawn
 from folkmoot.engine.workshop import Surroundings
-from folkmoot.errors import Untrusted
+from folkmoot.errors import Untrusted, WrongUse
+from folkmoot.operations.actor import account_name
 from folkmoot.orchestration.inbox import Answerer
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
+from folkmoot.views.inbox import described
 
 if TYPE_CHECKING:
     from folkmoot.views.result import Result
@@ -148,3 +155,112 @@ class _Performance:
         while True:
             await asyncio.sleep(_BEAT)
             self._progress.beat()
+
+
+ALWAYS = "always"
+HINTS = {
+    "question": "your answer (empty: later)",
+    "approval": "y to approve, run or always for equal calls too, n [reason] to deny (empty: later)",
+    "in_doubt": "done [result], retry, or fail [reason] (empty: later)",
+    "client_call": "its result, or fail [reason] (empty: later)",
+}
+"""What may be typed for each kind."""
+
+
+class TerminalAnswerer:
+    """`aside` makes room on the screen while somebody is asked."""
+
+    def __init__(
+        self,
+        aside: Callable[[], AbstractContextManager[object]],
+        remember: Callable[[Item, str], None] = lambda *_: None,
+    ) -> None:
+        self._aside = aside
+        self._remember = remember
+        """Keep a call that somebody always allows, for later runs."""
+
+    async def __call__(self, item: Item) -> Reply | None:
+        with self._aside():
+            for line in described(item):
+                say(line)
+            try:
+                return await self._reply(item)
+            except asyncio.CancelledError:
+                say(f"no longer asked: {item.id}", "dim")
+                raise
+
+    async def _reply(self, item: Item) -> Reply | None:
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before it was shown is no answer to it
+        while True:
+            say(f"{HINTS[item.kind]}:", "bold")
+            typed = await _line()
+            if typed is None or not typed.strip():
+                say(f"left for later: {item.id}", "dim")
+                return None
+            if reply := read_typed(item, typed.strip(), account_name()):
+                try:
+                    check_time(item, reply, SystemClock().now())
+                except WrongUse as error:
+                    say(str(error), "yellow")
+                    continue
+                if typed.strip().lower() == ALWAYS:
+                    self._keep(item, reply.by)
+                return reply
+
+    def _keep(self, item: Item, by: str) -> None:
+        try:
+            self._remember(item, by)
+        except WrongUse as error:
+            say(str(error), "yellow")
+
+
+def remember(folder: Path, item: Item, by: str) -> None:
+    """Always allow this very call: with a rule in the project's settings."""
+
+    if item.kind != "approval" or not item.is_open:
+        raise WrongUse(f"{item.id} is no approval that waits for a word")
+    allow_call_always(folder, item, by)
+    say("folkmoot.yaml has a rule for this call now; take the rule out to be asked again")
+
+
+def read_typed(item: Item, typed: str, by: str) -> Reply | None:
+    """None for what cannot be understood; then it is asked again."""
+    word, _, rest = typed.partition(" ")
+    match item.kind, word.lower():
+        case "approval", "y" | "yes":
+            return item.approve(by)
+        case "approval", "run" | "always" if not rest:
+            return item.approve(by, "run")
+        case "approval", "n" | "no":
+            return item.deny(rest.strip(), by)
+        case ("in_doubt", "done" | "retry" | "fail" as decision) | ("client_call", "fail" as decision):
+            return item.settle(decision, rest.strip(), by)
+        case (("question" | "client_call"), _):
+            return item.answer(typed, by)
+        case _:
+            return None
+
+
+async def _line() -> str | None:
+    """One line of stdin, without a thread that could not be stopped; None at its end."""
+    loop = asyncio.get_running_loop()
+    with _readable(loop) as readable:
+        await readable
+    typed = os.read(sys.stdin.fileno(), 65536)
+    return typed.decode(errors="replace") if typed else None
+
+
+@contextmanager
+def _readable(loop: asyncio.AbstractEventLoop) -> Iterator[asyncio.Future[None]]:
+    ready: asyncio.Future[None] = loop.create_future()
+    descriptor = sys.stdin.fileno()
+
+    def tell() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(descriptor, tell)
+    try:
+        yield ready
+    finally:
+        loop.remove_reader(descriptor)

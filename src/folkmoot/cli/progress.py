@@ -8,8 +8,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from folkmoot.cli.output import console, say
-from folkmoot.cli.shown import in_one_line, shown
+from folkmoot.cli.output import console, in_one_line, say, shown
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SessionFailed
 from folkmoot.orchestration.invocation import HearSpan

@@ -1,4 +1,4 @@
-"""`folkmoot run`: the tree on stderr while it runs, the final report alone on stdout."""
+"""`folkmoot run`, `runs resume` and `runs fork`: the tree on stderr while it runs, the final report alone on stdout."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of
-from folkmoot.cli.complete import agent_files
+from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished, read_text
+from folkmoot.cli.commands import agent_files, run_names
+from folkmoot.cli.ending import finish
+from folkmoot.cli.output import STYLES, say, write
+from folkmoot.cli.project import has_run, opened, reading
+from folkmoot.domain.agent import find_agent
 from folkmoot.domain.errand import Errand
-from folkmoot.errors import WrongUse
+from folkmoot.domain.records import WORK_SESSION
+from folkmoot.domain.trace import PARENT, STATE, told
+from folkmoot.engine.admission import admit, check_request, reachable, read_files
+from folkmoot.engine.history import Fork
+from folkmoot.engine.owner import host_of
+from folkmoot.errors import Held, OperationFailed, WrongUse
+from folkmoot.models.choose import ProviderModels
+from folkmoot.operations.runs import RunRecord, read_record
 
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
@@ -24,6 +35,16 @@ if TYPE_CHECKING:
     from folkmoot.orchestration.inbox import Answerer
     from folkmoot.orchestration.invocation import HearSpan
     from folkmoot.views.result import Result
+
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, the beginning of one, or `last`.",
+        autocompletion=run_names,
+        show_default=False,
+    ),
+]
 
 
 def run(  # noqa: PLR0913  # because every option is a parameter
@@ -58,9 +79,7 @@ def run(  # noqa: PLR0913  # because every option is a parameter
         ),
     ] = None,
 ) -> int:
-    """Run an agent and print its final report.
-
-    The report stands alone on stdout, the progress on stderr. Ctrl-C cancels the run, a second one leaves at
+    """The report stands alone on stdout, the progress on stderr. Ctrl-C cancels the run, a second one leaves at
     once. The exit code is 0 if all is well, 1 if the run failed, 2 for wrong use, 3 if a tool server did not
     start, 4 if a file or setting is wrong, 5 if an answer broke its schema, 6 if it waits for a person, 130
     if it was cancelled. A run that is left to a worker with --queue is not cancelled by Ctrl-C, only left.
@@ -75,9 +94,7 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot run coder.ai "Write it." --work-session last --label "The new parser"
       folkmoot run clerk.ai "Is this bill right?" --attach bill.pdf --attach parcel.jpg
     """
-    from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
-    from folkmoot.domain.trace import PARENT, STATE, told
 
     call = call_of(context)
     target = call.target(agent)
@@ -97,11 +114,6 @@ def run(  # noqa: PLR0913  # because every option is a parameter
 
 def _refuse_early(call: Call, target: Target, request: str) -> None:
     """Before a journal is made for nothing; where there is one, the run itself finds out."""
-    from folkmoot.cli.records import has_run
-    from folkmoot.domain.agent import find_agent
-    from folkmoot.engine.admission import admit, check_request
-    from folkmoot.models.choose import ProviderModels
-
     if not has_run(target.folder):
         graph = call.load(target).graph
         agent = find_agent(graph, target.agent)
@@ -111,30 +123,27 @@ def _refuse_early(call: Call, target: Target, request: str) -> None:
 
 def _named(folder: Path, work_session: str) -> str:
     """The id that is meant; people know its beginning, or that it is the last."""
-    from folkmoot.cli.call import finished
-
     if not work_session:
         return ""
-    from folkmoot.cli.working import find_id
+    if not has_run(folder):
+        raise WORK_SESSION.missing(work_session)
 
-    return finished(find_id(folder, work_session))
+    async def find() -> str:
+        async with reading(folder) as project:
+            return (await project.host.find_work(work_session)).id
+
+    return finished(find())
 
 
 def _attached(paths: list[Path] | None) -> list[File]:
     """Before a journal is made for nothing."""
-    if not paths:
-        return []
-    from folkmoot.engine.admission import read_files
-
-    return read_files(paths)
+    return read_files(paths) if paths else []
 
 
 def _beginning(
     agent: str, request: str, errand: Errand, attached: list[File], *, quiet: bool, wait: bool
 ) -> Begin:
     """Warnings about agents that this run cannot reach are left to `check`."""
-    from folkmoot.cli.output import STYLES, say
-    from folkmoot.engine.admission import reachable
 
     def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Awaitable[Result]:
         beside = moot.graph.agents.keys() - {
@@ -161,8 +170,6 @@ def _following(
 
 def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand, attached: list[File]) -> int:
     from folkmoot.app import Folkmoot
-    from folkmoot.cli.call import finished
-    from folkmoot.cli.output import say, write
 
     async def submitted() -> str:
         only = target.agent if target.alone else None
@@ -185,3 +192,125 @@ def _request(text: str | None, agent: str) -> str:
         return text.encode(errors="surrogateescape").decode()
     except UnicodeDecodeError as error:
         raise WrongUse(f"the request is not UTF-8 text: {error}") from None
+
+
+def resume(
+    context: typer.Context,
+    run: RunName,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    wait: Wait = False,
+    current: Annotated[
+        bool,
+        typer.Option(
+            "--with-current-files", help="From here on use the files as they are now; that is recorded."
+        ),
+    ] = False,
+) -> int:
+    """Go on with a run that was interrupted or waited for someone, in this process.
+
+    Nothing that is recorded is done or paid for again. A run that is over is only printed. It goes on with the
+    files that it was started with, unless you say otherwise.
+
+    \b
+    Examples:
+      folkmoot runs resume last
+      folkmoot runs resume last --with-current-files
+    """
+    return go_on(call_of(context), run, as_json=as_json, quiet=quiet, wait=wait, current=current)
+
+
+def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, current: bool = False) -> int:
+    from folkmoot.cli.perform import perform
+
+    record = finished(_record(call, run))
+    result, run_id = record.result, record.row.run_id
+    if record.owner:
+        raise OperationFailed(
+            f"run {run_id} is in the hands of {called(record.owner)}; wait for it, or stop it with:"
+            f" folkmoot runs cancel {run_id}"
+        )
+    if result.status in ("interrupted", "queued", "waiting"):
+        try:
+            result = perform(
+                call,
+                Target(folder=call.folder, agent=record.row.agent),
+                lambda moot, hear, answer: moot.resume(
+                    run_id, hear=hear, answer=answer, wait=wait, with_current_files=current
+                ),
+                quiet=quiet,
+                run_id=run_id,
+                pinned="" if current else run_id,
+            )
+        except Held as held:
+            raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None
+    return finish(result, as_json=as_json, quiet=quiet)
+
+
+async def _record(call: Call, run: str) -> RunRecord:
+    async with opened(call.folder) as journal:
+        return await read_record(journal, run)
+
+
+def fork(  # noqa: PLR0913  # because every option is a parameter
+    context: typer.Context,
+    run: RunName,
+    at: Annotated[int, typer.Option(metavar="SEQ", help="The last entry that is taken over (its `runSeq`).")],
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AGENT=FILE", help="Another prompt for an agent, from FILE; may be repeated."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AGENT=MODEL", help="Another model for an agent; may be repeated."),
+    ] = None,
+    answer: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the model says instead; SEQ is an answer or a request.")
+    ] = "",
+    request: Annotated[str, typer.Option(metavar="TEXT", help="Another request; only with --at 1.")] = "",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    wait: Wait = False,
+) -> int:
+    """Start a new run that begins as another one did, and goes on from some entry with real models.
+
+    Nothing that was taken over is done or paid for again. From there on, each call of a tool that does something
+    (`keyed` or `once`) waits for your word, because the other run may have done the same. `folkmoot log export RUN`
+    shows the entries with their `runSeq`.
+
+    \b
+    Examples:
+      folkmoot runs fork last --at 12 --prompt billing.ai=shorter.md
+      folkmoot runs fork last --at 12 --model billing.ai=openai/gpt-5-mini
+      folkmoot runs fork last --at 10 --answer "I cannot decide this."
+      folkmoot runs fork last --at 1 --request "Where is my order?"
+    """
+    from folkmoot.cli.perform import perform
+
+    call, files = call_of(context), _pairs("--prompt", prompt)
+    prompts = {name: read_text(Path(file), "the prompt").strip() for name, file in files.items()}
+    wanted = Fork(at=at, prompts=prompts, models=_pairs("--model", model), answer=answer, request=request)
+    row = finished(_record(call, run)).row
+    result = perform(
+        call,
+        Target(folder=call.folder, agent=row.agent),
+        lambda moot, hear, said: moot.fork(row.run_id, wanted, hear=hear, answer=said, wait=wait),
+        quiet=quiet,
+        pinned=row.run_id,
+    )
+    return finish(result, as_json=as_json, quiet=quiet)
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    pairs = {}
+    for each in given or []:
+        agent, equals, value = each.partition("=")
+        if not agent or not equals or not value:
+            raise WrongUse(f"{option} takes AGENT=…, such as billing.ai=…, not {each!r}")
+        pairs[agent] = value
+    return pairs
+
+
+def called(owner: str) -> str:
+    """An owner as people know it: `host/pid/…` is a process."""
+    return f"process {owner.split('/')[1]} on {host_of(owner)}"

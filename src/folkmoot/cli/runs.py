@@ -1,233 +1,237 @@
-"""`folkmoot runs`: what ran, how it went, and how to stop it or go on with it."""
+"""`folkmoot runs`: what ran, how it went, and how old runs go."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from folkmoot.cli import prune
-from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished
-from folkmoot.cli.complete import run_names
-from folkmoot.errors import FolkmootError, Held, OperationFailed
+from folkmoot.cli.call import AsJson, Call, call_of, finished
+from folkmoot.cli.commands import TerminalOptions
+from folkmoot.cli.ending import summary, unverified, write_report
+from folkmoot.cli.output import (
+    STYLES,
+    between,
+    counted,
+    counting,
+    in_one_line,
+    moment,
+    say,
+    write,
+    write_json,
+    write_table,
+)
+from folkmoot.cli.project import opened
+from folkmoot.cli.run import called, fork, resume
+from folkmoot.domain.duration import seconds
+from folkmoot.domain.events import RunForked, RunPruned
+from folkmoot.domain.report import Report
+from folkmoot.domain.run_row import ENDED, RunRow
+from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.runs import run_list
+from folkmoot.errors import WrongUse
+from folkmoot.operations.operation import Operation
+from folkmoot.operations.runs import OPERATIONS, ListRuns, RunRecord, ShowRun, read_record
+from folkmoot.ports import RunQuery
+from folkmoot.views.activity import measure
+from folkmoot.views.difference import Difference
+from folkmoot.views.figures import spent
+from folkmoot.views.inbox import what_it_needs
+from folkmoot.views.optree import outline
+from folkmoot.views.plans import Audit
 
-app = typer.Typer(help="What ran, how it went, and how to stop it or go on with it.", no_args_is_help=True)
-
-RunName = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN",
-        help="A run's id, the beginning of one, or `last`.",
-        autocompletion=run_names,
-        show_default=False,
-    ),
-]
+_IDLE = 60.0
+"""Seconds from which it is said that a run was idle; that it waited for somebody is always said."""
 
 
-@app.command("list")
-def list_runs(context: typer.Context, as_json: AsJson = False) -> None:
-    """List all runs of the project, newest first.
+def present(operation: Operation[Any], output: Any) -> None:
+    match operation, output:
+        case ListRuns(), _ if not output.rows:
+            say("nothing has run here yet")
+        case ListRuns(), _:
+            write_table(("run", "status", "started", "took", "agent", "asked"), map(_cells, output.rows))
+        case _, RunRecord():
+            _write_record(output)
+        case _, Audit():
+            for orphan in output.orphans:
+                write(orphan)
+            counts = f"{output.actions} actions by a plan, {output.snapshots} snapshots"
+            write(f"{output.transfers} transfers, {counts}, {len(output.orphans)} orphans")
+        case _, Difference():
+            write(str(output.first) if output.first else "both runs did the same")
+            if output.changes:
+                write_table(("", "A", "B"), [(change.name, change.a, change.b) for change in output.changes])
+        case _ if hasattr(output, "state_hash"):
+            _write_replayed(output)
+        case _:
+            say(f"run {output.run_id} is stopped: no model request and no tool call starts any more")
 
-    \b
-    Examples:
-      folkmoot runs list
-      folkmoot runs list --json
-    """
-    from folkmoot.cli.amounts import between, moment
-    from folkmoot.cli.output import STYLES, say, write_json, write_table
-    from folkmoot.cli.records import all_runs
-    from folkmoot.cli.shown import in_one_line
 
-    folder = call_of(context).folder
-    rows = finished(all_runs(folder))
-    if as_json:
-        write_json(rows)
-    elif not rows:
-        say(f"nothing has run in {folder} yet")
+def _cells(row: RunRow) -> tuple[Any, ...]:
+    took, asked = between(row.started_at, row.ended_at), in_one_line(row.request, 200)
+    return (
+        row.run_id,
+        (row.status, STYLES.get(row.status, "")),
+        moment(row.started_at),
+        took,
+        row.agent,
+        asked,
+    )
+
+
+def _write_replayed(replayed: Any) -> None:
+    if replayed.equal:
+        write(f"replayed {replayed.events} events, state hash {replayed.state_hash[:16]}, equal")
+        if replayed.ends:
+            say(replayed.ends)
     else:
-        write_table(
-            ("run", "status", "started", "took", "agent", "asked"),
-            (
-                (
-                    row.run_id,
-                    (row.status, STYLES.get(row.status, "")),
-                    moment(row.started_at),
-                    between(row.started_at, row.ended_at),
-                    row.agent,
-                    in_one_line(row.request, 200),
-                )
-                for row in rows
-            ),
-        )
+        write(f"replayed {replayed.events} of {replayed.recorded} events, then it went another way:")
+        write(f"  {replayed.divergence}")
 
 
-app.command()(prune.prune)
+def _write_record(record: RunRecord) -> None:
+    row, result, style = record.row, record.result, STYLES[record.row.status]
+    write(f"run {row.run_id}", "bold")
+    if row.status == "pruned":
+        _write_tombstone(record)
+        return
+    write(f"  {summary(row.status, result.totals, between(row.started_at, row.ended_at))}", style)
+    write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
+    write(f"  started  {moment(row.started_at)}")
+    times = measure(record.drafts, SystemClock().now() if row.status in ("running", "waiting") else "")
+    if times.waiting or times.idle >= _IDLE:
+        write(f"  time     {spent(*times)}")
+    for draft in record.drafts:
+        if isinstance(draft.event, RunForked):
+            write(f"  forked   from {draft.event.source}, entry {draft.event.at}")
+    _write_holder(record)
+    if record.traces is not None:
+        write(f"  trace    {result.trace} {record.traces}".rstrip())
+    count = counted(len(record.drafts), "event")
+    write(f"  journal  {count}, {_chain(record)}", "bold red" if record.damage else "")
+    write()
+    for line in outline(result.op_tree, unended=record.unended) if result.op_tree else ():
+        write("  " * (line.depth + 1) + in_one_line(line.text), _style(line.status))
+    write()
+    if row.error:
+        write(f"{row.status}: {row.error}", style)
+    elif result.final_report:
+        write_report(result.final_report)
+        _write_claims(result.final_report)
 
 
-@app.command()
-def show(
-    context: typer.Context,
-    run: RunName,
+def _write_holder(record: RunRecord) -> None:
+    """Who has it now, or what it needs to go on."""
+    row = record.row
+    if record.owner:
+        write(f"  held by  {called(record.owner)}")
+    elif label := record.bound_to if row.status in ("queued", "interrupted") else "":
+        write(f"  held by  nobody; it has used a working folder and waits for a worker with --label {label}")
+    elif row.status == "queued":
+        write("  held by  nobody; the next worker that has room takes it: see `folkmoot doctor`")
+    elif row.status == "interrupted":
+        write(f"  held by  nobody; to go on: folkmoot runs resume {row.run_id}")
+    elif row.status == "waiting":
+        for number, need in enumerate(what_it_needs(record.result)):
+            write(f"  {'' if number else 'waits':9}{need}", STYLES[row.status])
+
+
+def _write_claims(report: Report) -> None:
+    if report.claims:
+        write()
+    for claim in report.claims:
+        if claim.status == "verified":
+            write(in_one_line(f"verified: {claim.text} ({', '.join(claim.evidence)})"), STYLES["ok"])
+    for line in unverified(report):
+        write(line, STYLES["warning"])
+
+
+def _write_tombstone(record: RunRecord) -> None:
+    row, tombstone = record.row, record.drafts[-1]
+    assert isinstance(tombstone.event, RunPruned)
+    write(f"  pruned {moment(tombstone.ts)}; only this is left of it", STYLES["pruned"])
+    write(f"  asked    {row.agent}")
+    write(f"  started  {moment(row.started_at)}, {tombstone.event.status} {moment(tombstone.event.ended_at)}")
+    write(f"  journal  {_chain(record)}", "bold red" if record.damage else "")
+
+
+def _chain(record: RunRecord) -> str:
+    return f"hash chain broken: {record.damage}" if record.damage else "hash chain intact"
+
+
+def _style(status: str) -> str:
+    return {"failed": "red", "completed": ""}.get(status, STYLES.get(status, ""))
+
+
+def _bundle(
     bundle: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Look into a bundle instead of the project's journal.")
     ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Show one run: agents, turns, tools, failures, cost and report.
-
-    Also who holds it now, and whether its record is whole; the exit code is 1 if it is not.
-
-    \b
-    Examples:
-      folkmoot runs show last
-      folkmoot runs show 20260101-101500 --json
-      folkmoot runs show last --bundle run.zip
-    """
-    from folkmoot.cli.output import write_json
-    from folkmoot.cli.records import read_record
-    from folkmoot.cli.showing import as_document, write_record
-
-    call = call_of(context)
-    record = finished(read_record(call.folder, run, bundle))
-    if as_json:
-        write_json(as_document(record))
-    else:
-        write_record(record, _trace(call, record.result.trace))
-    return 1 if record.damage else 0
+) -> dict[str, Any]:
+    return {}
 
 
-@app.command()
-def audit(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
-    """Find what cannot be traced: transfers that were not kept, actions that belong to no plan.
+def _show_bundled(call: Call, wanted: ShowRun, as_json: bool, *, bundle: Path) -> int:
+    """The runs of a bundle, as if they were this project's."""
+    from folkmoot.journal.copies import open_bundle
 
-    The exit code is 1 if there is anything.
+    async def read() -> RunRecord:
+        return await read_record(await open_bundle(bundle), wanted.id)
 
-    \b
-    Examples:
-      folkmoot runs audit last
-    """
-    from folkmoot.cli.output import write, write_json
-    from folkmoot.cli.records import read_record
-    from folkmoot.views.plans import audit
-
-    record = finished(read_record(call_of(context).folder, run))
-    found = audit(record.drafts)
-    if as_json:
-        write_json(found)
-    else:
-        for orphan in found.orphans:
-            write(orphan)
-        write(
-            f"{found.transfers} transfers, {found.actions} actions by a plan, {found.snapshots} snapshots, "
-            f"{len(found.orphans)} orphans"
-        )
-    return 1 if found.orphans else 0
+    record = finished(read())
+    write_json(wanted.document(record)) if as_json else _write_record(record)
+    return wanted.exit_code(record)
 
 
-@app.command()
-def cancel(
+TERMINAL_OPTIONS = {ShowRun: TerminalOptions(_bundle, _show_bundled, when=("bundle",))}
+
+
+def prune(
     context: typer.Context,
-    run: RunName,
-    reason: Annotated[str, typer.Option(help="Kept with the run.")] = "cancelled by its user",
+    older_than: Annotated[
+        str, typer.Option(metavar="TIME", help="Only runs that ended longer ago, such as 30d or 12h.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would go.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Stop a run, whichever process runs it.
+    """Remove runs that ended long ago, and the artifacts that nothing names any more.
 
-    Returns when the stop is acknowledged: from then on no model request and no tool call starts.
+    Runs that wait, run or were interrupted stay. Of each removed run a tombstone stays with its last hash, so that
+    `folkmoot verify` still holds and `runs show` says what became of it. This cannot be undone: see `journal backup`.
 
     \b
     Examples:
-      folkmoot runs cancel last
-      folkmoot runs cancel 20260101-101500 --reason "wrong customer"
+      folkmoot runs prune --older-than 30d --dry-run
+      folkmoot runs prune --older-than 30d
     """
-    from folkmoot.cli.output import say, write_json
-
-    run_id = finished(_cancel(call_of(context).folder, run, reason))
+    age = seconds(older_than)
+    if age is None:
+        raise WrongUse(f"--older-than takes a time such as 30d, 12h or 90m, not {older_than!r}")
+    rows, pruned = finished(_prune(call_of(context), age, dry_run))
+    ids = [row.run_id for row in rows]
     if as_json:
-        write_json({"runId": run_id, "status": "cancelled"})
+        write_json({"runs": ids, "dryRun": dry_run, "pruned": pruned})
+    elif pruned is None:
+        for id in ids:
+            write(id)
+        say(f"{counted(len(ids), 'run')} would go; nothing was removed")
     else:
-        say(f"run {run_id} is stopped: no model request and no tool call starts any more")
+        artifacts = f"{counted(pruned.swept.artifacts, 'artifact')} ({pruned.swept.size:,} bytes)"
+        entries = counted(pruned.entries, "entry", "entries")
+        say(f"{counted(pruned.runs, 'run')} pruned: {entries} and {artifacts} removed")
 
 
-@app.command()
-def resume(
-    context: typer.Context,
-    run: RunName,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    wait: Wait = False,
-    current: Annotated[
-        bool,
-        typer.Option(
-            "--with-current-files", help="From here on use the files as they are now; that is recorded."
-        ),
-    ] = False,
-) -> int:
-    """Go on with a run that was interrupted or waited for someone, in this process.
+async def _prune(call: Call, age: float, dry_run: bool) -> tuple[list[RunRow], Any]:
+    from folkmoot.engine.runs import prunable, prune
 
-    Nothing that is recorded is done or paid for again. A run that is over is only printed. It goes on with the
-    files that it was started with, unless you say otherwise.
-
-    \b
-    Examples:
-      folkmoot runs resume last
-      folkmoot runs resume last --with-current-files
-    """
-    return go_on(call_of(context), run, as_json=as_json, quiet=quiet, wait=wait, current=current)
+    clock = SystemClock()
+    async with opened(call.folder, readonly=dry_run) as journal:
+        rows = prunable(await run_list(journal, RunQuery(statuses=ENDED)), clock, age)
+        if dry_run:
+            return rows, None
+        with counting("pruning", "runs") as told:
+            return rows, await prune(journal, rows, clock, told)
 
 
-def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, current: bool = False) -> int:
-    from folkmoot.cli.ending import finish
-    from folkmoot.cli.perform import perform
-    from folkmoot.cli.records import called, read_record
-
-    record = finished(read_record(call.folder, run))
-    result, run_id = record.result, record.row.run_id
-    if record.owner:
-        raise OperationFailed(
-            f"run {run_id} is in the hands of {called(record.owner)}; wait for it, or stop it with:"
-            f" folkmoot runs cancel {run_id}"
-        )
-    if result.status in ("interrupted", "queued", "waiting"):
-        target = Target(folder=call.folder, agent=record.row.agent)
-        try:
-            result = perform(
-                call,
-                target,
-                lambda moot, hear, answer: moot.resume(
-                    run_id, hear=hear, answer=answer, wait=wait, with_current_files=current
-                ),
-                quiet=quiet,
-                run_id=run_id,
-                pinned="" if current else run_id,
-            )
-        except Held as held:
-            raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None
-    return finish(result, as_json=as_json, quiet=quiet)
-
-
-def _trace(call: Call, trace: str) -> str:
-    """What a run is called in OpenTelemetry and where it is seen there, if the project sends its runs there."""
-    from folkmoot.domain.trace import trace_url
-    from folkmoot.engine.workshop import load_project
-
-    with suppress(FolkmootError):  # a run is shown whatever became of its files
-        sinks = load_project(call.folder, overrides=call.overrides).graph.settings.sinks.values()
-        if any(sink.kind == "otel" for sink in sinks):
-            return f"{trace} {trace_url(sinks, trace)}".strip()
-    return ""
-
-
-async def _cancel(folder: Path, name: str, reason: str) -> str:
-    from folkmoot.cli.records import opened
-    from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.commands import CancelRun
-    from folkmoot.engine.local import LocalEngine
-    from folkmoot.engine.runs import find_run
-
-    async with opened(folder, readonly=False) as journal:
-        run_id = (await find_run(journal, name)).run_id
-        await LocalEngine(journal, SystemClock()).send(run_id, CancelRun(reason))
-        return run_id
+COMMANDS = (*OPERATIONS, resume, fork, prune)

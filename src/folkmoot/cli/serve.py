@@ -1,23 +1,29 @@
-"""`folkmoot serve`: the page and the API of a project, and the engine that its runs run in."""
+"""`folkmoot serve` and `folkmoot mcp`: a project for people and programs, and the engine that its runs run in."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 
+from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, call_of, finished
+from folkmoot.cli.commands import agent_files
+from folkmoot.cli.interrupt import on_stop_signals, run_interruptibly
+from folkmoot.cli.output import say, write
+from folkmoot.domain.duration import written
+from folkmoot.errors import OperationFailed, WrongUse
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-    from contextlib import AsyncExitStack
-
-    from starlette.applications import Starlette
-    from starlette.routing import BaseRoute
-
-    from folkmoot.app import Folkmoot
     from folkmoot.http.keys import Keys
     from folkmoot.http.state import Door, ServerState
 
@@ -52,9 +58,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
     ] = False,
     new_token: Annotated[bool, typer.Option("--new-token", help="Print a new token, and end.")] = False,
 ) -> None:
-    """Serve the page and the API of a project, until Ctrl-C.
-
-    On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that
+    """On 127.0.0.1 whoever is on this machine may use it. On any other address everybody needs the token that
     FOLKMOOT_TOKEN or the token file holds; without one it does not start. It also runs: what is started through
     it, runs whose process has died, and runs that waited for an answer and got it, from whichever terminal. It
     keeps the watch over tasks, as `folkmoot watch` does, unless --no-watch says otherwise.
@@ -69,10 +73,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
       folkmoot serve --new-token > token && chmod 600 token
       folkmoot serve --host 0.0.0.0 --name folkmoot.example.com --token-file token
     """
-    import os
 
-    from folkmoot.cli.output import write
-    from folkmoot.errors import OperationFailed
     from folkmoot.http.keys import new_token as drawn
     from folkmoot.http.keys import read_token
 
@@ -96,11 +97,7 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
 
 
 async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: bool) -> None:
-    import logging
-    from contextlib import AsyncExitStack
 
-    from folkmoot.app import Folkmoot
-    from folkmoot.cli.output import say
     from folkmoot.http.server import application, listening
     from folkmoot.http.state import ServerState
     from folkmoot.protocols.chat import CHAT_ROUTES
@@ -143,10 +140,6 @@ def _a2a_routes(house: ServerState) -> list[BaseRoute]:
 
 
 def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
-    import asyncio
-
-    from folkmoot.cli.output import say
-    from folkmoot.domain.duration import written
 
     watch = moot.watch()
     if not (every := watch.settings.check_interval):
@@ -161,9 +154,6 @@ async def _at_work(
     stack: AsyncExitStack, moot: Folkmoot, house: ServerState, token_file: Path | None
 ) -> None:
     """What goes on beside answering requests."""
-    import asyncio
-
-    from folkmoot.cli.output import say
 
     if moot.graph.settings.sinks:
         sinking = moot.sinking()
@@ -179,10 +169,7 @@ async def _at_work(
 
 async def _follow(file: Path, keys: Keys) -> None:
     """Whoever writes a new token into the file sends away all who came in with the old one."""
-    import asyncio
 
-    from folkmoot.cli.output import say
-    from folkmoot.errors import WrongUse
     from folkmoot.http.keys import read_token
 
     told = ""
@@ -202,9 +189,6 @@ async def _follow(file: Path, keys: Keys) -> None:
 
 def _stopping(second: Callable[[], None]) -> asyncio.Event:
     """Set by the first signal; the second one calls `second`."""
-    import asyncio
-
-    from folkmoot.cli.interrupt import on_stop_signals
 
     stopping = asyncio.Event()
 
@@ -215,3 +199,47 @@ def _stopping(second: Callable[[], None]) -> asyncio.Event:
 
     on_stop_signals(stop)
     return stopping
+
+
+def mcp(
+    context: typer.Context,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="AGENT",
+            help="Offer only this agent, by its file or id; may be repeated.",
+            autocompletion=agent_files,
+        ),
+    ] = None,
+) -> None:
+    """Clients start this program themselves: give them the command, as docs/mcp-server.md shows. Every agent is a tool,
+    every run and its report a resource. stdout carries the protocol alone; what is for people goes to stderr. It ends
+    when the client does, or with Ctrl-C, and cancels the runs that are under way.
+
+    \b
+    Examples:
+      folkmoot mcp
+      folkmoot mcp --agent front-desk.ai --agent billing
+      folkmoot --project ~/desk mcp
+    """
+
+    run_interruptibly(
+        _serve_stdio(call_of(context), agents or []),
+        first=lambda: say("stopping; once more to leave at once"),
+        second=lambda: None,
+    )
+
+
+async def _serve_stdio(call: Call, agents: list[str]) -> None:
+
+    try:
+        from folkmoot.protocols.mcp import mcp_server
+        from folkmoot.protocols.mcp_stdio import serve_stdio
+    except ImportError as error:
+        raise WrongUse(f"{error}; install what it needs with: pip install 'folkmoot[mcp]'") from None
+    with redirect_stdout(sys.stderr):  # what modules of the project print when they are loaded is no protocol
+        async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
+            server = mcp_server(moot, agents)
+            say(f"the agents of {call.folder} are tools now; Ctrl-C ends it")
+            await serve_stdio(server)

@@ -2,105 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.cli.complete import run_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from folkmoot.cli.output import Cell
-    from folkmoot.domain.entry import Draft
-    from folkmoot.views.sessions import Row
-
-app = typer.Typer(help="The agent sessions of a run.", no_args_is_help=True)
-
-
-@app.callback()
-def _sessions() -> None:
-    """The agent sessions of a run, as the tree of who caused whom."""
-
-
-@app.command("list")
-def list_sessions(
-    context: typer.Context,
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run's id, or its beginning.", autocompletion=run_names)
-    ] = "last",
-    live: Annotated[
-        bool, typer.Option("--live", help="Only finished ones that are kept and can still be asked.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List the sessions of a run, children below their parents.
-
-    \b
-    Examples:
-      folkmoot sessions list
-      folkmoot sessions list 20260101-101500 --json
-      folkmoot sessions list --live last
-    """
-    from folkmoot.cli.output import say, write_json, write_table
-    from folkmoot.cli.records import all_runs, read_record
-    from folkmoot.views.run_tree import RunTree
-    from folkmoot.views.sessions import rows, session_rows
-
-    folder = call_of(context).folder
-    if run == "last" and not finished(all_runs(folder)):
-        write_json([]) if as_json else say(f"nothing has run in {folder} yet")
-        return
-    record = finished(read_record(folder, run))
-    if live:
-        _write_live(record.drafts, as_json=as_json)
-        return
-    if record.row.status == "pruned":
-        write_json([]) if as_json else say(f"run {record.row.run_id} was pruned; its sessions are gone")
-        return
-    root = RunTree(record.drafts).root
-    assert root is not None, "a run begins with its root"
-    if as_json:
-        write_json(session_rows(root, record.unended))
-        return
-    head = ("agent", "status", "cause", "turns", "tokens", "took", "session")
-    write_table(head, (_cells(row, record.unended) for row in rows(root)))
+from folkmoot.cli import work_sessions
+from folkmoot.cli.call import Call, finished
+from folkmoot.cli.commands import TerminalOptions, perform_operation
+from folkmoot.cli.output import STYLES, Cell, between, say, write_json, write_table
+from folkmoot.domain.entry import pattern
+from folkmoot.operations.agent_sessions import (
+    OPERATIONS,
+    DestroySession,
+    GateSession,
+    ListGates,
+    ListLiveSessions,
+    ListSessions,
+    ListSessionsOfWork,
+    UngateSession,
+)
+from folkmoot.operations.operation import Operation
+from folkmoot.operations.work_reading import ListWorkSessions
+from folkmoot.views.sessions import Row, rows, status_of
 
 
-@app.command()
-def destroy(
-    context: typer.Context,
-    session: Annotated[
-        str, typer.Argument(metavar="SESSION", help="A session's id, as `sessions list --live` shows it.")
-    ],
-    reason: Annotated[str, typer.Option(help="Kept with the run.")] = "destroyed by its user",
-    as_json: AsJson = False,
-) -> None:
-    """Let go of a finished session that is kept to be asked, whichever process runs its run.
-
-    With it go all sessions that it kept itself. Returns when nobody can ask it any more.
-
-    \b
-    Examples:
-      folkmoot sessions destroy 20260101-101500-1a2b3c4d:sub_clerk_5e6f7a8b
-    """
-    from folkmoot.cli.output import say, write_json
-
-    finished(_let_go(call_of(context).folder, session, reason))
-    if as_json:
-        write_json({"sessionId": session, "status": "destroyed"})
-    else:
-        say(f"session {session} is destroyed: nobody can ask it any more")
+def present(operation: Operation[Any], output: Any) -> None:
+    match operation:
+        case ListSessions() if output.root:
+            head = ("agent", "status", "cause", "turns", "tokens", "took", "session")
+            write_table(head, (_cells(row, output.unended) for row in rows(output.root)))
+        case ListSessions():
+            gone = "the run was pruned; its sessions are gone"
+            say(gone if output.unended == "pruned" else "nothing has run here yet")
+        case ListGates() if output:
+            lines = ((row.agent_id, ", ".join(row.tools), row.id) for row in output)
+            write_table(("agent", "tools", "session"), lines)
+        case ListGates():
+            say("no tool is taken from any session of this run")
+        case DestroySession():
+            say(f"session {output.id} is destroyed: nobody can ask it any more")
+        case GateSession():
+            say(f"session {output.id} may not use: {', '.join(operation.tools)}")
+        case UngateSession():
+            say(f"session {output.id} may use again: {', '.join(operation.tools)}")
+        case _:
+            work_sessions.present(operation, output)
 
 
 def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
-    from folkmoot.cli.amounts import between
-    from folkmoot.cli.output import STYLES
-    from folkmoot.domain.entry import pattern
-    from folkmoot.views.sessions import status_of
-
     branch, status = row.branch, status_of(row.branch, unended)
     return (
         row.guide + branch.agent,
@@ -113,29 +62,30 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     )
 
 
-def _write_live(drafts: Iterable[Draft], *, as_json: bool) -> None:
-    from folkmoot.cli.output import say, write_json, write_table
-    from folkmoot.views.sessions import live_children
+def _live(
+    live: Annotated[
+        bool, typer.Option("--live", help="Only finished ones that are kept and can still be asked.")
+    ] = False,
+) -> dict[str, Any]:
+    return {}
 
-    children = live_children(drafts)
+
+def _show_live(call: Call, wanted: ListSessions, as_json: bool, *, live: bool) -> None:
+    children = finished(perform_operation(call, ListLiveSessions(id=wanted.id)))
     if as_json:
         write_json(children)
     elif not children:
         say("no finished session of this run can be asked")
     else:
-        head = ("agent", "turns left", "asked", "session")
-        rows = (
+        lines = (
             (child.agent_id, str(child.turns_remaining), str(child.clarifications), child.id)
             for child in children
         )
-        write_table(head, rows)
+        write_table(("agent", "turns left", "asked", "session"), lines)
 
 
-async def _let_go(folder: Path, session: str, reason: str) -> None:
-    from folkmoot.cli.records import opened
-    from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.commands import CloseSession
-    from folkmoot.engine.local import LocalEngine
-
-    async with opened(folder, readonly=False) as journal:
-        await LocalEngine(journal, SystemClock()).send(session, CloseSession(session, reason))
+COMMANDS = OPERATIONS
+TERMINAL_OPTIONS = {
+    ListSessions: TerminalOptions(_live, _show_live),
+    ListSessionsOfWork: work_sessions.TERMINAL_OPTIONS[ListWorkSessions],
+}

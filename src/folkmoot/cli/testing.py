@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished, real
+from folkmoot.cli.output import counted, escaped, say, write, write_json
 from folkmoot.errors import WrongUse
-
-if TYPE_CHECKING:
-    from folkmoot.scenarios.playing import Wishes
-    from folkmoot.scenarios.scenario import Case
-    from folkmoot.scenarios.suite import Suite
-    from folkmoot.scenarios.verdict import Verdict
+from folkmoot.scenarios.playing import Wishes
+from folkmoot.scenarios.reading import SUFFIX, scenario_files
+from folkmoot.scenarios.recording import write_script
+from folkmoot.scenarios.scenario import Case
+from folkmoot.scenarios.suite import Suite, gather
+from folkmoot.scenarios.verdict import Verdict, details, junit, title
 
 
 def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
@@ -50,11 +51,9 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Play the scenarios in `*.test.yaml` files and compare what happens with what they expect.
-
-    A scenario says which agent is asked what, what the models answer, and what is expected: the route, the agents, the
-    tool calls, the report, the cost. Each is played in memory, several at once; the journal of the project is not
-    touched. Tools that only read are called; every other needs a result under `tools`, or `allow`.
+    """A scenario says which agent is asked what, what the models answer, and what is expected: the route, the
+    agents, the tool calls, the report, the cost. Each is played in memory, several at once; the journal of the
+    project is not touched. Tools that only read are called; every other needs a result under `tools`, or `allow`.
 
     The exit code is 0 if all passed, 1 if one failed, 2 for wrong use, 4 if a file is wrong.
 
@@ -67,9 +66,6 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
       folkmoot test live.test.yaml --model ollama/qwen3
       folkmoot test front-desk.test.yaml -k "charged twice" --record
     """
-    from folkmoot.cli.output import write_json
-    from folkmoot.cli.scenario_recording import record_all
-    from folkmoot.scenarios.playing import Wishes
 
     call = call_of(context)
     overrides = {**call.overrides, **({"models": model} if model else {})}
@@ -90,8 +86,6 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
 
 
 def _chosen(paths: Sequence[Path], only: str, wishes: Wishes) -> Suite:
-    from folkmoot.scenarios.reading import SUFFIX, scenario_files
-    from folkmoot.scenarios.suite import Suite, gather
 
     here = Path.cwd()
     near = [real(path).relative_to(here) if real(path).is_relative_to(here) else path for path in paths]
@@ -111,7 +105,6 @@ def _chosen(paths: Sequence[Path], only: str, wishes: Wishes) -> Suite:
 
 
 def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
-    from folkmoot.cli.output import write, write_json
 
     if as_json:
         write_json(
@@ -132,16 +125,11 @@ def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
 
 def tell(verdict: Verdict) -> None:
     """On stderr, as they end."""
-    from folkmoot.cli.output import say
-    from folkmoot.scenarios.verdict import title
 
     say(title(verdict), {"passed": "green", "failed": "bold red", "skipped": "yellow"}[verdict.status])
 
 
 def _write(verdicts: Sequence[Verdict]) -> None:
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import write
-    from folkmoot.scenarios.verdict import details, title
 
     for verdict in verdicts:
         if verdict.failures:
@@ -158,10 +146,40 @@ def _write(verdicts: Sequence[Verdict]) -> None:
 
 
 def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
-    from folkmoot.cli.shown import escaped
-    from folkmoot.scenarios.verdict import junit
 
     try:
         file.write_text(escaped(junit(verdicts)), encoding="utf-8")
     except OSError as error:
         raise WrongUse(f"cannot write {str(file)!r}: {error.strerror}") from None
+
+
+def record_all(suite: Suite, wishes: Wishes, tell: Callable[[Verdict], None], *, yes: bool) -> list[Verdict]:
+    """From the last to the first, so that the places of the others stay true; each is written when it is paid for."""
+
+    for case in suite.cases:
+        if case.recorded:
+            raise WrongUse(
+                f"{case.shown}:{case.place.line}: it answers from {case.recorded}; take `recorded` out"
+            )
+        _may_replace(case, yes=yes)
+    verdicts = []
+    for case in reversed(suite.cases):
+        verdict, script = finished(suite.record(case, wishes))
+        tell(verdict)
+        write_script(case, script)
+        say(f"wrote the answers into {case.shown}")
+        verdicts.append(verdict)
+    return verdicts[::-1]
+
+
+def _may_replace(case: Case, *, yes: bool) -> None:
+    from folkmoot.cli.trust import is_attended
+
+    if yes or case.scenario.script is None:
+        return
+    what = f"{case.shown}:{case.place.line}: {case.scenario.name!r} has a script already"
+    if not is_attended():
+        raise WrongUse(f"{what}; replace it with --record --yes")
+    say(f"{what}. Replace it? [y/N] ")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise WrongUse("nothing was recorded")

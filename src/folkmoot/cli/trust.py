@@ -10,15 +10,20 @@ from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
+from msgspec.structs import replace
 
 from folkmoot.cli.call import AsJson, Call, Target, call_of
+from folkmoot.cli.output import counted, in_one_line, say, write_json
+from folkmoot.domain.settings import Settings
 from folkmoot.errors import ServerFailed, Untrusted, WrongUse
+from folkmoot.loader.project_file import storage_of
+from folkmoot.tools.consent import ConsentItem, ConsentStore, FolderConsent, replaced_grants
+from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
-    from folkmoot.cli.servers import Look
-    from folkmoot.domain.settings import Settings
-    from folkmoot.tools.consent import ConsentItem
+    from folkmoot.cli.consent_changes import Look
 
 Changes = Mapping[str, Sequence[str]]
 """By the id of an item that changed since it was allowed: what is different, in lines."""
@@ -55,11 +60,9 @@ def trust(  # noqa: PLR0913  # because each is an option of the command
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what a project wants to do on this machine, and allow it.
-
-    A project may run Python modules, start tool servers, let agents run programs, allow calls without approval, send a
-    key of your environment to an address, or keep its journal elsewhere. Each is done only after you allowed it
-    here; when its value changes, a file that it imports included, it asks again. A tool server that you allow is
+    """A project may run Python modules, start tool servers, let agents run programs, allow calls without approval,
+    send a key of your environment to an address, or keep its journal elsewhere. Each is done only after you allowed
+    it here; when its value changes, a file that it imports included, it asks again. A tool server that you allow is
     started once, and what its tools say of themselves is kept. What you allow is kept for you alone, outside the
     project, in $FOLKMOOT_STATE.
 
@@ -80,8 +83,6 @@ def trust(  # noqa: PLR0913  # because each is an option of the command
         names = ", ".join(sorted(unknown))
         raise WrongUse(f"this project wants nothing of the id {names} (see: folkmoot trust --json)")
     granted, left = settle(call, target, _chooser(target.folder, yes=yes or bool(mine), ids=allow or []))
-    from folkmoot.cli.amounts import counted
-    from folkmoot.cli.output import say
 
     if granted:
         say(f"allowed in {target.folder}: {counted(len(granted), 'item')}")
@@ -110,8 +111,6 @@ def is_attended() -> bool:
 
 def wanted_by(call: Call, target: Target) -> list[ConsentItem]:
     """Everything the project needs consent for, granted or not."""
-    from folkmoot.loader.project_file import storage_of
-    from folkmoot.tools.wanted import storage_item, wanted_items
 
     storage = storage_item(storage_of(target.folder, os.environ), os.environ)
     return [*wanted_items(target.folder, call.load(target).graph), *([storage] if storage else [])]
@@ -119,8 +118,7 @@ def wanted_by(call: Call, target: Target) -> list[ConsentItem]:
 
 def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem], list[ConsentItem]]:
     """What was allowed now, and what is still missing. Raises `ServerFailed` for servers that do not start."""
-    from folkmoot.cli.changes import changes
-    from folkmoot.tools.consent import ConsentStore, replaced_grants
+    from folkmoot.cli.consent_changes import changes
 
     store, folder = ConsentStore(), target.folder
     wanted = wanted_by(call, target)
@@ -161,9 +159,7 @@ def _look_at_servers(
     }
     if not sources:
         return []
-    from folkmoot.cli.output import say
-    from folkmoot.cli.servers import look_at_servers
-    from folkmoot.tools.consent import ConsentStore
+    from folkmoot.cli.consent_changes import look_at_servers
 
     listings = ConsentStore().listings
     looks = look_at_servers(folder, sources)
@@ -189,11 +185,6 @@ def _agreed(choose: Choose, heading: str, changes: Iterable[ConsentItem]) -> boo
 def _change_store(
     folder: Path, *, mine: bool | None, export: Path | None, import_: Path | None, revoke: Sequence[str]
 ) -> None:
-    import msgspec
-    from msgspec.structs import replace
-
-    from folkmoot.cli.output import say
-    from folkmoot.tools.consent import ConsentStore, FolderConsent
 
     store = ConsentStore()
     consent = store.of(folder)
@@ -225,8 +216,6 @@ def _change_store(
 
 
 def _show(call: Call, target: Target, *, as_json: bool) -> int:
-    from folkmoot.cli.output import say, write_json
-    from folkmoot.tools.consent import ConsentStore, replaced_grants
 
     store = ConsentStore()
     wanted = wanted_by(call, target)
@@ -267,7 +256,6 @@ def _chooser(folder: Path, *, yes: bool, ids: Sequence[str]) -> Choose:
 
 
 def _ask(heading: str, items: list[ConsentItem], changed: Changes) -> list[ConsentItem]:
-    from folkmoot.cli.output import say
 
     say(f"{heading}:" + "".join(f"\n  {n}. {_told(item, changed)}" for n, item in enumerate(items, start=1)))
     sys.stderr.write("Allow this? [y/N, or numbers such as 1 3] ")
@@ -281,7 +269,6 @@ def _ask(heading: str, items: list[ConsentItem], changed: Changes) -> list[Conse
 
 def _told(item: ConsentItem, changed: Changes, behind: str = "") -> str:
     """In one line; if it changed, with a mark and what is different below."""
-    from folkmoot.cli.shown import in_one_line
 
     mark = "* " if item.id in changed else ""
     lines = "".join(f"\n       {line}" for line in changed.get(item.id, ()))
@@ -289,7 +276,6 @@ def _told(item: ConsentItem, changed: Changes, behind: str = "") -> str:
 
 
 def _introduced(look: Look) -> str:
-    from folkmoot.cli.shown import in_one_line
 
     tools = "".join(
         f"\n  - {look.name}.{in_one_line(f'{each.name}: {each.description}')}" for each in look.offers

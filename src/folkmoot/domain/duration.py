@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from folkmoot.errors import WrongUse
+from folkmoot.errors import BAD_VALUE, WrongUse
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds by unit."""
@@ -57,5 +57,7 @@ def moment(written: str, now: str) -> str:
         at = datetime.fromisoformat(written)
         at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise WrongUse(f"{written!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h") from None
+        raise WrongUse(
+            f"{written!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h", code=BAD_VALUE
+        ) from None
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

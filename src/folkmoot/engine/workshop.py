@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from folkmoot.journal.index import Index
     from folkmoot.loader.load import Loaded
     from folkmoot.models.choose import ProviderModels
-    from folkmoot.operations.project import OpenProject
     from folkmoot.tools.mcp.servers import Servers
 
 
@@ -75,12 +75,25 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Of working folders, where runs are shared with other hosts."""
 
 
+class RecordsFactory(NamedTuple):
+    """How the records of a project are opened, and which tools agents have to change them."""
+
+    open: Callable[[Journal, Clock, Graph], Moot]
+    tools: Callable[[Callable[[], Any]], Mapping[str, FunctionTool]]
+
+
 class Workshop:
     """Builds what a graph needs to run, from what this opening was given, and closes it at the end."""
 
     def __init__(
-        self, folder: Path, tools: list[FunctionTool], models: Mapping[str, Model], around: Surroundings
+        self,
+        folder: Path,
+        tools: list[FunctionTool],
+        models: Mapping[str, Model],
+        around: Surroundings,
+        records: RecordsFactory,
     ) -> None:
+        self._records = records
         self.folder = folder
         self.tools = tools
         self._models = models
@@ -90,7 +103,7 @@ class Workshop:
         self._adapters: list[ProviderModels] = []
         self._engine: LocalEngine | None = None
         self._started: Servers | None = None
-        self._moot: OpenProject | None = None
+        self._moot: Moot | None = None
         self._index: Index | None = None
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
@@ -162,13 +175,11 @@ class Workshop:
         stack.push_async_callback(self._close)
         return journal
 
-    def moot(self, graph: Graph) -> OpenProject:
+    def moot(self, graph: Graph) -> Moot:
         """What outlives the runs of this project. Its journal is open by now."""
-        from folkmoot.operations.project import OpenProject
-
         assert self._journal is not None
         if self._moot is None or self._moot.graph is not graph:
-            self._moot = OpenProject(self._journal, self.clock, graph)
+            self._moot = self._records.open(self._journal, self.clock, graph)
         return self._moot
 
     async def write_files(self) -> tuple[()]:
@@ -261,9 +272,7 @@ class Workshop:
 
             tools |= builtin_tools(graph.settings.builtins, self._around.env)
         if coordinating := _named(graph, COORDINATION) - set(MESSAGES):
-            from folkmoot.operations.agent_tools import coordination_tools
-
-            tools |= coordination_tools(partial(self.moot, graph))
+            tools |= self._records.tools(partial(self.moot, graph))
         for name, each in tools.items():
             if name in built_in | coordinating:
                 registry.add(name, each)

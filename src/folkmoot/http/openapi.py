@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot import __version__
-from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.api import OPERATIONS
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.problems import ProblemDetails
 from folkmoot.http.requests import HEADER, LONGEST
@@ -118,7 +118,9 @@ def _query(query: type[msgspec.Struct]) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             **({"required": True} if name in shape.get("required", ()) else {}),
-            **({"description": lines[names[name]]} if names[name] in lines else {}),
+            **(
+                {"description": about} if (about := schema.pop("description", lines.get(names[name]))) else {}
+            ),
             "schema": _without_null(schema),
         }
         for name, schema in shape["properties"].items()

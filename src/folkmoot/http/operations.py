@@ -12,12 +12,13 @@ from msgspec import NODEFAULT, Meta
 
 from folkmoot.coordination.author import PERSON
 from folkmoot.http.endpoint import Asked, Document, Endpoint
-from folkmoot.http.requests import Given, Page, Said, part
+from folkmoot.http.requests import Back, Given, Page, Part, Said, part
 from folkmoot.operations.actor import by_name
 from folkmoot.operations.operation import (
     Field,
     Operation,
     OperationType,
+    RowPage,
     fields_of,
     id_of,
     output_of,
@@ -43,28 +44,34 @@ def make_endpoint(operation: OperationType) -> Endpoint:
         handle=handle,
         name=id_of(operation),
         answer=_answer(operation),
-        status=201 if operation.creates else 200,
+        status=201 if operation.creates and http.status == 200 else http.status,
         problems=http.problems,
         links={name: _link(place) for name, place in (http.links or {}).items()},
     )
     given = [field for field in fields_of(operation) if _is_given(field, operation)]
     if http.method != "GET":
-        return replace(made, body=_struct(operation, given, Said))
-    base = Page if _is_list(operation) else Given
-    return replace(made, query=_struct(operation, given, base)) if given or base is Page else made
+        return replace(made, body=_struct(operation, given, Said if http.by else Given))
+    pages: dict[str, type[Given]] = {"after": Page, "before": Back}
+    base = pages.get(http.pages, Given) if _is_list(operation) else Given
+    return replace(made, query=_struct(operation, given, base)) if given or base is not Given else made
 
 
 def _make_handler(operation: OperationType) -> Callable[[Asked], Awaitable[Any]]:
+    assert operation.http
+    pages, row_id = operation.http.pages, _id_of(operation.http.row_id)
+
     async def handle(asked: Asked) -> Any:
         wanted = _read(operation, asked)
-        by: str = asked.body.by if asked.body else PERSON
+        by: str = getattr(asked.body, "by", PERSON)
         actor = by_name(by, asked.moot.graph, "http", asked.chance)
         output = await wanted.run(asked.house.project, actor)
         if operation.creates:
             asked.must_repeat(wanted.repeats(output))
         document = wanted.document(output)
-        if _is_list(operation):
-            return part(document, asked.query, lambda row: str(row["id"]))
+        if isinstance(document, RowPage):
+            return Part(document.rows, pages, document.further)
+        if asked.query and pages == "after" and _is_list(operation):
+            return part(document, asked.query, row_id)
         return document
 
     return handle
@@ -106,12 +113,21 @@ def _described(field: Field) -> Any:
 
 
 def _is_list(operation: OperationType) -> bool:
-    return get_origin(output_of(operation)) is list
+    return get_origin(output_of(operation)) in (list, RowPage)
+
+
+def _id_of(field: str) -> Callable[[Any], str]:
+    return lambda row: str(row[field] if isinstance(row, dict) else getattr(row, field))
 
 
 def _answer(operation: OperationType) -> Any:
-    if operation.document is Operation.document:
-        return output_of(operation)
+    assert operation.http
+    output = output_of(operation)
+    if operation.http.answer is not None:
+        return operation.http.answer
+    plain = operation.document is Operation.document
     if _is_list(operation):
-        return list[Document]
-    return Document | None if NoneType in get_args(output_of(operation)) else Document
+        return list[get_args(output)[0]] if plain else list[Document]  # type: ignore[misc]
+    if plain:
+        return output
+    return Document | None if NoneType in get_args(output) else Document

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_args
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,7 @@ from folkmoot.domain.text import storable
 from folkmoot.domain.trace import PARENT, STATE, Told, told
 from folkmoot.errors import BAD_VALUE
 from folkmoot.http.problems import Refused
+from folkmoot.operations.operation import choices_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -89,8 +90,7 @@ def _helpful(words: str, type: type[S]) -> str:
     """What is wrong, and what would be right where msgspec does not say it."""
     if found := _NO_SUCH.search(words):
         field = next(each for each in msgspec.structs.fields(type) if each.encode_name == found[1])
-        known = [value for each in (field.type, *get_args(field.type)) for value in get_args(each)]
-        return f"{words}; it is one of {', '.join(value for value in known if isinstance(value, str))}"
+        return f"{words}; it is one of {', '.join(choices_of(field.type))}"
     return words.replace(_BLANK, "Expected some words")
 
 

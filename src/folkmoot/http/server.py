@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.http import openapi, problems
-from folkmoot.http.api.every import OPERATIONS
+from folkmoot.http.api import OPERATIONS
 from folkmoot.http.connections import Config, Connection, Socket
 from folkmoot.http.endpoint import route
 from folkmoot.http.guard import SIGN_IN_ROUTES, Guard

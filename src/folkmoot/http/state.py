@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Sketch
+from folkmoot.domain.entry import Entry
+from folkmoot.domain.records import WORK_SESSION
+from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.workshop import load_project
 from folkmoot.errors import WrongUse
 from folkmoot.http.keys import Keys, check_token
@@ -23,7 +27,9 @@ from folkmoot.http.stream.event_source import OpenStreams
 from folkmoot.http.stream.hub import Hub
 from folkmoot.http.stream.tokens import TokenStream
 from folkmoot.loader.load import sketch
-from folkmoot.views.conversations import Conversations, ThreadRow, thread_rows
+from folkmoot.orchestration.kit import Kits
+from folkmoot.ports import Filter
+from folkmoot.views.conversations import Conversation, Conversations, ThreadRow, thread_rows
 from folkmoot.views.work_sessions import WorkList, WorkRow
 
 T = TypeVar("T")
@@ -112,7 +118,6 @@ class ServerState:
         self.moot = moot
         self.door = door
         self.clock = moot.moot.clock
-        self.control = moot.control
         self.project = moot.moot
         """For operations."""
         self.project.host = self
@@ -137,8 +142,31 @@ class ServerState:
         made: T = self._made[make]
         return made
 
-    async def work_rows(self) -> list[WorkRow]:
-        return [*await self.folds.work_rows()]
+    @property
+    def folder(self) -> Path:
+        return self.moot.folder
+
+    def tools(self) -> Kits:
+        return self.moot.kits
+
+    def sinks(self) -> Iterable[SinkSettings]:
+        return self.moot.graph.settings.sinks.values()
+
+    async def find(self, wanted: Filter) -> list[Entry]:
+        return await self.moot.find(wanted)
+
+    async def work_rows(self) -> Iterator[WorkRow]:
+        return await self.folds.work_rows()
+
+    async def find_work(self, name: str) -> WorkRow:
+        if exact := (await self.folds.now()).work.row(name, self.clock.now()):
+            return exact
+        known = {row.id: row for row in [*await self.work_rows()][::-1]}
+        return known[WORK_SESSION.resolve(known, name)]
+
+    async def threads(self, *, delegated: bool) -> Mapping[str, Conversation]:
+        folds = await self.folds.now()
+        return (folds.delegated if delegated else folds.conversations).threads
 
     def go_on(self, run: str) -> None:
         """With a run that was answered or let go on; in front of a shared journal a worker does."""

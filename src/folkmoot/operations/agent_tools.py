@@ -8,15 +8,60 @@ from typing import Annotated, Any
 
 from msgspec import NODEFAULT, Meta
 
+from folkmoot.coordination.memory import Notes
 from folkmoot.coordination.tasks import StopGuard
 from folkmoot.domain.message import ToolResult
-from folkmoot.operations import decisions, memory, plan_steps, tasks
-from folkmoot.operations.actor import by_call
-from folkmoot.operations.operation import Field, OperationType, fields_of, read_operation, strip_constraints
+from folkmoot.domain.naming import MEMORY_NOTE, MEMORY_READ
+from folkmoot.operations import decisions, plan_steps, tasks
+from folkmoot.operations.actor import Actor, by_call
+from folkmoot.operations.operation import (
+    AgentTool,
+    Field,
+    Operation,
+    OperationType,
+    Spelling,
+    fields_of,
+    read_operation,
+    strip_constraints,
+)
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import Site
 from folkmoot.tools.parameters import as_text
 from folkmoot.tools.registry import SITE, FunctionTool
+
+
+class NoteMemory(Operation[Notes]):
+    tool = AgentTool(
+        MEMORY_NOTE, "Note something for your later runs. Others read it only if your file lets them."
+    )
+    text: str
+
+    async def run(self, project: OpenProject, actor: Actor) -> Notes:
+        return await project.memories.note(actor.author(), self.text)
+
+    async def result(self, output: Notes, project: OpenProject, actor: Actor) -> ToolResult:
+        return ToolResult(f"noted; you have {len(output.notes)} now")
+
+
+class ReadMemory(Operation[Notes]):
+    tool = AgentTool(
+        MEMORY_READ,
+        "Read what you noted in earlier runs, newest first; or what another agent noted, if its file lets you.",
+    )
+    reads = True
+    owner: Annotated[str, Spelling(tool="agent")] = ""
+
+    async def run(self, project: OpenProject, actor: Actor) -> Notes:
+        return await project.memories.read(actor.id, self.owner or actor.id)
+
+    async def result(self, output: Notes, project: OpenProject, actor: Actor) -> ToolResult:
+        lines = [f"- {note.at}: {note.text}" for note in reversed(output.notes)]
+        text = "\n".join(lines) or f"{output.agent} has noted nothing yet"
+        return ToolResult(text, sources=await project.memories.read_for(output.agent))
+
+
+MEMORY: tuple[OperationType, ...] = (NoteMemory, ReadMemory)
+"""What only agents do: note something for later runs, and read what others let them."""
 
 
 def coordination_tools(project: Callable[[], OpenProject]) -> dict[str, FunctionTool]:
@@ -24,8 +69,8 @@ def coordination_tools(project: Callable[[], OpenProject]) -> dict[str, Function
 
     They touch nothing but the project's own records, so `read` is the most they do to the world.
     """
-    groups = (tasks, decisions, plan_steps, memory)
-    made = [agent_tool(each, project) for group in groups for each in group.OPERATIONS if each.tool]
+    known = (*tasks.OPERATIONS, *decisions.OPERATIONS, *plan_steps.OPERATIONS, *MEMORY)
+    made = [agent_tool(each, project) for each in known if each.tool]
     return {tool.name: tool for tool in made}
 
 

@@ -35,6 +35,7 @@ from folkmoot.operations.actor import Actor
 from folkmoot.operations.project import OpenProject
 
 Out = TypeVar("Out")
+Row = TypeVar("Row")
 Op = TypeVar("Op", bound="Operation[Any]")
 Text = Annotated[str, Meta(pattern=r"\S")]
 """Says something."""
@@ -72,6 +73,15 @@ class Http:
     problems: tuple[int, ...] = ()
     name: str = ""
     """Its id, where that is not the name of the operation."""
+    status: int = 200
+    pages: str = "after"
+    """By which a list comes in pages: `after` the id of a row, or `before` a position; empty: it comes as a whole."""
+    by: bool = True
+    """Whether the body says who does it."""
+    row_id: str = "id"
+    """The field of a row that is its id."""
+    answer: Any = None
+    """The type of the answer, where it is neither the output nor a document with `id` and `status`."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +111,13 @@ class Operation(
     whoever runs the command."""
     reads: ClassVar[bool] = False
     """It changes nothing."""
-    reads_files: ClassVar[bool] = True
-    """Whether the files of the project matter to it; otherwise it can be done whatever state they are in."""
+    reads_files: ClassVar[bool | None] = None
+    """Whether the files of the project matter to it; otherwise it can be done whatever state they are in. None: to
+    change something, or where an agent is named."""
+    needs_runs: ClassVar[bool] = False
+    """Refused where nothing has run yet, as is whatever has a subject."""
+    of_files: ClassVar[bool] = False
+    """It looks at the files of the project alone."""
     creates: ClassVar[bool] = False
 
     async def run(self, project: OpenProject, actor: Actor) -> Out:
@@ -120,6 +135,22 @@ class Operation(
     async def result(self, output: Out, project: OpenProject, actor: Actor) -> ToolResult:
         """The output as an agent reads it."""
         raise NotImplementedError
+
+    def terminal_document(self, output: Out) -> Any:
+        """The output as `--json` prints it, where that is not the answer over HTTP."""
+        return self.document(output)
+
+    def exit_code(self, output: Out) -> int:
+        """Of its command."""
+        return 0
+
+
+class RowPage(msgspec.Struct, Generic[Row]):
+    """One page of a list that is read in pages."""
+
+    rows: list[Row]
+    further: str = ""
+    """Where the next begins; empty: there is none."""
 
 
 OperationType = type[Operation[Any]]
@@ -158,7 +189,7 @@ def fields_of(operation: OperationType) -> tuple[Field, ...]:
         Field(
             field.name,
             hints[field.name],
-            field.default,
+            field.default if field.default_factory is NODEFAULT else field.default_factory(),
             lines.get(field.name, "") or _spelling(hints[field.name]).help,
             _spelling(hints[field.name]),
             field.encode_name,
@@ -215,20 +246,22 @@ def read_operation(
 
 
 def _explain(field: Field, value: Any, words: str) -> str:
-    known = [choice for choice in _choices(field.type) if choice]
+    known = [choice for choice in choices_of(field.type) if choice]
     if known:
-        return f"{value!r} is not one of {', '.join(known)}"
+        number = " or a number" if "int" in str(field.type) else ""
+        return f"{value!r} is not one of {', '.join(known)}{number}"
     return words.partition(" - at ")[0].replace(
         "Expected `str` matching regex '\\\\S'", "it is empty; say something"
     )
 
 
-def _choices(kind: Any) -> Iterator[str]:
+def choices_of(kind: Any) -> Iterator[str]:
+    """The words of a literal, at any depth of a type."""
     for each in get_args(kind):
         if isinstance(each, str):
             yield each
         else:
-            yield from _choices(each)
+            yield from choices_of(each)
 
 
 def _spelling(hint: Any) -> Spelling:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Concatenate, ParamSpec
+from typing import Annotated
 
 from folkmoot.coordination import plan_steps as steps
-from folkmoot.coordination.plans import Events
-from folkmoot.coordination.plans import PlanActor as Role
-from folkmoot.domain.plan import Plan, Verdict
-from folkmoot.operations.actor import Actor
+from folkmoot.domain.plan import Verdict
 from folkmoot.operations.operation import OperationType, Spelling, Text
-from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, Reason, ReviewPlan, post
-from folkmoot.operations.project import OpenProject
+from folkmoot.operations.plans import WHOLE, ChangeOfPlan, PlanName, Reason, post
 
-P = ParamSpec("P")
 StepName = Annotated[str, Spelling(terminal="STEP")]
 
 
@@ -23,20 +17,8 @@ class ChangeOfStep(ChangeOfPlan):
     step: StepName
     """Such as s1."""
 
-    async def change_step(
-        self,
-        project: OpenProject,
-        actor: Actor,
-        decide: Callable[Concatenate[Plan, Role, str, P], Events],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Plan:
-        id = await self.find_id(project, actor)
-
-        def decided(plan: Plan, by: Role) -> Events:
-            return decide(plan, by, self.step, *args, **kwargs)
-
-        return await project.plans.change(id, actor.author(), decided)
+    def arguments(self) -> tuple[str, ...]:
+        return (self.step,)
 
 
 class StartStep(ChangeOfStep):
@@ -45,9 +27,7 @@ class StartStep(ChangeOfStep):
     command = "start"
     examples = ("folkmoot plans start last s1",)
     http = post("start", of_step=True)
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.start)
+    decide = staticmethod(steps.start)
 
 
 class CompleteStep(ChangeOfStep):
@@ -59,13 +39,11 @@ class CompleteStep(ChangeOfStep):
         'folkmoot plans complete last s2 --skip --note "Nobody needs it."',
     )
     http = post("complete", of_step=True)
+    decide = staticmethod(steps.complete)
     note: str = ""
     """What came of it."""
     skipped: Annotated[bool, Spelling(terminal="--skip")] = False
     """It will not be done."""
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.complete, self.note, skipped=self.skipped)
 
 
 class BlockStep(ChangeOfStep):
@@ -74,12 +52,10 @@ class BlockStep(ChangeOfStep):
     command = "block"
     examples = ('folkmoot plans block last s1 --reason "Which format?"',)
     http = post("block", of_step=True)
+    decide = staticmethod(steps.block)
     reason: Reason
     decision: Annotated[str, Spelling(metavar="ID")] = ""
     """What must be decided first."""
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.block, self.reason, self.decision)
 
 
 class ResumeStep(ChangeOfStep):
@@ -88,11 +64,9 @@ class ResumeStep(ChangeOfStep):
     command = "resume"
     examples = ('folkmoot plans resume last s1 --reason "CSV."',)
     http = post("resume", of_step=True)
+    decide = staticmethod(steps.resume)
     reason: str = ""
     """Why; whoever it concerns reads it."""
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.resume, self.reason)
 
 
 class ReassignStep(ChangeOfStep):
@@ -101,12 +75,10 @@ class ReassignStep(ChangeOfStep):
     command = "reassign"
     examples = ('folkmoot plans reassign last s1 tester --reason "Knows the format."',)
     http = post("reassign", of_step=True)
+    decide = staticmethod(steps.reassign)
     to: Annotated[Text, Spelling(terminal="OWNER")]
     """The id of the agent that shall own it."""
     reason: Reason
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.reassign, self.to, self.reason)
 
 
 class AcceptStep(ChangeOfStep):
@@ -115,9 +87,7 @@ class AcceptStep(ChangeOfStep):
     command = "accept"
     examples = ("folkmoot plans accept last s1",)
     http = post("accept", of_step=True)
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.accept)
+    decide = staticmethod(steps.accept)
 
 
 class ReopenStep(ChangeOfStep):
@@ -126,24 +96,19 @@ class ReopenStep(ChangeOfStep):
     command = "reopen"
     examples = ('folkmoot plans reopen last s1 --reason "There are no tests."',)
     http = post("reopen", of_step=True)
+    decide = staticmethod(steps.reopen)
     reason: Reason
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await self.change_step(project, actor, steps.reopen, self.reason)
 
 
 class ReviewStep(ChangeOfStep):
     """Look over a step that is over. One that should change is reopened."""
 
     http = post("review", of_step=True)
+    decide = staticmethod(steps.review)
     verdict: Verdict
     """What the review comes to."""
     text: str = ""
     """What should change."""
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        wanted = ReviewPlan(plan=self.plan, step=self.step, verdict=self.verdict, text=self.text)
-        return await wanted.run(project, actor)
 
 
 OPERATIONS: tuple[OperationType, ...] = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
 
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
 from folkmoot.coordination.plan_service import brief
-from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.plans import Events, PlanWish, StepWish
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.message import RecordState, ToolResult
 from folkmoot.domain.plan import Plan, PlanStatus, Verdict
@@ -63,6 +64,17 @@ class ChangeOfPlan(PlanOperation):
     """Of a plan that is named; an agent may mean the one that waits in its work session."""
 
     subject = "plan"
+
+    decide: ClassVar[Callable[..., Events]]
+    """Takes the plan, who acts, the arguments, and the other fields by their names."""
+
+    def arguments(self) -> tuple[str, ...]:
+        return ()
+
+    async def run(self, project: OpenProject, actor: Actor) -> Plan:
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("plan", "step")}
+        id = await self.find_id(project, actor)
+        return await project.plans.change(id, actor.author(), self.decide, *self.arguments(), **given)
 
     async def find_id(self, project: OpenProject, actor: Actor) -> str:
         name: str = getattr(self, "plan", "")
@@ -189,10 +201,8 @@ class SubmitPlan(ChangeOfPlan):
     command = "submit"
     examples = ("folkmoot plans submit last",)
     http = post("submit")
+    decide = staticmethod(life.submit)
     plan: PlanName
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await project.plans.change(await self.find_id(project, actor), actor.author(), life.submit)
 
 
 class ApprovePlan(ChangeOfPlan):
@@ -223,16 +233,13 @@ class RejectPlan(ChangeOfPlan):
     command = "reject"
     examples = ('folkmoot plans reject last --reason "Say which format."',)
     http = post("reject")
+    decide = staticmethod(life.reject)
     tool = AgentTool(
         "plan_reject",
         "Reject a submitted plan, if you are a lead. Its author reads the reason and may submit another version.",
     )
     reason: Reason
     plan: PlanOrWaiting
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        id = await self.find_id(project, actor)
-        return await project.plans.change(id, actor.author(), life.reject, self.reason)
 
 
 class CommitPlan(ChangeOfPlan):
@@ -241,10 +248,8 @@ class CommitPlan(ChangeOfPlan):
     command = "commit"
     examples = ("folkmoot plans commit last",)
     http = post("commit")
+    decide = staticmethod(life.commit)
     plan: PlanName
-
-    async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await project.plans.change(await self.find_id(project, actor), actor.author(), life.commit)
 
 
 class ReviewPlan(ChangeOfPlan):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -12,17 +11,12 @@ from folkmoot.coordination import work_sessions as decide
 from folkmoot.coordination.record_store import Decide
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.category import CategoryId
-from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.work_session import ArtifactKind, WorkSession, WorkSessionOpened, WorkState
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
 from folkmoot.operations.project import OpenProject
-from folkmoot.views.work_sessions import WorkRow
+from folkmoot.operations.work_reading import READING, WorkName
 
-WorkName = Annotated[
-    str,
-    Spelling(terminal="WS", http=False, help="A work session's id, the beginning of one, or `last`."),
-]
 Reason = Annotated[str, Spelling(help="Kept with it.")]
 _OF_WORK = "$response.body#/id"
 _AFTER_OPENING = (
@@ -53,16 +47,6 @@ class ControlledWork(msgspec.Struct):
     """The runs that it concerns."""
 
 
-def choose_row(rows: Sequence[WorkRow], name: str) -> WorkRow:
-    """`rows` as they are listed, the newest first."""
-    known = {row.id: row for row in reversed(rows)}
-    return known[WORK_SESSION.resolve(known, name)]
-
-
-async def find_row(project: OpenProject, name: str) -> WorkRow:
-    return choose_row(await project.host.work_rows(), name)
-
-
 def _with_status(record: WorkSession, status: str) -> WorkRecord:
     return WorkRecord(**msgspec.structs.asdict(record), status=status)
 
@@ -72,7 +56,7 @@ class ChangeOfWork(Operation[WorkRecord]):
     reads_files = False
 
     async def change(self, project: OpenProject, actor: Actor, decided: Decide[WorkSession]) -> WorkRecord:
-        row = await find_row(project, getattr(self, "work", ""))
+        row = await project.host.find_work(getattr(self, "work", ""))
         changed = await project.work_sessions.change(row.id, decided, actor.author())
         return _with_status(changed, row.status)
 
@@ -85,7 +69,7 @@ class ControlOfWork(Operation[ControlledWork]):
     reads_files = False
 
     async def find_id(self, project: OpenProject) -> str:
-        return (await find_row(project, getattr(self, "work", ""))).id
+        return (await project.host.find_work(getattr(self, "work", ""))).id
 
 
 class OpenWorkSession(Operation[WorkRecord]):
@@ -117,7 +101,7 @@ class OpenWorkSession(Operation[WorkRecord]):
     """The one that it goes on with."""
 
     async def run(self, project: OpenProject, actor: Actor) -> WorkRecord:
-        previous = (await find_row(project, self.previous)).id if self.previous else ""
+        previous = (await project.host.find_work(self.previous)).id if self.previous else ""
         opening = WorkSessionOpened(self.goal, self.label, self.constraints, previous)
         opened = await project.work_sessions.open(opening, actor.author(), chance=actor.id_seed)
         return _with_status(opened, "ACTIVE")
@@ -146,7 +130,7 @@ class FormTeam(ChangeOfWork):
     """What the team is called."""
 
     async def run(self, project: OpenProject, actor: Actor) -> WorkRecord:
-        row = await find_row(project, self.work)
+        row = await project.host.find_work(self.work)
         formed = await project.work_sessions.form(row.id, self.members, actor.author(), self.name)
         return _with_status(formed, row.status)
 
@@ -183,7 +167,7 @@ class PauseWorkSession(ControlOfWork):
 
     async def run(self, project: OpenProject, actor: Actor) -> ControlledWork:
         id = await self.find_id(project)
-        return ControlledWork(id, "paused", await project.host.control.pause(id, self.reason, actor.author()))
+        return ControlledWork(id, "paused", await project.control.pause(id, self.reason, actor.author()))
 
 
 class ResumeWorkSession(ControlOfWork):
@@ -200,7 +184,7 @@ class ResumeWorkSession(ControlOfWork):
 
     async def run(self, project: OpenProject, actor: Actor) -> ControlledWork:
         id = await self.find_id(project)
-        runs = await project.host.control.resume(id, actor.author())
+        runs = await project.control.resume(id, actor.author())
         for run in runs:
             project.host.go_on(run)
         return ControlledWork(id, "resumed", runs)
@@ -217,9 +201,7 @@ class CancelWorkSession(ControlOfWork):
 
     async def run(self, project: OpenProject, actor: Actor) -> ControlledWork:
         id = await self.find_id(project)
-        return ControlledWork(
-            id, "cancelled", await project.host.control.cancel(id, self.reason, actor.author())
-        )
+        return ControlledWork(id, "cancelled", await project.control.cancel(id, self.reason, actor.author()))
 
 
 class CompleteWorkSession(ChangeOfWork):
@@ -253,9 +235,9 @@ class CategoriseWorkSession(Operation[dict[str, Any]]):
 
     async def run(self, project: OpenProject, actor: Actor) -> dict[str, Any]:
         """Its record, and its row: what it is about depends on both."""
-        id, decided = (await find_row(project, self.work)).id, decide.categorised(self.category)
+        id, decided = (await project.host.find_work(self.work)).id, decide.categorised(self.category)
         record = await project.work_sessions.change(id, decided, actor.author())
-        return {**msgspec.to_builtins(record), **msgspec.to_builtins(await find_row(project, id))}
+        return {**msgspec.to_builtins(record), **msgspec.to_builtins(await project.host.find_work(id))}
 
     def document(self, output: dict[str, Any]) -> dict[str, Any]:
         return output
@@ -291,7 +273,7 @@ class AddArtifact(ChangeOfWork):
     """Its text."""
 
     async def run(self, project: OpenProject, actor: Actor) -> WorkRecord:
-        row = await find_row(project, self.work)
+        row = await project.host.find_work(self.work)
         content = self.content.encode(errors="surrogateescape")  # files hold any bytes
         added = await project.work_sessions.add_artifact(
             row.id, self.kind, self.title, content, actor.author()
@@ -300,6 +282,7 @@ class AddArtifact(ChangeOfWork):
 
 
 OPERATIONS: tuple[OperationType, ...] = (
+    *READING,
     OpenWorkSession,
     CategoriseWorkSession,
     FormTeam,

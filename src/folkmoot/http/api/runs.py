@@ -1,164 +1,184 @@
-"""Runs: all of them, one of them, and how to stop one."""
+"""Runs that this server carries on: started, resumed, forked, or for the step of a plan."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
+from folkmoot.coordination.plan_steps import step_of
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.events import RunStarted
+from folkmoot.domain.naming import RUN
+from folkmoot.domain.part import File
 from folkmoot.domain.run_row import RunRow
-from folkmoot.domain.trace import trace_url
-from folkmoot.engine.runs import run_list, runs_in
-from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
+from folkmoot.engine.admission import check_request
+from folkmoot.engine.collaboration import begun
+from folkmoot.engine.history import Fork, check_fit
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.problems import Refused
-from folkmoot.http.requests import Given, Limit, Page, Part, Position
-from folkmoot.ports import Query, RunQuery
-from folkmoot.views.plans import Audit, PlanView, audit
+from folkmoot.http.problems import input_refused
+from folkmoot.http.requests import Given, Said, Words, WorkSessionId, trace_of
+from folkmoot.operations.runs import RunState
+from folkmoot.ports import Query
 
-Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
-OF_RUN = {"id": "$response.body#/runId"}
-OF_FIRST = {"id": "$response.body#/0/runId"}
-
-
-class RunsQuery(Page):
-    status: Status | None = None
-    """Those that are so."""
-    agent: str = ""
-    """Of this agent, by its file or id."""
+ENDED = ("completed", "failed", "cancelled", "pruned")
+_THEN = {
+    name: {"id": "$response.body#/runId"} for name in ("showRun", "cancelRun", "runEvents", "listSessions")
+}
 
 
-class RunEventsQuery(Given):
-    limit: Limit = 100
-    """At most so many."""
-    after: Position = 0
-    """Only those with a greater `runSeq`."""
+class AttachedFile(Given):
+    name: Words
+    data: bytes
+    """The content, as base64; all of a request within its limit."""
+    media_type: str = ""
+    """Such as `image/png`; absent: what the content shows."""
 
 
-class Cancel(Given):
-    reason: Annotated[str, Meta(max_length=2000)] = "cancelled by its user"
-    """Kept with the run."""
+class StartRun(Given):
+    agent: Words
+    """Its file or id."""
+    request: Words
+    """What it is asked."""
+    attachments: tuple[AttachedFile, ...] = ()
+    """Images, PDF and text that go with the request."""
+    work_session_id: WorkSessionId = ""
+    """What the run belongs to; absent: a work session of its own."""
+    label: str = ""
+    """What that work session is called from here on."""
+    wait: bool = False
+    """Keep the run going while it waits for someone, instead of parking it."""
+    cancel_on_disconnect: bool = False
+    """Answer when the run has ended or waits, and stop it if the client goes away before."""
 
 
-class RunDocument(msgspec.Struct, rename="camel"):
-    """The result of a run so far, with its tree, what it spent and its report."""
-
-    run_id: str
-    status: str
-    success: bool | None
-    error: str | None
-    final_report: dict[str, Any] | None
-    conversation: list[Any]
-    accounting: list[Any]
-    totals: dict[str, Any]
-    op_tree: dict[str, Any] | None
-    trace_id: str
-    """What the run is called in OpenTelemetry, by a sink of `kind: otel`."""
-    trace_url: str | None
-    """Where people look at its trace, if such a sink says so."""
+class ResumeRun(Given):
+    wait: bool = False
+    """Keep the run going while it waits for someone, instead of parking it."""
+    with_current_files: bool = False
+    """From here on use the files as they are now; that is recorded."""
 
 
-async def list_runs(asked: Asked) -> Part:
-    query: RunsQuery = asked.query
-    journal, before = asked.desks.journal, None
-    if query.after:
-        last = await journal.runs(RunQuery(runs=(query.after,)))
-        if not last:
-            raise Refused(400, f"`after` names {query.after!r}, and this list has no such row")
-        before = last[0].started_at, last[0].began
-    wanted = RunQuery(agent=query.agent, before=before, limit=query.limit + 1)
-    rows = await (runs_in(journal, query.status, wanted) if query.status else run_list(journal, wanted))
-    shown = rows[: query.limit]
-    return Part(shown, "after", shown[-1].run_id if len(rows) > len(shown) else "")
+class ForkRun(Given):
+    at: Annotated[int, Meta(ge=1, le=2**53 - 1)]
+    """The last entry that is taken over, by its `runSeq`."""
+    prompts: dict[str, Words] = {}
+    """Other prompts, by the agent's file or id."""
+    models: dict[str, Words] = {}
+    """Other models, by the agent's file or id."""
+    answer: str = ""
+    """What the model says in place of the answer at this entry."""
+    request: str = ""
+    """Another request; only with `at` 1."""
+    wait: bool = False
+    """Keep the run going while it waits for someone, instead of parking it."""
 
 
-async def show_run(asked: Asked) -> dict[str, Any]:
-    row = await require_run(asked, asked.id)
-    result = await asked.moot.result(asked.id)
-    listed: dict[str, Any] = msgspec.to_builtins(row)
-    looked_at = trace_url(asked.moot.graph.settings.sinks.values(), result.trace) or None
-    return {**result.to_json(), **listed, "traceId": result.trace, "traceUrl": looked_at}
+class RunStep(Said):
+    text: str = ""
+    """What its owner is asked; absent: what the step says."""
+    wait: bool = False
+    """Keep the run going while it waits for someone, instead of parking it."""
 
 
-async def cancel_run(asked: Asked) -> RunState:
-    """Answers when the stop is acknowledged: from then on no model request and no tool call starts."""
-    await require_run(asked, asked.id)
-    await asked.moot.cancel(asked.id, asked.body.reason)
-    return RunState(asked.id, "cancelled")
+async def start_run(asked: Asked) -> RunState:
+    """Answers as soon as the run is durable; it goes on in the server. With `cancelOnDisconnect` it answers when the
+    run has ended or waits for someone, and a client that goes away before that stops it."""
+    body: StartRun = asked.body
+    agent = asked.moot.agent(body.agent)
+    files = [File(each.name, each.data, each.media_type) for each in body.attachments]
+    with input_refused():
+        check_request(agent, body.request)
+        attached = asked.moot.enclose(Errand(**trace_of(asked.request.headers)), files)
+    run = asked.chance[:20] if asked.key else ""
+    if run and (before := await _begun(asked, run)):
+        wanted = (agent.file, asked.moot.secrets.text(body.request), attached.attachments)
+        asked.must_repeat((before.agent, before.request, before.errand.attachments) == wanted)
+        return await _state(asked, run)
+    errand = replace(attached, work_session=body.work_session_id, label=body.label, run=run)
+    run = await asked.house.room.begin(agent.file, body.request, errand, wait=body.wait)
+    if body.cancel_on_disconnect:
+        await asked.house.room.attended(run, asked.request.receive)
+    return await _state(asked, run)
 
 
-async def run_events(asked: Asked) -> Part:
-    await require_run(asked, asked.id)
-    query: RunEventsQuery = asked.query
-    entries = [
-        entry
-        async for entry in asked.desks.journal.read(Query(stream=asked.id))
-        if entry.run_seq > query.after
-    ]
-    shown = entries[: query.limit]
-    further = str(shown[-1].run_seq) if len(shown) < len(entries) else ""
-    return Part([event_document(entry) for entry in shown], "after", further)
+async def run_step(asked: Asked) -> RunState:
+    """Its agents are held to what the step may do: its tools, approvals and budget. The run goes on by itself, and the
+    step is completed if the run is."""
+    body: RunStep = asked.body
+    run = asked.chance[:20] if asked.key else ""
+    plan = await asked.desks.plans.get(await asked.desks.plans.find(asked.id))
+    step = step_of(plan, asked.path["step"]).id
+    if run and (before := await _begun(asked, run)):
+        asked.must_repeat((before.errand.plan, before.errand.step) == (plan.id, step))
+        return await _state(asked, run)
+    wanted = await begun(asked.desks, plan.id, step, asked.author, body.text)
+    errand = replace(wanted.errand, run=run)
+    return await _state(
+        asked, await asked.house.room.begin(wanted.owner, wanted.request, errand, wait=body.wait)
+    )
 
 
-async def audit_run(asked: Asked) -> Audit:
-    await require_run(asked, asked.id)
-    return audit([entry.draft async for entry in asked.moot.events(asked.id)])
+async def resume_run(asked: Asked) -> RunState:
+    """A run that is over stays as it is. The answer comes at once; the run goes on in the server."""
+    status = (await _row(asked, asked.id)).status
+    if status not in (*ENDED, "running"):
+        body: ResumeRun = asked.body
+        if body.with_current_files:
+            check_fit([entry.draft async for entry in asked.moot.events(asked.id)], asked.moot.graph)
+        asked.house.room.resume(asked.id, wait=body.wait, with_current_files=body.with_current_files)
+        status = "running"
+    return RunState(asked.id, status)
 
 
-async def run_plans(asked: Asked) -> list[PlanView]:
-    await require_run(asked, asked.id)
-    return (await asked.moot.result(asked.id)).plans
+async def fork_run(asked: Asked) -> RunState:
+    """In a fork every call of a tool that is not `pure` waits for a person's word."""
+    body: ForkRun = asked.body
+    await _row(asked, asked.id)
+    wanted = Fork(body.at, body.prompts, body.models, body.answer, body.request)
+    with input_refused():
+        run = await asked.moot.branch(asked.id, wanted)
+    asked.house.room.resume(run, wait=body.wait)
+    return RunState(run, "running")
+
+
+async def _row(asked: Asked, run: str) -> RunRow:
+    """Raises `NotFound`, also for the name of a record that is no run."""
+    if row := await asked.moot.row(run):
+        return row
+    raise RUN.missing(run)
+
+
+async def _state(asked: Asked, run: str) -> RunState:
+    return RunState(run, (await _row(asked, run)).status)
+
+
+async def _begun(asked: Asked, run: str) -> RunStarted | None:
+    """How a run of this name began, if there is one."""
+    async for entry in asked.desks.journal.read(Query(stream=run, limit=1)):
+        if isinstance(entry.event, RunStarted):
+            return entry.event
+    return None
+
+
+def _going(path: str, summary: str, handle: Any, body: type[Given], *problems: int) -> Endpoint:
+    return Endpoint(
+        method="POST",
+        path=path,
+        summary=summary,
+        handle=handle,
+        body=body,
+        answer=RunState,
+        status=202,
+        problems=problems,
+        links=_THEN,
+    )
 
 
 OPERATIONS = (
-    Endpoint(
-        method="GET",
-        path="/runs",
-        summary="All runs, the newest first",
-        handle=list_runs,
-        query=RunsQuery,
-        answer=list[RunRow],
-        links={"showRun": OF_FIRST, "runEvents": OF_FIRST, "listSessions": OF_FIRST, "cancelRun": OF_FIRST},
-    ),
-    Endpoint(
-        method="GET",
-        path="/runs/{id}",
-        summary="One run: its result, tree, account and report",
-        handle=show_run,
-        answer=RunDocument,
-        links={name: OF_RUN for name in ("runEvents", "auditRun", "runPlans", "resumeRun", "replayRun")},
-    ),
-    Endpoint(
-        method="POST",
-        path="/runs/{id}/cancel",
-        summary="Stop a run, wherever it runs",
-        handle=cancel_run,
-        body=Cancel,
-        answer=RunState,
-        problems=(409,),
-        links={"showRun": OF_RUN},
-    ),
-    Endpoint(
-        method="GET",
-        path="/runs/{id}/events",
-        summary="What happened in a run, in order",
-        handle=run_events,
-        query=RunEventsQuery,
-        answer=list[EventDocument],
-    ),
-    Endpoint(
-        method="GET",
-        path="/runs/{id}/audit",
-        summary="What of a run cannot be traced",
-        handle=audit_run,
-        answer=Audit,
-    ),
-    Endpoint(
-        method="GET",
-        path="/runs/{id}/plans",
-        summary="What the agents of a run set out to do",
-        handle=run_plans,
-        answer=list[PlanView],
-    ),
+    _going("/runs", "Start a run", start_run, StartRun, 404, 409),
+    _going("/runs/{id}/resume", "Go on with a run that was interrupted or waits", resume_run, ResumeRun, 409),
+    _going("/runs/{id}/fork", "Start a run that begins as another one did", fork_run, ForkRun),
+    _going("/plans/{id}/steps/{step}/run", "Let the owner of a step carry it out", run_step, RunStep, 409),
 )

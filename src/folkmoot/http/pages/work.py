@@ -18,7 +18,7 @@ from folkmoot.http.pages.form import Form, find_form, perform_form, person
 from folkmoot.http.pages.rendering import form_route, page
 from folkmoot.http.requests import Page, part
 from folkmoot.http.state import ServerState, house_of
-from folkmoot.operations.work_sessions import OPERATIONS, find_row
+from folkmoot.operations.work_sessions import OPERATIONS
 from folkmoot.ports import Filter, Query, RecordQuery, RunQuery
 from folkmoot.views.conversations import GROUPS
 from folkmoot.views.team import HEALTH, teammates
@@ -53,7 +53,7 @@ async def work_sessions(request: Request) -> Response:
 
 async def work_session(request: Request) -> Response:
     house = house_of(request)
-    row = await find_row(house.project, request.path_params["id"])
+    row = await house.find_work(request.path_params["id"])
     kind = request.query_params.get("kind", "")
     happened = await house.moot.find(Filter(work_session=row.id, limit=row.events))
     timeline = work_timeline(row.id, happened)

@@ -1,11 +1,11 @@
-"""How `folkmoot work` reads its arguments, and shows what there is and what has changed."""
+"""`folkmoot work`: how it reads its arguments, and shows what there is and what changes."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -13,20 +13,29 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
-from folkmoot.cli import working
-from folkmoot.cli.amounts import moment
-from folkmoot.cli.call import finished
+from folkmoot.cli.call import Call, call_of, finished
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
-from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.work_sessions import known_category
+from folkmoot.cli.output import (
+    STYLES,
+    Cell,
+    console,
+    in_one_line,
+    moment,
+    say,
+    write,
+    write_json,
+    write_table,
+)
+from folkmoot.cli.project import reading
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.agent import MemberRole
-from folkmoot.domain.entry import Role
-from folkmoot.domain.work_session import Action, Activity, Roster, WorkState
+from folkmoot.domain.work_session import Action, Roster, WorkState
+from folkmoot.engine.history import last_position
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.operations.operation import Operation
+from folkmoot.operations.work_reading import ListWorkSessions, ShowTimeline, ShowWorkSession
 from folkmoot.operations.work_sessions import (
+    OPERATIONS,
     AddArtifact,
     CancelWorkSession,
     CategoriseWorkSession,
@@ -37,58 +46,36 @@ from folkmoot.operations.work_sessions import (
     PauseWorkSession,
     ResumeWorkSession,
 )
-from folkmoot.views.timeline import TimelineEntry
-from folkmoot.views.work_sessions import WorkRow
+from folkmoot.views.timeline import TimelineEntry, timeline_entry
+from folkmoot.views.work_sessions import WorkList, WorkRow
 
+Live = Annotated[bool, typer.Option("--live", help="Stay, and show what happens, until Ctrl-C.")]
+_BEAT = 0.1
+"""Seconds between two looks of a live list."""
 _HEAD = ("id", "status", "state", "title", "category", "who and when")
 _ID = 11
 """Characters of an id in a list: enough to name one, and room for what it is about."""
 _STYLES = {"ACTIVE": STYLES["running"], "QUIET": STYLES["completed"], "ARCHIVED": STYLES["pruned"]}
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which rows are shown; empty fields do not restrict."""
-
-    status: str = ""
-    category: str = ""
-    role: str = ""
-
-    @classmethod
-    def read(cls, status: str, category: str, role: str) -> Wanted:
-        """Raises `WrongUse` for what there is not."""
-        one_of("status", status.upper(), get_args(Activity))
-        one_of("role", role, get_args(Role))
-        return cls(status.upper(), known_category(category) if category else "", role)
-
-    def fits(self, row: WorkRow) -> bool:
-        return (
-            self.status in ("", row.status)
-            and self.category in ("", row.category)
-            and (not self.role or self.role in row.roles)
-        )
+def _follow(
+    status: Annotated[
+        str, typer.Option(metavar="STATUS", help="Only those that are ACTIVE, QUIET or ARCHIVED.")
+    ] = "",
+    live: Live = False,
+) -> dict[str, Any]:
+    return {"status": status.upper()}
 
 
-def show_rows(folder: Path, wanted: Wanted, *, live: bool, as_json: bool) -> None:
-    if live:
-        _until_interrupted(lambda: _show_live(folder, wanted, as_json=as_json))
-        return
-    rows = [row for row in finished(working.all_rows(folder)) if wanted.fits(row)]
-    if as_json:
-        write_json(rows)
-    elif not rows:
-        say(
-            "there is no such work session" if wanted != Wanted() else f"nothing has happened in {folder} yet"
-        )
-    else:
-        write_table(_HEAD, map(_cells, rows))
+def _follow_rows(call: Call, wanted: ListWorkSessions, as_json: bool, **_: object) -> None:
+    _until_interrupted(_show_live(call, wanted, as_json=as_json))
 
 
-async def _show_live(folder: Path, wanted: Wanted, *, as_json: bool) -> None:
+async def _show_live(call: Call, wanted: ListWorkSessions, *, as_json: bool) -> None:
     """On a terminal the list stays in place; elsewhere each row that changed is a line."""
     told: dict[str, WorkRow] = {}
-    async for rows in working.follow_rows(folder):
-        fitting = [row for row in rows if wanted.fits(row)]
+    async for rows in _changing_rows(call):
+        fitting = [row for row in rows if wanted.includes(row)]
         news = [row for row in fitting if told.get(row.id) != row]
         told = {row.id: row for row in fitting}
         if as_json:
@@ -102,21 +89,48 @@ async def _show_live(folder: Path, wanted: Wanted, *, as_json: bool) -> None:
                 write("  ".join(cell if isinstance(cell, str) else cell[0] for cell in _cells(row)))
 
 
-def show_timeline(folder: Path, work: str, *, live: bool, as_json: bool) -> None:
-    if live:
-        _until_interrupted(lambda: _tell_live(folder, work, as_json=as_json))
-        return
-    entries = finished(working.read_timeline(folder, work))
-    if as_json:
-        write_json(entries)
-    else:
-        write_table(("time", "kind", "what"), [_line(entry) for entry in entries])
+async def _changing_rows(call: Call) -> AsyncIterator[list[WorkRow]]:
+    """The list as it is, then again soon after something has happened, without end."""
+    async with reading(call.folder) as project:
+        rows, news, journal = WorkList(), asyncio.Event(), project.journal
+        newest = await last_position(journal)
+
+        async def take() -> None:
+            async for entry in journal.follow():
+                rows.take(entry)
+                if entry.seq >= newest:
+                    news.set()
+
+        taking = asyncio.create_task(take())
+        taking.add_done_callback(lambda _: news.set())
+        try:
+            while not taking.done():
+                await news.wait()
+                news.clear()
+                yield [*rows.rows(project.clock.now())]
+                await asyncio.sleep(_BEAT)
+            taking.result()
+        finally:
+            taking.cancel()
 
 
-async def _tell_live(folder: Path, work: str, *, as_json: bool) -> None:
-    async for entry in working.follow_timeline(folder, work):
-        write_json(entry) if as_json else write("  ".join(_line(entry)))
-        sys.stdout.flush()  # a pipe would keep it until it has more
+def _live(live: Live = False) -> dict[str, Any]:
+    """With --live and --json, each line is one JSON document."""
+    return {}
+
+
+def _follow_timeline(call: Call, wanted: ShowTimeline, as_json: bool, *, live: bool) -> None:
+    _until_interrupted(_tell_live(call, wanted.work, as_json=as_json))
+
+
+async def _tell_live(call: Call, work: str, *, as_json: bool) -> None:
+    """What happened, then what happens, without end."""
+    async with reading(call.folder) as project:
+        id = (await project.host.find_work(work)).id
+        async for entry in project.journal.follow():
+            if entry.draft.work_session_id == id and (line := timeline_entry(entry)):
+                write_json(line) if as_json else write("  ".join(_line(line)))
+                sys.stdout.flush()  # a pipe would keep it until it has more
 
 
 _CHANGES: Mapping[type, Callable[[Any, Any], str]] = {
@@ -135,10 +149,22 @@ _CHANGES: Mapping[type, Callable[[Any, Any], str]] = {
 
 
 def present(operation: Operation[Any], output: Any) -> None:
-    """What has changed."""
-    if isinstance(operation, OpenWorkSession):
-        write(output.id)
-        return
+    match operation:
+        case OpenWorkSession():
+            write(output.id)
+        case ListWorkSessions() if not output:
+            say("there is no such work session")
+        case ListWorkSessions():
+            write_table(_HEAD, map(_cells, output))
+        case ShowTimeline():
+            write_table(("time", "kind", "what"), map(_line, output))
+        case ShowWorkSession():
+            _write_document(output)
+        case _:
+            _tell_change(operation, output)
+
+
+def _tell_change(operation: Operation[Any], output: Any) -> None:
     id = output["id"] if isinstance(output, dict) else output.id
     change = _CHANGES.get(type(operation), lambda _, output: f"is {output.state}")
     say(f"work session {id} {change(operation, output)}")
@@ -147,7 +173,7 @@ def present(operation: Operation[Any], output: Any) -> None:
             say(f"  to go on with what waited: folkmoot runs resume {run}")
 
 
-def write_document(shown: Mapping[str, Any]) -> None:
+def _write_document(shown: Mapping[str, Any]) -> None:
     for key, value in shown.items():
         match value:
             case [{}, *_]:
@@ -258,18 +284,42 @@ def _state(
 
 
 TERMINAL_OPTIONS = {
+    ListWorkSessions: TerminalOptions(_follow, _follow_rows),
+    ShowTimeline: TerminalOptions(_live, _follow_timeline),
     FormTeam: TerminalOptions(_seats),
     ChangeState: TerminalOptions(_state),
     AddArtifact: TerminalOptions(_file),
 }
 
 
-def write_content(content: bytes) -> None:
-    """As it is, unless a terminal would obey it."""
-    if sys.stdout.isatty():
+def artifact(
+    context: typer.Context,
+    work: Annotated[
+        str, typer.Argument(metavar="WS", help="A work session's id, the beginning of one, or `last`.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="ARTIFACT", help="Its title, or the beginning of its hash.")],
+) -> None:
+    """Print the content of an artifact of a work session.
+
+    \b
+    Examples:
+      folkmoot work artifact last "The parser" | git apply
+    """
+    content = finished(_content(call_of(context), work, name))
+    if sys.stdout.isatty():  # which would obey it
         write(content.decode(errors="replace"))
     else:
         sys.stdout.buffer.write(content)
+
+
+async def _content(call: Call, work: str, name: str) -> bytes:
+    async with reading(call.folder) as project:
+        id = (await project.host.find_work(work)).id
+        record = await project.work_sessions.look_up(id)
+        for each in record.artifacts if record else ():
+            if name and (each.title == name or each.artifact.startswith(name)):
+                return await project.journal.artifact(each.artifact)
+    raise WrongUse(f"{id} has no artifact {name!r}; `folkmoot work show {id}` lists them")
 
 
 def one_of(what: str, given: str, known: Sequence[str]) -> None:
@@ -291,7 +341,10 @@ def _line(entry: TimelineEntry) -> tuple[str, str, str]:
     return moment(entry.at), entry.kind, entry.text
 
 
-def _until_interrupted(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
     """Ctrl-C is how a live view ends; nothing is wrong then."""
     with suppress(KeyboardInterrupt):
-        finished(work())
+        finished(work)
+
+
+COMMANDS = (*OPERATIONS, artifact)

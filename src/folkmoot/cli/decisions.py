@@ -8,12 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from folkmoot.cli.amounts import moment
-from folkmoot.cli.call import Call
+from folkmoot.cli.call import Call, finished
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.moot import reading, redrawn
-from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
-from folkmoot.cli.shown import in_one_line
+from folkmoot.cli.output import Cell, console, in_one_line, moment, say, write, write_json, write_table
+from folkmoot.cli.project import reading, redraw
 from folkmoot.coordination.decision_service import Decisions, brief
 from folkmoot.domain.decision import Decision, Option, Voter, tally
 from folkmoot.domain.duration import EXAMPLES, seconds
@@ -21,7 +19,7 @@ from folkmoot.domain.text import storable
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.operations.actor import by_account
-from folkmoot.operations.decisions import ProposeDecision, ShowDecision
+from folkmoot.operations.decisions import OPERATIONS, ProposeDecision, ShowDecision
 from folkmoot.operations.operation import Operation
 from folkmoot.ports import Clock
 from folkmoot.views.decisions import record
@@ -45,11 +43,14 @@ def _modes(
     return {}
 
 
-async def _show(call: Call, wanted: Operation[Any], as_json: bool, *, adr: bool, live: bool) -> None:
+async def _read(call: Call, wanted: ShowDecision, *, live: bool) -> Decision:
     async with reading(call.folder) as project:
         decision = await wanted.run(project, by_account("terminal"))
-        if live:
-            decision = await follow(project.decisions, decision.id, console(), project.clock)
+        return await follow(project.decisions, decision.id, console(), project.clock) if live else decision
+
+
+def _show(call: Call, wanted: ShowDecision, as_json: bool, *, adr: bool, live: bool) -> None:
+    decision = finished(_read(call, wanted, live=live))
     if adr:
         write(record(decision).rstrip("\n"))
     elif as_json:
@@ -69,7 +70,11 @@ def _proposal(
     return {"options": read_options(option), "participants": read_voters(voter), "window": lasts}
 
 
-TERMINAL_OPTIONS = {ShowDecision: TerminalOptions(_modes, _show), ProposeDecision: TerminalOptions(_proposal)}
+COMMANDS = OPERATIONS
+TERMINAL_OPTIONS = {
+    ShowDecision: TerminalOptions(_modes, _show, when=("adr", "live")),
+    ProposeDecision: TerminalOptions(_proposal),
+}
 
 
 async def follow(decisions: Decisions, id: str, console: Console, clock: Clock) -> Decision:
@@ -79,7 +84,7 @@ async def follow(decisions: Decisions, id: str, console: Console, clock: Clock) 
         decision = await decisions.get(id)
         return decision, brief(decision, clock.now()), decision.status == "committed"
 
-    return await redrawn(console, look, clock)
+    return await redraw(console, look, clock)
 
 
 def read_options(written: Sequence[str]) -> tuple[Option, ...]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 from rich.console import Console
 
-from folkmoot.cli.call import Call, read_text
+from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished, read_text
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.moot import reading, redrawn
-from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
-from folkmoot.cli.shown import in_one_line
+from folkmoot.cli.output import Cell, console, in_one_line, say, write, write_json, write_table
+from folkmoot.cli.project import reading, redraw
 from folkmoot.coordination.plan_service import Plans, brief
 from folkmoot.coordination.plans import PlanWish
 from folkmoot.domain.plan import Plan
@@ -23,8 +23,15 @@ from folkmoot.loader.document import compose, data
 from folkmoot.loader.findings import Findings, Location
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.operation import Operation
+from folkmoot.operations.plan_steps import OPERATIONS
 from folkmoot.operations.plans import DraftPlan, RevisePlan, ShowPlan
 from folkmoot.ports import Clock
+
+if TYPE_CHECKING:
+    from folkmoot.app import Folkmoot
+    from folkmoot.orchestration.inbox import Answerer
+    from folkmoot.orchestration.invocation import HearSpan
+    from folkmoot.views.result import Result
 
 
 def present(operation: Operation[Any], output: Any) -> None:
@@ -42,10 +49,14 @@ def _live(
     return {}
 
 
-async def _show(call: Call, wanted: Operation[Any], as_json: bool, *, live: bool) -> None:
+async def _read(call: Call, wanted: ShowPlan, *, live: bool) -> Plan:
     async with reading(call.folder) as project:
         plan = await wanted.run(project, by_account("terminal"))
-        plan = await follow(project.plans, plan.id, console(), project.clock)
+        return await follow(project.plans, plan.id, console(), project.clock) if live else plan
+
+
+def _show(call: Call, wanted: ShowPlan, as_json: bool, *, live: bool) -> None:
+    plan = finished(_read(call, wanted, live=live))
     if as_json:
         write_json(wanted.document(plan))
 
@@ -94,11 +105,6 @@ TERMINAL_OPTIONS = {
 }
 
 
-async def one_plan(folder: Path, name: str) -> Plan:
-    async with reading(folder) as project:
-        return await ShowPlan(plan=name).run(project, by_account("terminal"))
-
-
 async def follow(plans: Plans, id: str, console: Console, clock: Clock) -> Plan:
     """Draw a plan again and again until it is done or sent back."""
 
@@ -106,7 +112,7 @@ async def follow(plans: Plans, id: str, console: Console, clock: Clock) -> Plan:
         plan = await plans.get(id)
         return plan, brief(plan), plan.status in ("done", "rejected")
 
-    return await redrawn(console, look, clock)
+    return await redraw(console, look, clock)
 
 
 def read_plan(file: Path) -> dict[str, Any]:
@@ -127,3 +133,52 @@ def _row(plan: Plan) -> tuple[Cell, ...]:
     """Its line in the list."""
     over = sum(step.is_over for step in plan.steps)
     return (plan.id, plan.status, f"{over}/{len(plan.steps)}", plan.author, in_one_line(plan.title, 60))
+
+
+def run(  # noqa: PLR0913  # because every option is a parameter
+    context: typer.Context,
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="As `list` shows it, its beginning, or `last`.", show_default=False
+        ),
+    ],
+    step: Annotated[str, typer.Argument(metavar="STEP", help="Such as s1.", show_default=False)],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What its owner is asked; absent: what the step says.")
+    ] = "",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    wait: Wait = False,
+) -> int:
+    """Let the owner of a step carry it out, and print its report. The step is completed if the run is.
+
+    All agents of the run are held to what the step may do: its tools, approvals and budget.
+
+    \b
+    Examples:
+      folkmoot plans run last s1
+      folkmoot plans run last s1 "Write it, and mind the umlauts."
+    """
+    from folkmoot.cli.ending import finish
+    from folkmoot.cli.perform import perform
+    from folkmoot.coordination.author import Author
+    from folkmoot.coordination.plan_steps import step_of
+    from folkmoot.engine.collaboration import begun
+    from folkmoot.operations.actor import account_name
+
+    call, started = call_of(context), time.monotonic()
+    plan = finished(_read(call, ShowPlan(plan=id), live=False))
+    target = Target(folder=call.folder, agent=step_of(plan, step).owner)
+
+    async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
+        wanted = await begun(moot.moot, plan.id, step, Author(account_name()), text)
+        return await moot.run(
+            wanted.owner, wanted.request, hear=hear, answer=answer, wait=wait, errand=wanted.errand
+        )
+
+    result = perform(call, target, begin, quiet=quiet)
+    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - started)
+
+
+COMMANDS = (*OPERATIONS, run)

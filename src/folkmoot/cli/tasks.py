@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from folkmoot.cli.amounts import moment
-from folkmoot.cli.call import Call
+from folkmoot.cli.call import Call, finished
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
-from folkmoot.cli.records import opened
-from folkmoot.cli.shown import in_one_line
+from folkmoot.cli.output import (
+    STYLES,
+    Cell,
+    console,
+    in_one_line,
+    moment,
+    say,
+    write,
+    write_json,
+    write_table,
+)
+from folkmoot.cli.project import opened
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.coordination.task_lists import step_counts
 from folkmoot.domain.records import TASK
@@ -25,7 +33,7 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.task_reading import ListTasks, ShowTask
-from folkmoot.operations.tasks import UpdateTask
+from folkmoot.operations.tasks import OPERATIONS, UpdateTask
 from folkmoot.ports import Journal
 from folkmoot.views.tasks import markdown
 
@@ -80,16 +88,23 @@ def _steps(  # because every option of a command is a parameter
     return wanted[0] if wanted else {}
 
 
-async def _follow_tasks(call: Call, wanted: Operation[Any], as_json: bool, *, follow: bool) -> None:
+def _follow_tasks(call: Call, wanted: ListTasks, as_json: bool, *, follow: bool) -> None:
+    finished(_show_changes(call, wanted, as_json))
+
+
+async def _show_changes(call: Call, wanted: ListTasks, as_json: bool) -> None:
     """Until the user interrupts it."""
-    assert isinstance(wanted, ListTasks)
     async with opened(call.folder) as journal:
         drawn = sys.stdout.isatty() and not as_json
         with suppress(asyncio.CancelledError):
             await (draw(journal, wanted, console()) if drawn else _tell(journal, wanted, as_json))
 
 
-TERMINAL_OPTIONS = {ListTasks: TerminalOptions(_follow, _follow_tasks), UpdateTask: TerminalOptions(_steps)}
+COMMANDS = OPERATIONS
+TERMINAL_OPTIONS = {
+    ListTasks: TerminalOptions(_follow, _follow_tasks, when=("follow",)),
+    UpdateTask: TerminalOptions(_steps),
+}
 
 
 def line(task: Task) -> str:
