@@ -15,6 +15,7 @@ from typing import NamedTuple
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.event import Event
 from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.run_row import DECISIONS
 from folkmoot.domain.spans import call_place, run_of
 
 Interval = tuple[float, float]
@@ -92,7 +93,8 @@ class Activity:
 
     def take(self, draft: Draft, at: float) -> None:
         session, event = draft.session_id, draft.event
-        run, key = run_of(session), _key(session, event)
+        run = run_of(session)
+        key = session, getattr(event, "turn", 0), getattr(event, "call", 0)
         if (since := self._parked.pop(run, None)) is not None:
             self._add(since, at, self._waited, self._rested)
         match event.type:
@@ -122,9 +124,7 @@ class Activity:
                 self._answer(str(key), at)
             case "approval.requested" | "client.called" | "question.asked":
                 self._ask(getattr(event, "id", ""), key, at)
-            case "approval.approved" | "approval.denied" | "approval.expired" | "approval.revoked":
-                self._answer(getattr(event, "id", ""), at)
-            case "client.answered" | "question.answered":
+            case type if type in DECISIONS:
                 self._answer(getattr(event, "id", ""), at)
 
     @property
@@ -193,10 +193,6 @@ class Activity:
             if key[0] == session or run_of(key[0]) == run:
                 self._add(since, at, self._waited)
                 del self._waits[name]
-
-
-def _key(session: str, event: Event) -> Key:
-    return session, getattr(event, "turn", 0), getattr(event, "call", 0)
 
 
 def _seconds(ts: str) -> float:

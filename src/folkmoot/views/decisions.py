@@ -145,11 +145,6 @@ _BECAUSE = {
 }
 
 
-class Seat(Value):
-    x: float
-    taken: bool
-
-
 class Choice(Value):
     """One option."""
 
@@ -161,7 +156,8 @@ class Choice(Value):
     share: str
     """Of all that could be, in percent."""
     voters: tuple[str, ...]
-    seats: tuple[Seat, ...]
+    seats: tuple[tuple[float, bool], ...]
+    """Where each is drawn, and whether it is taken; none if they are too many."""
     chosen: bool
     by_lead: bool
     """Somebody's word beyond the votes chose it."""
@@ -209,11 +205,7 @@ def _letter(at: int) -> str:
 def _choice(decision: Decision, count: Tally, id: str, letter: str, whole: int) -> Choice:
     option, weight = decision.option(id), count.counts[id]
     chosen = decision.committed_option == id
-    seats = (
-        tuple(Seat(140 - 16.0 * (whole - at - 1), at < weight) for at in range(whole))
-        if whole <= _SEATS
-        else ()
-    )
+    shown = whole if whole <= _SEATS else 0
     return Choice(
         id=id,
         text=option.text if option else "",
@@ -221,7 +213,7 @@ def _choice(decision: Decision, count: Tally, id: str, letter: str, whole: int) 
         weight=weight,
         share=f"{100 * weight / whole:.1f}%" if whole else "0%",
         voters=tuple(vote.voter for vote in decision.standing_votes.values() if vote.option == id),
-        seats=seats,
+        seats=tuple((140 - 16.0 * (whole - at - 1), at < weight) for at in range(shown)),
         chosen=chosen,
         by_lead=chosen and decision.how in ("tie_break", "lead"),
     )

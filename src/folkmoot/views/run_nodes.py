@@ -22,21 +22,18 @@ Kind = Literal["session", "advisor", "model", "tool", "transfer", "team", "wait"
 State = Literal["open", "done", "failed", "waiting", "doubt"]
 _T = TypeVar("_T")
 _STARTED = {
-    "": "",
-    "advisor": "advisor",
     "route": "routed by {by}",
     "handoff": "handed off by {by}",
     "sub": "called by {by}",
     "clarify": "asked again by {by}",
     "ask": "asked by the agent it called",
-    "member": "member",
-    "lead": "lead",
     "planner": "makes the plan",
     "executor": "carries out the plan",
     "step": "a step of the plan",
     "sense": "looks at what is there",
     "reflect": "looks back",
 }
+"""Why a session runs; other causes speak for themselves."""
 _INSTANTS: Mapping[str, tuple[Kind | Literal["fail"], str, str]] = {
     "router.selected": ("transfer", "route → {0.agent}", "{0.message}"),
     "handoff.requested": ("transfer", "handoff → {0.receiver}", "{0.reason} {0.subject}"),
@@ -326,7 +323,7 @@ def started_by(event: SessionStarted | TeamStarted, caller: str) -> str:
     """Why a session runs, beside its agent's name."""
     if isinstance(event, TeamStarted):
         return f"team of {counted(len(event.members), 'member')}"
-    return _STARTED[event.cause].format(by=caller or "the run")
+    return _STARTED.get(event.cause, event.cause).format(by=caller or "the run")
 
 
 def instant(event: Event) -> tuple[Kind | Literal["fail"], str, str] | None:

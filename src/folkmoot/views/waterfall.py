@@ -164,18 +164,19 @@ class Picture:
         spent, cost = self._spent(step)
         took = length(end - step.start) if end > step.start else "<1 ms"
         starts = f"starts at {length(step.start)}"
+        gave_up = state == "failed" and step.kind in ("model", "tool")
         return Row(
             step=step,
             state=state,
             later=later,
-            draw=_draw(step),
+            draw="gem" if step.is_instant else "bracket" if step.contains else "bar",
             left=self.axis.x(step.start),
             right=self.axis.x(end),
             label=starts if step.is_instant else f"{starts}, {took}",
             time="" if step.is_instant else took,
             tokens=tokens(spent),
             cost=money(cost),
-            tag=_tag(step, state),
+            tag=f"attempt {step.attempt}" if step.attempt > 1 or gave_up else "",
             level=step.level,
             place=bisect_left(siblings, step.seq, key=lambda each: each.seq) + 1,
             siblings=len(siblings),
@@ -201,18 +202,6 @@ class Picture:
             return (step.tokens, step.cost) if 0 < step.last <= self.at else (0, 0.0)
         below = [self._spent(child) for child in step.children]
         return sum(spent for spent, _ in below), sum(cost for _, cost in below)
-
-
-def _draw(step: Step) -> Literal["bracket", "bar", "gem"]:
-    if step.is_instant:
-        return "gem"
-    return "bracket" if step.contains else "bar"
-
-
-def _tag(step: Step, state: State) -> str:
-    if step.attempt > 1 or (state == "failed" and step.kind in ("model", "tool")):
-        return f"attempt {step.attempt}"
-    return ""
 
 
 def ticks_of(steps: RunTree, most: int = 160) -> list[tuple[float, str]]:
