@@ -14,7 +14,6 @@ from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import Report
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.history import RunHistory
-from folkmoot.views.activity import measure
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.optree import outline
@@ -53,7 +52,7 @@ def write_record(record: Record, trace: str = "") -> None:
     )
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
-    times = measure(record.drafts, SystemClock().now() if row.status in ("running", "waiting") else "")
+    times = result.tree.measure(SystemClock().now() if row.status in ("running", "waiting") else "")
     if times.waiting or times.idle >= _IDLE:
         write(f"  time     {spent(*times)}")
     for draft in record.drafts:

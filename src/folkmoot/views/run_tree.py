@@ -37,7 +37,7 @@ from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.spans import call_place
 from folkmoot.domain.team_events import TeamBroadcast, TeamCancelled, TeamCompleted, TeamStarted
 from folkmoot.domain.text import one_line
-from folkmoot.views.activity import Key
+from folkmoot.views.activity import Key, Times
 from folkmoot.views.figures import counted
 from folkmoot.views.run_nodes import State, Step, TreeState, answer_to, instant, nearest, started_by, wait_for
 from folkmoot.views.sessions import Status
@@ -91,6 +91,10 @@ class RunTree(TreeState):
             for step in (touched, *touched.above()):
                 step.changed, step.reach = self.run_seq, self.now
         return touched
+
+    def measure(self, until: str = "") -> Times:
+        """How long it was active, waiting and idle: from its beginning to its last event, or until then."""
+        return self.activity.times(self.elapsed(until) if until else self.now)
 
     def _run(self, draft: Draft, event: Event) -> None:
         self.status = STATUS.get(type(event), "")

@@ -14,7 +14,6 @@ from folkmoot.coordination.collaboration import moves
 from folkmoot.coordination.collaboration.moves import Move
 from folkmoot.domain.activity import Activity, activity, counts
 from folkmoot.domain.category import Category, CategoryId, classified
-from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunStarted
@@ -23,6 +22,7 @@ from folkmoot.domain.role import Role, role
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession, WorkState
 from folkmoot.domain.work_session_fold import evolve
+from folkmoot.views.figures import ago
 from folkmoot.views.timeline import TimelineEntry
 
 TITLE = 80
@@ -138,14 +138,6 @@ def title(label: str, texts: Iterable[str]) -> str:
 
 def subtitle(agents: Iterable[str], at: str, now: str) -> str:
     return f"{', '.join(agents) or 'nobody yet'} · {at[:16].replace('T', ' ')} UTC · {ago(at, now)}"
-
-
-def ago(at: str, now: str) -> str:
-    passed = seconds_between(at, now)
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if count := int(passed // size):
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 def category_of(
