@@ -55,8 +55,6 @@ class Wishes:
     overrides: Mapping[str, str] = field(default_factory=dict)
     live: bool = False
     """Real models answer, not the scripts."""
-    models: Callable[[Graph], Mapping[str, Model]] = lambda graph: {}
-    """Stand before the real models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
         guard=tools,
         identify=lambda _: past.identity if past else ALWAYS,
     )
-    models = wishes.models(graph) if wishes.live else _answering(case, graph, past, clock)
+    models = {} if wishes.live else _answering(case, graph, past, clock)
     passing = clock.hurrying(tools.is_busy) if isinstance(clock, HurriedClock) else nullcontext()
     async with (
         Folkmoot.open(case.project, models=models, overrides=wishes.overrides, around=around) as moot,

@@ -21,11 +21,10 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.loader.findings import Findings, near
 from folkmoot.loader.nodes import Path as Keys
-from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
 from folkmoot.scenarios.playing import Wishes, play
 from folkmoot.scenarios.reading import read_cases
-from folkmoot.scenarios.recording import AnswerRecorder, Said
+from folkmoot.scenarios.recording import Said, script_of
 from folkmoot.scenarios.scenario import Case, is_tool
 from folkmoot.scenarios.verdict import Verdict, judged, skipped
 from folkmoot.tools.registry import Registry
@@ -58,16 +57,11 @@ class Suite:
     async def record(self, case: Case, wishes: Wishes) -> tuple[Verdict, Said]:
         """Play a case with real models, and what they answered; no secret of this environment is in it."""
         graph = self.projects[case.project].graph
-        real = ProviderModels(graph.settings.providers, os.environ, case.project)
-        listener = AnswerRecorder(secrets_of(graph.settings, os.environ).text)
-        try:
-            around = replace(wishes, live=True, models=lambda graph: listener.around(real, graph))
-            played = await play(case, graph, around)
-        finally:
-            await real.aclose()
+        played = await play(case, graph, replace(wishes, live=True))
         if played.error:
             raise OperationFailed(f"{case.shown}:{case.place.line}: nothing was recorded: {played.error}")
-        return judged(case, played), listener.script()
+        redact = secrets_of(graph.settings, os.environ).text
+        return judged(case, played), script_of(played.drafts, graph, redact)
 
 
 async def gather(files: Sequence[Path], wishes: Wishes) -> Suite:
