@@ -161,7 +161,7 @@ class Step:
             each.under_way += change
 
 
-class Held(NamedTuple):
+class Reserved(NamedTuple):
     """What is reserved for requests that are under way."""
 
     requests: int = 0
@@ -215,9 +215,9 @@ class TreeState:
         return self.status not in ("", "waiting")
 
     @property
-    def held(self) -> Held:
+    def held(self) -> Reserved:
         open = [self._open[key] for key in self.activity.work if key in self._open and not key[2]]
-        return Held(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
+        return Reserved(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
 
     @property
     def chain(self) -> list[str]:
