@@ -125,16 +125,16 @@ class RunTree(TreeState):
 
     def _apply(self, draft: Draft, event: Event) -> Step | None:
         match event:
-            case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
-                return self._session(draft, event)
-            case SessionCompleted() | SessionFailed() | SessionCancelled() | TeamCompleted():
-                return self._session_ends(draft, event)
             case LlmRequest():
                 return self._ask(draft, event)
             case LlmResponse() | LlmFailed():
                 return self._answered(draft, event)
             case ToolStarted() | ToolFinished() | ToolFailed() | ToolInDoubt() | ToolSettled():
                 return self._tool(draft, event)
+            case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
+                return self._session(draft, event)
+            case SessionCompleted() | SessionFailed() | SessionCancelled() | TeamCompleted():
+                return self._session_ends(draft, event)
             case _:
                 if isinstance(event, TeamCancelled) and draft.session_id in self.sessions:
                     self.sessions[draft.session_id].closed = self.run_seq
