@@ -30,8 +30,10 @@ def script_of(drafts: Iterable[Draft], graph: Graph, redact: Callable[[str], str
     else in each of its sessions is noted by session: in a scenario they are called the same each time."""
     agents: Said = {}
     for speaker, sessions in _answers(drafts, graph).items():
-        if _goes_on(sessions.values()) or _say_the_same(sessions.values()):
-            together = sorted(pair for turns in sessions.values() for pair in turns.items())
+        together = [pair for turns in sessions.values() for pair in turns.items()]
+        first, *others = sessions.values()
+        goes_on = len(together) == len(dict(together))  # a member's turns go on from session to session
+        if goes_on or all(turns == first for turns in others):
             agents[speaker] = _turns(dict(together))
         else:
             agent = speaker.partition("/")[0]
@@ -55,17 +57,6 @@ def _answers(drafts: Iterable[Draft], graph: Graph) -> dict[str, dict[str, dict[
             turns = said.setdefault(speaker, {}).setdefault(session, {})
             turns.setdefault(event.turn, []).append(_reply(event, prices.get(event.model, FREE)))
     return said
-
-
-def _goes_on(sessions: Iterable[Mapping[int, list[Said]]]) -> bool:
-    """In a team the turns of a member go on from session to session."""
-    numbers = [turn for turns in sessions for turn in turns]
-    return len(numbers) == len({*numbers})
-
-
-def _say_the_same(sessions: Iterable[Mapping[int, list[Said]]]) -> bool:
-    first, *others = sessions
-    return all(turns == first for turns in others)
 
 
 def _turns(turns: Mapping[int, list[Said]]) -> list[Said]:

@@ -123,11 +123,9 @@ def check_case(case: Case, project: Surveyed, findings: Findings, *, live: bool)
     try:
         root = find_agent(project.graph, scenario.agent)
         answered = case.script or case.recorded or live or case.live
-        kinds = {
-            _kind(project.graph, choice.provider)
-            for agent in reachable(project.graph, root)
-            for choice in agent.models
-        }
+        providers = {**KNOWN, **project.graph.settings.providers}
+        models = (choice for agent in reachable(project.graph, root) for choice in agent.models)
+        kinds = {providers[choice.provider].kind for choice in models}
         if not answered and kinds != {"scripted"}:
             remedy = "write a `script`, name a `recorded` run, or record one with --record"
             findings.error(case.place, f"nobody answers for the models of {root.file}: {remedy}")
@@ -142,10 +140,6 @@ def check_case(case: Case, project: Surveyed, findings: Findings, *, live: bool)
         if type not in EVENTS:
             hint = near(type, EVENTS) or "; docs/reference/events.md lists them"
             findings.error(case.place_of(("expect", "events", type)), f"there is no event {type!r}{hint}")
-
-
-def _kind(graph: Graph, provider: str) -> str:
-    return {**KNOWN, **graph.settings.providers}[provider].kind
 
 
 def _tools(case: Case) -> Iterator[tuple[Keys, str]]:

@@ -185,7 +185,9 @@ class Ballot(Value):
 def ballot(decision: Decision) -> Ballot:
     count = tally(decision, decision.standing_votes)
     whole = sum(voter.weight for voter in decision.participants)
-    letters = {option.id: _letter(at) for at, option in enumerate(decision.options)}
+    letters = {
+        each.id: ascii_uppercase[at : at + 1] or str(at + 1) for at, each in enumerate(decision.options)
+    }
     votes = sorted(decision.standing_votes.values(), key=lambda vote: vote.at)
     return Ballot(
         decision,
@@ -196,10 +198,6 @@ def ballot(decision: Decision) -> Ballot:
         tuple((letters.get(vote.option, "–"), vote) for vote in votes),
         _BECAUSE.get(decision.escalated_because or "", "") if decision.status == "escalated" else "",
     )
-
-
-def _letter(at: int) -> str:
-    return ascii_uppercase[at] if at < len(ascii_uppercase) else str(at + 1)
 
 
 def _choice(decision: Decision, count: Tally, id: str, letter: str, whole: int) -> Choice:
