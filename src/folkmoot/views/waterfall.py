@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from folkmoot.views.activity import Interval
@@ -36,9 +37,10 @@ class Axis:
 
     def x(self, at: float) -> float:
         """Added up stretch by stretch: taking folds away from a long time would leave nothing exact."""
-        shown = sum(end - begin for begin, end in self._stretches())
+        stretches = _between(self.folds, self.end)
+        shown = sum(end - begin for begin, end in stretches)
         per_second = (WIDTH - FOLDED * len(self.folds)) / shown if shown > 1e-9 else 0.0
-        place = sum(max(0.0, min(at, end) - begin) for begin, end in self._stretches()) * per_second
+        place = sum(max(0.0, min(at, end) - begin) for begin, end in stretches) * per_second
         place += sum(
             FOLDED * min(at - start, end - start) / (end - start) for start, end in self.folds if at > start
         )
@@ -48,7 +50,7 @@ class Axis:
         shown = self.end - sum(end - start for start, end in self.folds)
         step = next((step for step in _STEPS if shown / step <= _TICKS), _STEPS[-1])
         last = -100.0
-        for start, end in self._stretches():
+        for start, end in _between(self.folds, self.end):
             number = -(-start // step)
             while number * step <= end:
                 x = self.x(number * step)
@@ -56,13 +58,6 @@ class Axis:
                     yield x, moment(number * step)
                     last = x
                 number += 1
-
-    def _stretches(self) -> Iterator[Interval]:
-        begin = 0.0
-        for start, end in self.folds:
-            yield begin, start
-            begin = end
-        yield begin, self.end
 
     def gaps(self) -> Iterator[tuple[float, float, str]]:
         """Where each fold begins, how wide it is drawn, and in words what it is and how long."""
@@ -74,7 +69,7 @@ class Axis:
 
 def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ()) -> Axis:
     """Idle for more than a fifth of what is shown, is folded; the longest first."""
-    idle = sorted(_idle(bursts, end), key=lambda gap: gap[0] - gap[1])
+    idle = sorted(_between(bursts, end), key=lambda gap: gap[0] - gap[1])
     shown, folds = end, list[Interval]()
     for start, stop in idle[:_MOST_FOLDS]:
         if stop - start > _IDLE * shown and len(bursts) > 0:
@@ -89,14 +84,10 @@ def axis_of(steps: RunTree, now: float, live: bool) -> Axis:
     return axis(bursts, end, steps.activity.waiting(now))
 
 
-def _idle(bursts: Sequence[Interval], end: float) -> Iterator[Interval]:
-    worked = 0.0
-    for start, stop in bursts:
-        if start > worked:
-            yield worked, start
-        worked = max(worked, stop)
-    if end > worked:
-        yield worked, end
+def _between(intervals: Sequence[Interval], end: float) -> list[Interval]:
+    """What lies before, between and after them; they are in order and do not overlap."""
+    edges = [0.0, *chain.from_iterable(intervals), end]
+    return [*zip(edges[::2], edges[1::2], strict=True)]
 
 
 @dataclass(frozen=True)
@@ -128,16 +119,13 @@ class Row:
     @property
     def look(self) -> str:
         """The words of the style sheet."""
-        words = [f"k-{self.step.kind}"]
-        if self.state == "failed":
-            words.append("failed")
-        if self.state in ("waiting", "doubt"):
-            words.append("waits")
-        if self.state == "open" and not self.later and self.draw == "bar":
-            words.append("runs")
-        if self.later:
-            words.append("later")
-        return " ".join(words)
+        words = {
+            "failed": self.state == "failed",
+            "waits": self.state in ("waiting", "doubt"),
+            "runs": self.state == "open" and not self.later and self.draw == "bar",
+            "later": self.later,
+        }
+        return " ".join([f"k-{self.step.kind}", *(word for word, fits in words.items() if fits)])
 
     @property
     def icon(self) -> str:
