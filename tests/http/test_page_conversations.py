@@ -14,7 +14,7 @@ SCRIPT = {
 
 async def thread(page):
     await page.house.moot.run("ann.ai", "I want my money back")
-    [row] = await page.house.records.threads()
+    [row] = await page.house.folds.threads()
     return row
 
 
@@ -79,7 +79,7 @@ async def test_a_person_sets_the_category_for_good(desk):
     async with browsing(at) as page:
         shown = await page.get(f"/conversations/{row.id}")
         assert "set by hand" in shown.words
-        [row] = await page.house.records.threads()
+        [row] = await page.house.folds.threads()
         assert (row.about.category, row.about.category_source) == ("legal_compliance", "manual")
 
 

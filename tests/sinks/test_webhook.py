@@ -1,7 +1,5 @@
 """Events as signed JSON."""
 
-from __future__ import annotations
-
 import hmac
 from hashlib import sha256
 

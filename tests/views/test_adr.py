@@ -1,7 +1,5 @@
 """The record of a decision as Markdown."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from folkmoot.domain.decision import About, Comment, Decision, Option, Vote, Voter

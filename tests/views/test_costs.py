@@ -6,7 +6,7 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import LlmRequest, LlmResponse
 from folkmoot.domain.message import Message, Usage
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import SpendSum
 from folkmoot.views.costs import costs, limits, narrowest, shares
 from folkmoot.views.run_tree import RunTree
 

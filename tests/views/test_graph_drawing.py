@@ -1,6 +1,6 @@
 """The graph of agents as the page draws it."""
 
-from folkmoot.domain.sketch import Sketch, Sketched
+from folkmoot.domain.agent import Sketch, Sketched
 from folkmoot.errors import Problem
 from folkmoot.views.graph import drawing
 

@@ -2,7 +2,13 @@
 
 import json
 
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish, planned
+from folkmoot.coordination.plans import (
+    BudgetWish,
+    PlanWish,
+    PolicyWish,
+    StepWish,
+    planned,
+)
 from folkmoot.views.plans import projected
 
 POLICY = PolicyWish(("files.write",), "ask", BudgetWish("10m", 500, 3))

@@ -1,8 +1,7 @@
 """How an agent stands, as people look at it."""
 
-from folkmoot.domain.agent import Agent
+from folkmoot.domain.agent import Agent, Member
 from folkmoot.domain.task import Task
-from folkmoot.domain.team import Member
 from folkmoot.views.team import FAILING, teammates
 
 AGENT = Agent("a", "a.ai", "", description="Sweeps.")

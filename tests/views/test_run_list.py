@@ -1,8 +1,7 @@
 from msgspec.structs import replace
 
 from bench.page import RUN, long_run
-from folkmoot.domain.events import RunCompleted
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RunCompleted, RunForked
 from folkmoot.domain.run_row import RunRow, RunSummary
 from folkmoot.views.figures import spark_bars, spark_line
 from folkmoot.views.run_list import listed, pulse

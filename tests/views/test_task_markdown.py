@@ -1,7 +1,5 @@
 """Tasks as Markdown: pure text, the same from the same tasks."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -93,7 +93,7 @@ async def _found(folder: Path, wanted: Filter) -> list[Entry]:
 def _role(given: str) -> str:
     from typing import get_args
 
-    from folkmoot.domain.role import Role
+    from folkmoot.domain.entry import Role
     from folkmoot.errors import NotFound
 
     known: tuple[str, ...] = get_args(Role)
@@ -104,7 +104,7 @@ def _role(given: str) -> str:
 
 
 def _moment(given: str) -> str:
-    from folkmoot.domain.moment import moment
+    from folkmoot.domain.duration import moment
     from folkmoot.engine.clock import SystemClock
 
     return moment(given, SystemClock().now())

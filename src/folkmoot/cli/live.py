@@ -15,8 +15,7 @@ from rich.text import Text
 from folkmoot.cli.amounts import between, dollars, tokens
 from folkmoot.cli.output import STYLES
 from folkmoot.cli.shown import in_one_line, shown
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import pattern
+from folkmoot.domain.entry import Draft, pattern
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock

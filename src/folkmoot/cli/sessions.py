@@ -98,7 +98,7 @@ def destroy(
 def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     from folkmoot.cli.amounts import between
     from folkmoot.cli.output import STYLES
-    from folkmoot.domain.event import pattern
+    from folkmoot.domain.entry import pattern
     from folkmoot.views.sessions import status_of
 
     branch, status = row.branch, status_of(row.branch, unended)

@@ -21,8 +21,7 @@ from folkmoot.contract.folds import Events, Guarantee
 from folkmoot.domain.agent import Agent, Graph, Output
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import PARTS
+from folkmoot.domain.entry import PARTS, Draft
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -36,10 +35,9 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.orchestration.kit import Kit, Kits, bare_kit
+from folkmoot.orchestration.history import EvidenceLedger
+from folkmoot.orchestration.kit import Kit, Kits
 from folkmoot.orchestration.ledger import Ledger
-from folkmoot.orchestration.reach import Reach
-from folkmoot.orchestration.readings import EvidenceLedger
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve
@@ -116,7 +114,7 @@ class Replay:
         step = decide(state, Allowance(), evidence=self._evidence.results)
         if not isinstance(step, Finish):
             # It may fail for what the journal does not know; but only through an exit it completes.
-            through = event.outcome.exit in {spec.name for spec in state.brief.exits}
+            through = event.outcome.exit in {spec.name for spec in state.brief.toolset.exits}
             lacking = through and isinstance(event, SessionCompleted)
             return "it completed, and nothing that is recorded before completes it" if lacking else ""
         self.followed += 1
@@ -134,26 +132,19 @@ class Replay:
         kit = self._kit(draft.span, agent, event)
         return Brief(
             agent=agent,
-            exits=kit.exits,
-            tools=kit.tools,
-            offered=kit.offered,
-            schema_tokens=kit.schema_tokens,
+            toolset=kit,
             run=self._run,
             session=draft.session_id,
             span=draft.span,
             seed=self._seed,
             max_turns=agent.tuning.max_turns,
-            unlisted=kit.unlisted,
-            last_exits=kit.last_exits,
         )
 
     def _kit(self, span: str, agent: Agent, event: SessionStarted) -> Kit:
-        if event.cause == "member":
-            return self._kits.of_member(self._teams[span.rpartition("/member:")[0]], agent, Reach())
-        if event.cause == "lead":
-            return self._kits.of_lead(self._teams[span.rpartition("/lead")[0]], agent, Reach())
+        if event.cause in ("member", "lead"):
+            return self._kits.in_team(self._teams[span.rpartition(f"/{event.cause}")[0]], agent, event.cause)
         if event.cause in ("planner", "sense", "reflect"):
-            return bare_kit()
+            return Kit()
         return self._kits.of(agent, cause=event.cause)
 
     def _agent(self, id: str) -> Agent:

@@ -16,12 +16,11 @@ import msgspec
 from folkmoot.contract.folds import TITLES, Effects, Ends, Fault, GateFold, Guarantee, GuaranteeFold, Stop
 from folkmoot.contract.replay import Budgets, NoTools, Replay
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
-from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import UNREADABLE, place_of, to_entry
+from folkmoot.journal.codec import UNREADABLE, Head, broken_link, place_of, to_entry
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Query, Stored
 from folkmoot.views.figures import counted

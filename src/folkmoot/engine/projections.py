@@ -31,7 +31,7 @@ async def projected(moot: Moot) -> dict[str, str]:
     return {
         **tasks.projected(every_task),
         **plans.projected(await moot.plans.all()),
-        **decisions.projected(await moot.decisions.all()),
+        **decisions.projected([*(await moot.decisions.all()).values()]),
         **team.projected(await moot.team.members(every_task)),
     }
 

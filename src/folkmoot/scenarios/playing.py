@@ -17,24 +17,24 @@ from typing import Any
 import msgspec
 
 from folkmoot.app import Folkmoot
-from folkmoot.coordination.task.document import document as task_document
+from folkmoot.coordination.task_lists import document as task_document
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered
-from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.engine.clock import FakeClock, SystemClock
-from folkmoot.engine.identity import Identity
-from folkmoot.engine.inbox import ATTEND_EVERY
-from folkmoot.engine.workshop import Surroundings
+from folkmoot.engine.commands import ATTEND_EVERY
+from folkmoot.engine.owner import Identity
+from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
+from folkmoot.journal.copies import open_source
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.source import open_source
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
@@ -109,7 +109,9 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
             drafts=[entry.draft async for entry in moot.events(result.run_id)],
             surprises=tools.surprises,
             tasks=[task_document(task) for task in (await moot.moot.tasks.all()).values()],
-            decisions=[decision_document(decision) for decision in await moot.moot.decisions.all()],
+            decisions=[
+                decision_document(decision) for decision in (await moot.moot.decisions.all()).values()
+            ],
         )
 
 
@@ -214,7 +216,7 @@ async def read_recorded(path: Path) -> RecordedRun:
         await source.close()
 
 
-class ScenarioTools:
+class ScenarioTools(Guard):
     """Stands before the real ones. Calls that nobody said a word about are `surprises`, and fail the scenario."""
 
     _tools: Tools

@@ -14,14 +14,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from folkmoot.errors import DeclarationError, NotFound, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import ListNode, MapNode, Node, Scalar, compose, find, place_of
 from folkmoot.loader.files import MOST_FOLDERS, NOT_SEARCHED, SETTINGS, read_text
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
-from folkmoot.models.script import ModelScript, read_script
-from folkmoot.models.script import Path as Steps
-from folkmoot.models.script_file import read_script_file
+from folkmoot.models.script import ModelScript, read_script, read_script_file
 from folkmoot.scenarios.scenario import Case, Scenario, ScenarioFile
 
 
@@ -83,29 +80,15 @@ def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
     found = find(node, ("script",))
     if found is None:
         return None
+    if not (isinstance(found, Scalar) and isinstance(found.value, str)):
+        return read_script(found, findings)
     try:
-        if isinstance(found, Scalar) and isinstance(found.value, str):
-            return read_script_file(file.parent / found.value, str(file.parent / found.value))
-        return read_script(data(found), file=found.place.file, places=dict(_places(found, ())))
+        return read_script_file(Path(), str(file.parent / found.value))
     except DeclarationError as error:
         for problem in error.problems:
-            findings.error(
-                Location(problem.file, problem.line, problem.column), problem.message, problem.code
-            )
+            place = Location(problem.file, problem.line, problem.column)
+            findings.error(place, problem.message, problem.code)
         return None
-
-
-def _places(node: Node, path: Steps) -> Iterator[tuple[Steps, tuple[int, int]]]:
-    """As a script wants them: a key stands where it is written, and items are counted from 1."""
-    yield path, node.place[1:]
-    match node:
-        case MapNode(entries=entries):
-            for key, value in entries:
-                yield from _places(value, (*path, key.text))
-                yield (*path, key.text), key.place[1:]
-        case ListNode(items=items):
-            for number, item in enumerate(items, start=1):
-                yield from _places(item, (*path, number))
 
 
 def _merged(shared: ModelScript | None, own: ModelScript | None) -> ModelScript | None:

@@ -10,15 +10,13 @@ import yaml
 
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.budget import FREE, Price, cost
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import PARTS
+from folkmoot.domain.entry import PARTS, Draft
 from folkmoot.domain.events import LlmFailed, LlmResponse, SessionStarted
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import OperationFailed, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import ListNode, compose, data, find, meaning
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import ListNode, data, find, meaning
 from folkmoot.scenarios.scenario import Case
 
 Said = dict[str, Any]

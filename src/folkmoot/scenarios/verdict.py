@@ -13,10 +13,11 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
+from folkmoot.domain.call_events import RouterSelected
+from folkmoot.domain.events import SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
-from folkmoot.loader.nodes import Path as Keys
+from folkmoot.loader.document import Path as Keys
 from folkmoot.scenarios.playing import Played
 from folkmoot.scenarios.scenario import Called, Case, Expect, ExpectedText, fits, in_files, is_tool
 from folkmoot.views.result import Result

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RunForked
 from folkmoot.domain.message import Message
 from folkmoot.domain.value import Value
 from folkmoot.errors import FolkmootError

@@ -10,8 +10,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -19,6 +18,7 @@ from folkmoot.domain.events import (
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunStarted,
     SessionCancelled,
     SessionCompleted,
@@ -28,7 +28,6 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import BROADCAST
 from folkmoot.domain.spans import call_place
 from folkmoot.domain.team_events import TeamBroadcast, TeamCompleted, TeamStarted

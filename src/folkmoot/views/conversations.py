@@ -8,16 +8,20 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from folkmoot.domain.a2a_events import A2aResponse, A2aSend, A2aSpawn, GuardLoopBlocked
-from folkmoot.domain.activity import ARCHIVED_AFTER, Activity
 from folkmoot.domain.category import CATEGORIES, LABELS, Category, CategoryId
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, role
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunStarted, ToolStarted
-from folkmoot.domain.role import role
 from folkmoot.domain.sources import Sources
+from folkmoot.domain.team_events import (
+    A2aResponse,
+    A2aSend,
+    A2aSpawn,
+    GuardLoopBlocked,
+)
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import ARCHIVED_AFTER, Activity
 from folkmoot.views.result import Result
 from folkmoot.views.work_sessions import WorkRow, category_of, subtitle, title
 

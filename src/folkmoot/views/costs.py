@@ -8,19 +8,18 @@ from typing import Any, Literal
 from msgspec.structs import asdict
 
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmResponse,
+    RunForked,
     SessionStarted,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.report import BROADCAST
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import SpendSum
 from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.value import Value
 from folkmoot.views.figures import length, moment, money, tokens

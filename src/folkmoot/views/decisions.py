@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.decision import ABSTAIN, Decision, Vote
-from folkmoot.domain.tally import Tally, tally
+from folkmoot.domain.decision import ABSTAIN, Decision, Tally, Vote, tally
 from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value
 from folkmoot.views.figures import clock_time

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import LlmRequest, RouterSelected, RunStarted
+from folkmoot.domain.call_events import RouterSelected
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import LlmRequest, RunStarted
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
 from folkmoot.views.result import Result

@@ -13,9 +13,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.domain.canonical import visible
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -28,7 +26,7 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
-from folkmoot.domain.message import Thought
+from folkmoot.domain.message import Thought, visible
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Claim, Report
 from folkmoot.domain.sentences import describe_event

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Literal
 
-from folkmoot.domain.agent import Graph
-from folkmoot.domain.sketch import Sketch, Sketched
+from folkmoot.domain.agent import Graph, Sketch, Sketched
 from folkmoot.domain.value import Value
 from folkmoot.views.layout import Arrow, Layout, Size, Spot, Way, closers, lay_out
 

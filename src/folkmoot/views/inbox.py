@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from folkmoot.domain.canonical import canonical, visible
 from folkmoot.domain.decision import Decision
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
+from folkmoot.domain.message import canonical, visible
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
 from folkmoot.domain.text import one_line

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event, pattern
+from folkmoot.domain.entry import Draft, Event, pattern
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffRequested, ToolStarted
-from folkmoot.domain.plan import Plan, PlanStep, Review
-from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
-from folkmoot.domain.planning import carried_on
-from folkmoot.domain.step_policy import StepPolicy
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import ToolStarted
+from folkmoot.domain.gate import StepPolicy
+from folkmoot.domain.plan import Plan, PlanCreated, PlanStep, Review
+from folkmoot.domain.records import carried_on
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotCreated
 
 
 def document(plan: Plan) -> dict[str, Any]:

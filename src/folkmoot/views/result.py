@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import (
     READING,
     LlmResponse,
-    RouterSelected,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -25,8 +25,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.evidence import minted
-from folkmoot.domain.inbox import inbox
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item, inbox
 from folkmoot.domain.message import Message
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.sources import Sources, joined

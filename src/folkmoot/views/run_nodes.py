@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeVar
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffRequested, SessionStarted
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation, is_in_chain, without_cycle
 from folkmoot.domain.team_events import TeamStarted

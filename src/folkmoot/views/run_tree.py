@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import AdvisorStarted
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
-    AdvisorStarted,
     LlmFailed,
     LlmRequest,
     LlmResponse,
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunParked,
     RunPruned,
     RunStarted,
@@ -31,7 +31,6 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.spans import call_place

@@ -10,18 +10,21 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.chat_events import ClarificationAnswered, SessionDestroyed, SessionFrozen
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import (
+    AdvisorFailed,
+    ClarificationAnswered,
+    HandoffRejected,
+    RouterSelected,
+    SessionDestroyed,
+    SessionFrozen,
+)
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     RUN_ENDS,
-    AdvisorFailed,
     BudgetExceeded,
-    HandoffRejected,
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    RouterSelected,
     SessionCancelled,
     SessionCompleted,
     SessionFailed,
@@ -31,8 +34,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
+from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, GateChanged, QuestionAsked
 from folkmoot.domain.sentences import missing_in
 from folkmoot.domain.team_events import TeamCompleted, TeamMemberFailed, TeamStarted
 from folkmoot.domain.value import Value

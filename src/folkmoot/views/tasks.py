@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import astuple
 
-from folkmoot.coordination.task.document import whole
-from folkmoot.coordination.task.picking import current, of_agent
+from folkmoot.coordination.task_lists import current, of_agent, whole
 from folkmoot.domain.task import ARCHIVED, PRIORITIES, Backlog, StepStatus, Task, TaskStatus
 from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from folkmoot.domain.agent import Agent
+from folkmoot.domain.agent import Agent, Member
 from folkmoot.domain.task import ACTIVE, Task
-from folkmoot.domain.team import Member
 
 FAILING = 3
 """So many failures in a row, and an agent is not well."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from folkmoot.domain.canonical import visible
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffRequested, LlmRequest, LlmResponse, SessionCompleted
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Draft, Entry, Event, role
+from folkmoot.domain.events import LlmRequest, LlmResponse, SessionCompleted
+from folkmoot.domain.message import visible
 from folkmoot.domain.report import BROADCAST, ROUTE
-from folkmoot.domain.role import role
 from folkmoot.domain.sentences import describe_event, missing_in
 from folkmoot.domain.text import one_line
 from folkmoot.domain.value import Value

@@ -1,27 +1,21 @@
-"""The list of work sessions, folded from all events that name one; and the moves of a collaboration as lines."""
+"""The list of work sessions, folded from all events that name one."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
-from folkmoot.coordination.collaboration import moves
-from folkmoot.coordination.collaboration.moves import Move
-from folkmoot.domain.activity import Activity, activity, counts
 from folkmoot.domain.category import Category, CategoryId, classified
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event, Role, role
 from folkmoot.domain.events import RunStarted
-from folkmoot.domain.gate_events import RecordSources
-from folkmoot.domain.role import Role, role
+from folkmoot.domain.records import WORK_SESSION, RecordSources
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession, WorkState
-from folkmoot.domain.work_session_fold import evolve
+from folkmoot.domain.work_session import Activity, WorkSession, WorkState, activity, counts
 from folkmoot.views.figures import ago
 from folkmoot.views.timeline import TimelineEntry
 
@@ -101,7 +95,7 @@ class WorkList:
         if counts(draft):
             known.latest = draft
         if entry.stream == id and not isinstance(draft.event, RecordSources):
-            known.record = evolve(known.record, draft)
+            known.record = WORK_SESSION.evolve(known.record, draft)
         if isinstance(draft.event, RunStarted):
             known.runs[entry.stream] = None
         known.label = _label(draft.event) or known.label
@@ -201,39 +195,3 @@ def work_document(
     listed: dict[str, Any] = msgspec.to_builtins(row)
     kept: dict[str, Any] = msgspec.to_builtins(record or WorkSession(row.id))
     return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}
-
-
-_PURPOSES = {
-    "plan": "{agent} plans",
-    "review": "{agent} looks the plan over",
-    "decide": "{agent} decides on the plan",
-    "step": "{agent} works on step {of}",
-    "accept": "{agent} is asked to take over step {of}",
-    "vote": "{agent} votes on {of}",
-    "tie-break": "{agent} decides {of}, because the votes do not",
-    "check": "{agent} holds what was done against what was agreed",
-    "summary": "{agent} sums up",
-}
-_LINES: Mapping[type[Move], Callable[[Any], str]] = {
-    moves.Become: lambda move: f"{move.state}: {move.reason}".rstrip(": "),
-    moves.CommitPlanMove: lambda _: "the plan is committed",
-    moves.Propose: lambda move: f"step {move.step} is blocked: {move.reason}",
-    moves.ReassignStepMove: lambda move: f"step {move.step} passes on to {move.to}: {move.reason}",
-    moves.ResumeStepMove: lambda move: f"step {move.step} goes on: {move.reason}",
-    moves.CompleteStepMove: lambda move: (
-        f"step {move.step} is {'skipped' if move.skipped else 'done'}: {move.note}"
-    ),
-    moves.Abstain: lambda move: f"{move.voter} abstains: {move.reason}",
-    moves.ReviewStepMove: lambda move: (
-        f"step {move.step} is {'accepted' if move.verdict == 'accept' else 'reopened: ' + move.text}"
-    ),
-}
-
-
-def line(move: Move) -> str:
-    """Empty for what nobody needs to see."""
-    if isinstance(move, moves.AskMove):
-        kind, _, of = move.purpose.partition("/")
-        return _PURPOSES[kind].format(agent=move.agent, of=of.partition("/")[0])
-    said = _LINES.get(type(move))
-    return said(move).partition("\n")[0] if said else ""
