@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 from folkmoot.views.activity import Interval
@@ -37,7 +36,7 @@ class Axis:
 
     def x(self, at: float) -> float:
         """Added up stretch by stretch: taking folds away from a long time would leave nothing exact."""
-        stretches = _between(self.folds, self.end)
+        stretches = [*_between(self.folds, self.end)]
         shown = sum(end - begin for begin, end in stretches)
         per_second = (WIDTH - FOLDED * len(self.folds)) / shown if shown > 1e-9 else 0.0
         place = sum(max(0.0, min(at, end) - begin) for begin, end in stretches) * per_second
@@ -84,10 +83,13 @@ def axis_of(steps: RunTree, now: float, live: bool) -> Axis:
     return axis(bursts, end, steps.activity.waiting(now))
 
 
-def _between(intervals: Sequence[Interval], end: float) -> list[Interval]:
-    """What lies before, between and after them; they are in order and do not overlap."""
-    edges = [0.0, *chain.from_iterable(intervals), end]
-    return [*zip(edges[::2], edges[1::2], strict=True)]
+def _between(intervals: Sequence[Interval], end: float) -> Iterator[Interval]:
+    """What lies before, between and after them; they begin in order, and may overlap."""
+    at = 0.0
+    for start, stop in (*intervals, (end, end)):
+        if start >= at:
+            yield at, start
+        at = max(at, stop)
 
 
 @dataclass(frozen=True)
