@@ -71,7 +71,7 @@ def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ())
     idle = sorted(_between(bursts, end), key=lambda gap: gap[0] - gap[1])
     shown, folds = end, list[Interval]()
     for start, stop in idle[:_MOST_FOLDS]:
-        if stop - start > _IDLE * shown and len(bursts) > 0:
+        if stop - start > max(0.0, _IDLE * shown) and bursts:
             folds.append((start, stop))
             shown -= stop - start
     return Axis(max(end, 0.001), tuple(sorted(folds)), tuple(waits))
