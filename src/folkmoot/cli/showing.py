@@ -16,6 +16,7 @@ from folkmoot.orchestration.history import RunHistory
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.optree import outline
+from folkmoot.views.run_tree import RunTree
 
 _IDLE = 60.0
 """Seconds from which it is said that a run was idle; that it waited for somebody is always said."""
@@ -51,7 +52,9 @@ def write_record(record: Record, trace: str = "") -> None:
     )
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
-    times = result.tree.measure(SystemClock().now() if row.status in ("running", "waiting") else "")
+    times = RunTree(record.drafts).measure(
+        SystemClock().now() if row.status in ("running", "waiting") else ""
+    )
     if times.waiting or times.idle >= _IDLE:
         write(f"  time     {spent(*times)}")
     for draft in record.drafts:

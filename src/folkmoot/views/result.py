@@ -162,12 +162,8 @@ class Result:
         return total(self.accounting, len(started))
 
     @cached_property
-    def tree(self) -> RunTree:
-        return RunTree(self._drafts)
-
-    @cached_property
     def op_tree(self) -> SessionNode | None:
-        return op_tree(self.tree, self._drafts)
+        return op_tree(RunTree(self._drafts), self._drafts)
 
     @cached_property
     def teams(self) -> list[TeamTranscript]:
