@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 
@@ -210,6 +211,9 @@ async def test_the_op_tree_shows_a_clarification_under_the_call_that_asked(desk,
     assert (op.name, op.op_id, op.status) == ("agent__ask_clarification", "2-2", "ok")
     assert (op.child_session.agent_id, op.child_session.cause) == ("clerk", "clarify")
     assert op.child_session.turns[0].ops[0].op_id == "2-2.2-1"
+    rows = [(step.level, step.who, step.what) for step in RunTree(played.drafts).flat() if step.contains]
+    assert rows[1:] == [(2, "clerk", "called by desk"), (2, "clerk", "asked again by desk")]
+    assert "agent.ask_clarification" not in {step.who for step in RunTree(played.drafts).flat()}
 
 
 async def test_the_timeline_tells_who_is_asked_again_and_who_may_not_be(desk):

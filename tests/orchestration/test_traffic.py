@@ -9,7 +9,7 @@ from folkmoot import ScriptedModel
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
-from folkmoot.views.conversations import conversations
+from folkmoot.views.conversations import Conversations
 from tests.desk import SETTINGS, blocks
 from tests.fakes import fake
 from tests.orchestration.messages import calls, have, write
@@ -83,7 +83,7 @@ async def test_what_was_not_delivered_is_read_with_the_next_message_if_the_proje
     dropped = [("dropped", "ann", "one too many")] if kept else []
     assert before_last == [*dropped, ("message", "ann", "and now?")]
     assert last == [("message", "ann", "still there?")]
-    (thread,) = conversations(played.drafts).values()
+    (thread,) = Conversations(played.drafts).threads.values()
     said = [(turn.message, turn.error) for turn in thread.turns if turn.outcome == "blocked"]
     assert said == ([("one too many", f"not delivered: {blocked.reason}")] if kept else [])
     assert (await replay(at.journal, "run-1")).equal

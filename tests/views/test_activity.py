@@ -20,8 +20,9 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked, ToolSettled
-from folkmoot.views.activity import Activity, Intervals, measure
+from folkmoot.views.activity import Activity, Intervals
 from folkmoot.views.figures import spent
+from folkmoot.views.run_tree import RunTree
 
 ZERO = datetime(2026, 1, 1, tzinfo=UTC)
 MOST = 60
@@ -94,7 +95,7 @@ def test_a_journal_of_agents_that_overlap_is_measured_as_the_union_of_what_they_
     drafts = sorted(drafts, key=lambda draft: draft.ts)
     until = max((end for _, end in (*works, *waits)), default=0)
 
-    active, waiting, idle = measure(drafts)
+    active, waiting, idle = RunTree(drafts).measure()
 
     busy, asked = seconds_of(works), seconds_of(waits)
     assert (active, waiting) == pytest.approx((len(busy), len(asked - busy)))
@@ -123,7 +124,7 @@ def test_only_who_works_is_active(drafts, until, expected):
     """K-80: a call that asks waits, one that has others work is as they are, and a process that died did nothing."""
     whole = (ZERO + timedelta(seconds=until)).isoformat()
     forked = any(isinstance(draft.event, RunForked) for draft in drafts)
-    assert measure(drafts, "" if forked else whole) == pytest.approx(expected)
+    assert RunTree(drafts).measure("" if forked else whole) == pytest.approx(expected)
 
 
 def test_what_is_parked_uses_up_no_wall_time():

@@ -21,8 +21,8 @@ def test_each_option_has_as_many_seats_taken_as_weigh_for_it():
     first, second = shown.choices
 
     assert (first.letter, first.weight, first.voters, shown.whole) == ("A", 2, ("ann",), 4)
-    assert [seat.taken for seat in first.seats] == [True, True, False, False]
-    assert [seat.taken for seat in second.seats] == [True, False, False, False]
+    assert [taken for _, taken in first.seats] == [True, True, False, False]
+    assert [taken for _, taken in second.seats] == [True, False, False, False]
     assert [letter for letter, _ in shown.votes] == ["A", "B", "–"]
     assert shown.stages[2].said == "3 of 3 · 2 : 1, 1 abstained"
 

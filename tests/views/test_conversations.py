@@ -8,7 +8,7 @@ from folkmoot.domain.entry import Draft, role
 from folkmoot.domain.team_events import A2aSend
 from folkmoot.journal.codec import from_line, to_line
 from folkmoot.ports import Query
-from folkmoot.views.conversations import conversations
+from folkmoot.views.conversations import Conversations
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
 
 FAULT = {"error": {"message": "no", "retryable": False}}
@@ -23,7 +23,7 @@ async def test_a_thread_has_a_title_participants_turns_and_times(desk):
     }
     played = await desk({"ann": ANN, "bob": BOB, "cid": ""}, script).run("ann.ai")
 
-    [thread] = conversations(played.drafts).values()
+    [thread] = Conversations(played.drafts).threads.values()
     assert thread.title == "The law"
     assert thread.participants == ["ann", "bob", "cid"]
     assert thread.started_at == thread.last_at == "2026-01-01T00:00:00.000Z"
@@ -44,9 +44,9 @@ async def test_what_agents_have_others_do_is_never_shown_there(desk):
     }
     played = await desk(files, script).run("ann.ai")
 
-    [shown] = conversations(played.drafts).values()
+    [shown] = Conversations(played.drafts).threads.values()
     assert [(turn.from_agent, turn.message) for turn in shown.turns] == [("ann", "between us")]
-    [whole] = conversations(played.drafts, delegated=True).values()
+    [whole] = Conversations(played.drafts, delegated=True).threads.values()
     assert sorted(turn.from_agent for turn in whole.turns) == ["ann", "ann", "bob"]
 
 
@@ -56,9 +56,9 @@ async def test_a_message_that_no_runtime_marked_is_no_conversation(desk):
     unmarked = Draft("2026-01-01T00:00:00.000Z", event, span="0", conversation_id="conv_1")
 
     assert role(unmarked) == "delegation.subagent"
-    assert conversations([unmarked]) == {}
-    assert [*conversations([unmarked], delegated=True)] == ["conv_1"]
-    assert [*conversations([replace(unmarked, event=replace(event, main=True))])] == ["conv_1"]
+    assert Conversations([unmarked]).threads == {}
+    assert [*Conversations([unmarked], delegated=True).threads] == ["conv_1"]
+    assert [*Conversations([replace(unmarked, event=replace(event, main=True))]).threads] == ["conv_1"]
 
 
 async def test_every_event_that_is_exported_names_one_of_the_four_roles(desk):
@@ -79,7 +79,7 @@ async def test_every_event_that_is_exported_names_one_of_the_four_roles(desk):
     chain = [line for line in told if line["type"].startswith("a2a.")]
     assert len({line["conversationId"] for line in chain}) == 1
     assert all(line["data"]["conversationId"] == line["conversationId"] for line in chain)
-    assert [*conversations(from_line(line).draft for line in lines)] == [chain[0]["conversationId"]]
+    assert [*Conversations(from_line(line).draft for line in lines).threads] == [chain[0]["conversationId"]]
 
 
 @pytest.mark.parametrize(
@@ -95,5 +95,5 @@ def test_a_thread_is_called_by_its_label_its_goal_or_its_first_line(label, text,
     """E-83."""
     event = A2aSend("x", "y", "conv_1", "s", "r", "ws_1", label=label, main=True, message=text)
 
-    [thread] = conversations([Draft("2026-01-01T00:00:00.000Z", event)]).values()
+    [thread] = Conversations([Draft("2026-01-01T00:00:00.000Z", event)]).threads.values()
     assert thread.title == title

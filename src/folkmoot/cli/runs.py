@@ -34,11 +34,11 @@ from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.runs import OPERATIONS, ListRuns, RunRecord, ShowRun, read_record
 from folkmoot.ports import RunQuery
-from folkmoot.views.activity import measure
 from folkmoot.views.difference import Difference
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.optree import outline
+from folkmoot.views.run_tree import RunTree
 from folkmoot.views.plans import Audit
 
 _IDLE = 60.0
@@ -99,7 +99,9 @@ def _write_record(record: RunRecord) -> None:
     write(f"  {summary(row.status, result.totals, between(row.started_at, row.ended_at))}", style)
     write(f"  asked    {row.agent}: {in_one_line(row.request, 200)}")
     write(f"  started  {moment(row.started_at)}")
-    times = measure(record.drafts, SystemClock().now() if row.status in ("running", "waiting") else "")
+    times = RunTree(record.drafts).measure(
+        SystemClock().now() if row.status in ("running", "waiting") else ""
+    )
     if times.waiting or times.idle >= _IDLE:
         write(f"  time     {spent(*times)}")
     for draft in record.drafts:

@@ -25,6 +25,8 @@ from folkmoot.domain.message import ToolCall, fingerprint
 from folkmoot.domain.value import Value
 
 Guarantee = Literal["C1", "C2", "C3", "C4", "C5", "C6", "C7"]
+Events = frozenset[type[Event]]
+_ANSWERS, _RESULTS = (LlmResponse, LlmFailed), (ToolFinished, ToolFailed)
 
 TITLES: dict[Guarantee, str] = {
     "C1": "durability",
@@ -53,7 +55,7 @@ class GuaranteeFold(Protocol):
     """Checks one guarantee over the events of one run, in order."""
 
     guarantee: Guarantee
-    takes: tuple[type[Event], ...]
+    takes: Events
     """The events that it looks at; the others are not shown to it."""
 
     def take(self, draft: Draft) -> str:
@@ -69,16 +71,7 @@ class Effects:
     key, no model request whose answer is recorded, and no outcome without its intent."""
 
     guarantee: Guarantee = "C3"
-    takes: tuple[type[Event], ...] = (
-        LlmRequest,
-        LlmResponse,
-        LlmFailed,
-        ToolStarted,
-        ToolFinished,
-        ToolFailed,
-        ToolInDoubt,
-        ToolSettled,
-    )
+    takes: Events = frozenset((LlmRequest, *_ANSWERS, ToolStarted, ToolInDoubt, ToolSettled, *_RESULTS))
 
     def __init__(self) -> None:
         self._asking: dict[str, LlmRequest] = {}
@@ -95,25 +88,23 @@ class Effects:
         """Calls that a person wants made again."""
         self._settled: set[Place] = set()
         """Calls of which a person said what became of them."""
-
         self.note = ""
         """What is worth knowing about the last event, though it is no fault."""
 
     def take(self, draft: Draft) -> str:
-        event, claim, self.note = draft.event, draft.epoch or 1, ""
-        match event:
-            case LlmRequest():
+        claim, self.note = draft.epoch or 1, ""
+        match draft.event:
+            case LlmRequest() as event:
                 return self._ask(draft.span, event)
-            case LlmResponse() | LlmFailed():
+            case LlmResponse() | LlmFailed() as event:
                 return self._answer(draft.span, event)
-            case ToolStarted():
+            case ToolStarted() as event:
                 return self._start((draft.span, event.turn, event.call), event, claim)
-            case ToolFinished() | ToolFailed():
+            case ToolFinished() | ToolFailed() as event:
                 return self._end((draft.span, event.turn, event.call), event, claim)
-            case ToolInDoubt() | ToolSettled():
+            case ToolInDoubt() | ToolSettled() as event:
                 return self._doubt((draft.span, event.turn, event.call), event)
-            case _:
-                return ""
+        return ""
 
     def _ask(self, span: str, asked: LlmRequest) -> str:
         waiting, self._asking[span] = self._asking.get(span), asked
@@ -160,11 +151,8 @@ class Effects:
         self._ended.add(place)
         start, claimed = self._started.get(place, (None, claim))
         if start is None:
-            return (
-                f"{event.tool} has a result, and its start is not recorded"
-                if isinstance(event, ToolFinished)
-                else ""
-            )
+            missing = f"{event.tool} has a result, and its start is not recorded"
+            return missing if isinstance(event, ToolFinished) else ""
         if start.effect == "once" and claim != claimed and place not in self._settled:
             return (
                 f"{event.tool} is a `once` call, begun under claim {claimed}; its result came under claim {claim},"
@@ -175,9 +163,8 @@ class Effects:
     def _doubt(self, place: Place, event: ToolInDoubt | ToolSettled) -> str:
         if isinstance(event, ToolInDoubt):
             self._doubted.add(place)
-            return (
-                "" if place in self._started else f"{event.tool} is in doubt, and its start is not recorded"
-            )
+            missing = f"{event.tool} is in doubt, and its start is not recorded"
+            return "" if place in self._started else missing
         if place not in self._doubted:
             return "somebody settled a call that is not in doubt"
         self._doubted.discard(place)
@@ -192,7 +179,7 @@ class Stop:
     """C5: after a stop is acknowledged, no new model or tool call starts."""
 
     guarantee: Guarantee = "C5"
-    takes: tuple[type[Event], ...] = (CancelRequested, LlmRequest, ToolStarted)
+    takes: Events = frozenset((CancelRequested, LlmRequest, ToolStarted))
 
     def __init__(self) -> None:
         self._stopped = False
@@ -215,7 +202,7 @@ class Ends:
     """C6, its first half: a run has one end and nothing after it, and so has every session in it."""
 
     guarantee: Guarantee = "C6"
-    takes: tuple[type[Event], ...] = (*RUN_ENDS, *SESSION_ENDS, SessionStarted, LlmRequest, ToolStarted)
+    takes: Events = frozenset((*RUN_ENDS, *SESSION_ENDS, SessionStarted, LlmRequest, ToolStarted))
     """While the run is under way; after its end, everything."""
 
     def __init__(self) -> None:
@@ -263,13 +250,7 @@ class GateFold:
     """C7: no tool call without a decision for exactly that call, and no call that no model asked for."""
 
     guarantee: Guarantee = "C7"
-    takes: tuple[type[Event], ...] = (
-        LlmResponse,
-        ApprovalRequested,
-        ApprovalApproved,
-        GateChanged,
-        ToolStarted,
-    )
+    takes: Events = frozenset((LlmResponse, ApprovalRequested, ApprovalApproved, GateChanged, ToolStarted))
 
     def __init__(self) -> None:
         self._wanted: dict[str, LlmResponse] = {}

@@ -17,11 +17,11 @@ from hashlib import sha256
 import msgspec
 from msgspec.structs import astuple, replace
 
-from folkmoot.contract.folds import Guarantee
+from folkmoot.contract.folds import Events, Guarantee
 from folkmoot.domain.agent import Agent, Graph, Output
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import PARTS, Draft, Event
+from folkmoot.domain.entry import PARTS, Draft
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -59,7 +59,7 @@ class NoTools:
 
 class Replay:
     guarantee: Guarantee = "C4"
-    takes: tuple[type[Event], ...] = tuple(EVENTS.values())
+    takes: Events = frozenset(EVENTS.values())
 
     def __init__(self, run: str, graph: Graph, kits: Kits) -> None:
         self._run = run
@@ -158,7 +158,7 @@ class Replay:
 
 class Budgets:
     guarantee: Guarantee = "C6"
-    takes: tuple[type[Event], ...] = (RunStarted, SessionStarted, LlmRequest, LlmResponse, LlmFailed)
+    takes: Events = frozenset((RunStarted, SessionStarted, LlmRequest, LlmResponse, LlmFailed))
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

@@ -7,7 +7,7 @@ by what was under way at once, not by the length of the journal.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from folkmoot.contract.folds import TITLES, Effects, Ends, Fault, GateFold, Guar
 from folkmoot.contract.replay import Budgets, NoTools, Replay
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.catalogue import named_by
-from folkmoot.domain.entry import Entry, Event
+from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.codec import UNREADABLE, Head, broken_link, place_of, to_entry
@@ -150,22 +150,10 @@ class _Run:
     """The folds of a run that is under way."""
 
     def __init__(self, ends: Ends, pinned: _Pinned | None, name: str) -> None:
-        self._folds: list[GuaranteeFold] = [Effects(), Stop(), ends, GateFold()]
-        self.replay: Replay | None = None
-        if pinned:
-            self.replay = Replay(name, pinned.graph, pinned.kits)
-            self._folds += [Budgets(pinned.graph), self.replay]
-
-    def folds_of(self, event: type[Event]) -> Iterable[GuaranteeFold]:
-        """Those that look at such an event. Most look at few, and there may be a million events."""
-        if event not in _TAKERS:
-            _TAKERS[event] = tuple(fold for fold in _FOLDS if event in fold.takes)
-        takers = _TAKERS[event]
-        return [fold for fold in self._folds if type(fold) in takers]
-
-
-_FOLDS: tuple[type[GuaranteeFold], ...] = (Effects, Stop, Ends, GateFold, Budgets, Replay)
-_TAKERS: dict[type[Event], tuple[type[GuaranteeFold], ...]] = {}
+        self.folds: list[GuaranteeFold] = [Effects(), Stop(), ends, GateFold()]
+        self.replay = Replay(name, pinned.graph, pinned.kits) if pinned else None
+        if pinned and self.replay:
+            self.folds += [Budgets(pinned.graph), self.replay]
 
 
 class _Pinned(msgspec.Struct, frozen=True):
@@ -234,7 +222,8 @@ class _Checking:
         if stream.ends is None:
             return
         run = self._under_way.get(entry.stream)
-        for fold in run.folds_of(type(event)) if run else (stream.ends,):
+        folds = [fold for fold in run.folds if type(event) in fold.takes] if run else [stream.ends]
+        for fold in folds:
             if words := fold.take(entry.draft):
                 self._fault(fold.guarantee, stored, words)
             if isinstance(fold, Effects) and fold.note:

@@ -55,8 +55,6 @@ class Wishes:
     overrides: Mapping[str, str] = field(default_factory=dict)
     live: bool = False
     """Real models answer, not the scripts."""
-    models: Callable[[Graph], Mapping[str, Model]] = lambda graph: {}
-    """Stand before the real models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +85,18 @@ async def play(case: Case, graph: Graph, wishes: Wishes) -> Played:
 async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
     past = await read_recorded(case.recorded) if case.recorded and not wishes.live else None
     clock: Clock = SystemClock() if wishes.live else HurriedClock()
-    tools = ScenarioTools(case.scenario, _recorded_tools(past, graph) if past else None)
+    recorded = None
+    if past:
+        longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
+        recorded = RecordedTools({}, past.drafts, past.whole, at_once, longest + 1)
+    tools = ScenarioTools(case.scenario, recorded)
     around = Surroundings(
         clock=clock,
         journal=MemoryJournal(clock.monotonic),
         guard=tools,
         identify=lambda _: past.identity if past else ALWAYS,
     )
-    models = wishes.models(graph) if wishes.live else _answering(case, graph, past, clock)
+    models = {} if wishes.live else _answering(case, graph, past, clock)
     passing = clock.hurrying(tools.is_busy) if isinstance(clock, HurriedClock) else nullcontext()
     async with (
         Folkmoot.open(case.project, models=models, overrides=wishes.overrides, around=around) as moot,
@@ -119,11 +121,6 @@ def _answering(case: Case, graph: Graph, past: RecordedRun | None, clock: Clock)
     if case.script:
         model = ScriptedModel(case.script, sleep=clock.sleep)
     return dict.fromkeys({**BUILT_IN, **graph.settings.providers}, model) if model else {}
-
-
-def _recorded_tools(past: RecordedRun, graph: Graph) -> RecordedTools:
-    longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
-    return RecordedTools({}, past.drafts, past.whole, at_once, longest + 1)
 
 
 class Answers:

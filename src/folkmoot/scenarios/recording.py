@@ -1,4 +1,4 @@
-"""Listen to real models once, and put what they answered as a script into the scenario, in its author's file."""
+"""What real models answered in a run, as a script, put into the scenario in its author's file."""
 
 from __future__ import annotations
 
@@ -8,82 +8,53 @@ from typing import Any
 import msgspec
 import yaml
 
-from folkmoot.domain.agent import Graph, ModelChoice
-from folkmoot.domain.budget import FREE
-from folkmoot.domain.message import Answer, ToolCall
-from folkmoot.domain.providers import BUILT_IN
+from folkmoot.domain.agent import Graph
+from folkmoot.domain.budget import FREE, Price, cost
+from folkmoot.domain.entry import PARTS, Draft
+from folkmoot.domain.events import LlmFailed, LlmResponse, SessionStarted
+from folkmoot.domain.message import ToolCall
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
-from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
+from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.loader.document import ListNode, compose, data, find, meaning
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.ports import Hear, Model, Models, Request
 from folkmoot.scenarios.scenario import Case
 
 Said = dict[str, Any]
 """An answer as a script has it."""
 
 
-class AnswerRecorder:
-    """Notes what every model answers to whom."""
-
-    def __init__(self, redact: Callable[[str], str]) -> None:
-        self._redact = redact
-        self._said: dict[str, dict[str, dict[int, list[Said]]]] = {}
-        """By agent (or `agent/part`), session and turn: one for each attempt."""
-
-    def around(self, models: Models, graph: Graph) -> Mapping[str, Model]:
-        """In the place of every provider's model."""
-        return {name: _Heard(models, name, self) for name in {**BUILT_IN, **graph.settings.providers}}
-
-    def note(self, request: Request, said: Said) -> None:
-        speaker = f"{request.agent}/{request.part}" if request.part else request.agent
-        turns = self._said.setdefault(speaker, {}).setdefault(request.session, {})
-        turns.setdefault(request.turn, []).append(said)
-
-    def script(self) -> Said:
-        """Raises `OperationFailed` if no model was asked. An agent that says something else in each of its sessions is
-        noted by session: in a scenario they are called the same each time."""
-        agents: Said = {}
-        for speaker, sessions in self._said.items():
-            if _goes_on(sessions.values()) or _say_the_same(sessions.values()):
-                together = sorted(pair for turns in sessions.values() for pair in turns.items())
-                agents[speaker] = _turns(dict(together))
-            else:
-                agent = speaker.partition("/")[0]
-                agents |= {f"{agent}@{session}": _turns(turns) for session, turns in sessions.items()}
-        if not agents:
-            raise OperationFailed("no model answered, so there is nothing to write down")
-        redacted = self._redact(msgspec.json.encode({"agents": agents}).decode())
-        return msgspec.json.decode(redacted, type=dict[str, Any])
+def script_of(drafts: Iterable[Draft], graph: Graph, redact: Callable[[str], str]) -> Said:
+    """What every model answered in a run. Raises `OperationFailed` if no model was asked. An agent that says something
+    else in each of its sessions is noted by session: in a scenario they are called the same each time."""
+    agents: Said = {}
+    for speaker, sessions in _answers(drafts, graph).items():
+        together = [pair for turns in sessions.values() for pair in turns.items()]
+        first, *others = sessions.values()
+        goes_on = len(together) == len(dict(together))  # a member's turns go on from session to session
+        if goes_on or all(turns == first for turns in others):
+            agents[speaker] = _turns(dict(together))
+        else:
+            agent = speaker.partition("/")[0]
+            agents |= {f"{agent}@{session}": _turns(turns) for session, turns in sessions.items()}
+    if not agents:
+        raise OperationFailed("no model answered, so there is nothing to write down")
+    return msgspec.json.decode(redact(msgspec.json.encode({"agents": agents}).decode()), type=dict[str, Any])
 
 
-class _Heard:
-    def __init__(self, models: Models, provider: str, listener: AnswerRecorder) -> None:
-        self._models, self._provider, self._listener = models, provider, listener
-
-    async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
-        choice = ModelChoice(
-            self._provider, request.model, request.max_output, FREE
-        )  # only who, not what it costs
-        model = self._models.choose(choice)
-        try:
-            answer = await model.answer(request, hear)
-        except ModelFailed as error:
-            self._listener.note(request, {"error": {"message": str(error), "retryable": error.retryable}})
-            raise
-        self._listener.note(request, _reply(answer))
-        return answer
-
-
-def _goes_on(sessions: Iterable[Mapping[int, list[Said]]]) -> bool:
-    """In a team the turns of a member go on from session to session."""
-    numbers = [turn for turns in sessions for turn in turns]
-    return len(numbers) == len({*numbers})
-
-
-def _say_the_same(sessions: Iterable[Mapping[int, list[Said]]]) -> bool:
-    first, *others = sessions
-    return all(turns == first for turns in others)
+def _answers(drafts: Iterable[Draft], graph: Graph) -> dict[str, dict[str, dict[int, list[Said]]]]:
+    """By agent (or `agent/part`), session and turn: one for each attempt."""
+    prices = {each.ref: each.price for agent in graph.agents.values() for each in agent.models}
+    parts: dict[str, str] = {}
+    said: dict[str, dict[str, dict[int, list[Said]]]] = {}
+    for draft in drafts:
+        event, session = draft.event, draft.session_id
+        if isinstance(event, SessionStarted) and event.cause in PARTS:
+            parts[session] = f"/{event.cause}"
+        elif isinstance(event, LlmResponse | LlmFailed):
+            speaker = draft.agent_id + parts.get(session, "")
+            turns = said.setdefault(speaker, {}).setdefault(session, {})
+            turns.setdefault(event.turn, []).append(_reply(event, prices.get(event.model, FREE)))
+    return said
 
 
 def _turns(turns: Mapping[int, list[Said]]) -> list[Said]:
@@ -94,7 +65,9 @@ def _turns(turns: Mapping[int, list[Said]]) -> list[Said]:
     ]
 
 
-def _reply(answer: Answer) -> Said:
+def _reply(answer: LlmResponse | LlmFailed, price: Price) -> Said:
+    if isinstance(answer, LlmFailed):
+        return {"error": {"message": answer.error, "retryable": answer.retryable}}
     message = answer.message
     said: Said = {"text": message.text} if message.text else {}
     calls = []
@@ -108,9 +81,10 @@ def _reply(answer: Answer) -> Said:
         said["calls"] = calls
     if not said:
         said["text"] = ""
-    used = {key: count for key, count in msgspec.to_builtins(answer.usage).items() if count}
-    cost = {} if answer.cost_usd is None else {"costUsd": answer.cost_usd}
-    return said | ({"usage": used} if used else {}) | cost
+    counted = {} if answer.guessed else msgspec.to_builtins(answer.usage)
+    used = {key: count for key, count in counted.items() if count}
+    is_reported = answer.cost_usd != cost(answer.usage, price)
+    return said | ({"usage": used} if used else {}) | ({"costUsd": answer.cost_usd} if is_reported else {})
 
 
 def _short_form(call: ToolCall) -> Said | None:

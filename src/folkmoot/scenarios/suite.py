@@ -21,11 +21,10 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.findings import Findings, near
-from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
 from folkmoot.scenarios.playing import Wishes, play
 from folkmoot.scenarios.reading import read_cases
-from folkmoot.scenarios.recording import AnswerRecorder, Said
+from folkmoot.scenarios.recording import Said, script_of
 from folkmoot.scenarios.scenario import Case, is_tool
 from folkmoot.scenarios.verdict import Verdict, judged, skipped
 from folkmoot.tools.registry import Registry
@@ -58,16 +57,11 @@ class Suite:
     async def record(self, case: Case, wishes: Wishes) -> tuple[Verdict, Said]:
         """Play a case with real models, and what they answered; no secret of this environment is in it."""
         graph = self.projects[case.project].graph
-        real = ProviderModels(graph.settings.providers, os.environ, case.project)
-        listener = AnswerRecorder(secrets_of(graph.settings, os.environ).text)
-        try:
-            around = replace(wishes, live=True, models=lambda graph: listener.around(real, graph))
-            played = await play(case, graph, around)
-        finally:
-            await real.aclose()
+        played = await play(case, graph, replace(wishes, live=True))
         if played.error:
             raise OperationFailed(f"{case.shown}:{case.place.line}: nothing was recorded: {played.error}")
-        return judged(case, played), listener.script()
+        redact = secrets_of(graph.settings, os.environ).text
+        return judged(case, played), script_of(played.drafts, graph, redact)
 
 
 async def gather(files: Sequence[Path], wishes: Wishes) -> Suite:
@@ -129,11 +123,9 @@ def check_case(case: Case, project: Surveyed, findings: Findings, *, live: bool)
     try:
         root = find_agent(project.graph, scenario.agent)
         answered = case.script or case.recorded or live or case.live
-        kinds = {
-            _kind(project.graph, choice.provider)
-            for agent in reachable(project.graph, root)
-            for choice in agent.models
-        }
+        providers = {**KNOWN, **project.graph.settings.providers}
+        models = (choice for agent in reachable(project.graph, root) for choice in agent.models)
+        kinds = {providers[choice.provider].kind for choice in models}
         if not answered and kinds != {"scripted"}:
             remedy = "write a `script`, name a `recorded` run, or record one with --record"
             findings.error(case.place, f"nobody answers for the models of {root.file}: {remedy}")
@@ -148,10 +140,6 @@ def check_case(case: Case, project: Surveyed, findings: Findings, *, live: bool)
         if type not in EVENTS:
             hint = near(type, EVENTS) or "; docs/reference/events.md lists them"
             findings.error(case.place_of(("expect", "events", type)), f"there is no event {type!r}{hint}")
-
-
-def _kind(graph: Graph, provider: str) -> str:
-    return {**KNOWN, **graph.settings.providers}[provider].kind
 
 
 def _tools(case: Case) -> Iterator[tuple[Keys, str]]:

@@ -109,7 +109,8 @@ def junit(verdicts: Sequence[Verdict]) -> str:
             if verdict.status == "skipped":
                 ElementTree.SubElement(case, "skipped", {"message": "needs --model"})
             if verdict.failures:
-                told = ElementTree.SubElement(case, "failure", {"message": _clean(_message(verdict))})
+                message = "; ".join(f"{each.what}: expected {each.expected}" for each in verdict.failures)
+                told = ElementTree.SubElement(case, "failure", {"message": _clean(message)})
                 told.text = _clean("\n".join(details(verdict)))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -123,10 +124,6 @@ def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
         "time": f"{sum(verdict.seconds for verdict in verdicts):.3f}",
     }
     return {key: str(value) for key, value in counts.items()}
-
-
-def _message(verdict: Verdict) -> str:
-    return "; ".join(f"{failure.what}: expected {failure.expected}" for failure in verdict.failures)
 
 
 def _clean(text: str) -> str:

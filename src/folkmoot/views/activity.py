@@ -1,5 +1,5 @@
-"""How long a run was active, waiting and idle: a fold over its events, and the unions of the
-intervals that it finds. One more event costs the same however long the run is.
+"""How long a run was active, waiting and idle: a part of the run tree's fold, and the unions of the intervals that it
+finds. One more event costs the same however long the run is.
 
 At every moment exactly one holds. Active: a model or a tool is at work. Waiting: none is, but a person or the run's
 caller is asked, or the run is parked. Idle: neither. So the three always add up to the time that has passed, however
@@ -9,12 +9,11 @@ many agents work at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import NamedTuple
 
 from folkmoot.domain.entry import Draft, Event
-from folkmoot.domain.events import RunForked
-from folkmoot.domain.spans import call_place, run_of
+from folkmoot.domain.run_row import DECISIONS
+from folkmoot.domain.spans import call_place
 
 Interval = tuple[float, float]
 Key = tuple[str, int, int]
@@ -64,18 +63,6 @@ class Intervals:
         return self._length - doubled + max(0.0, end - since)
 
 
-def measure(drafts: Iterable[Draft], until: str = "") -> Times:
-    """Of a run, or of what a session, an agent or several runs did: from the first event to the last, or to `until`.
-    What lies between a run and its fork is no time of either."""
-    activity, zero, now = Activity(), None, 0.0
-    for draft in drafts:
-        at = _seconds(draft.ts)
-        zero = at - now if zero is None or isinstance(draft.event, RunForked) else zero
-        now = max(now, at - zero)
-        activity.take(draft, now)
-    return activity.times(max(now, _seconds(until) - zero) if until and zero is not None else now)
-
-
 class Activity:
     """Takes a run's events one by one, each with the seconds since its beginning."""
 
@@ -84,16 +71,16 @@ class Activity:
         """Models and tools that are at work, and since when."""
         self._waits: dict[str, tuple[float, Key, bool]] = {}
         """What is waited for, by its name in the inbox: since when, by which call, and whether that is under way."""
-        self._parked: dict[str, float] = {}
-        """Runs that are parked, and since when."""
+        self._parked: list[float] = []
+        """Since when the run is parked, if it is."""
         self._worked, self._waited, self._rested, self._busy = (Intervals() for _ in range(4))
         """`_busy` is all of the others together."""
 
     def take(self, draft: Draft, at: float) -> None:
         session, event = draft.session_id, draft.event
-        run, key = run_of(session), _key(session, event)
-        if (since := self._parked.pop(run, None)) is not None:
-            self._add(since, at, self._waited, self._rested)
+        key = session, getattr(event, "turn", 0), getattr(event, "call", 0)
+        if self._parked:
+            self._add(self._parked.pop(), at, self._waited, self._rested)
         match event.type:
             case "llm.request" | "tool.started":
                 self._begin(key, at)
@@ -103,12 +90,12 @@ class Activity:
                 if called := call_place(draft.span):  # from here on it is the session that works, or waits
                     self._end((getattr(event, "parent", ""), called.turn, called.call), at)
             case "run.parked":
-                self._stop(at, run=run)
-                self._parked[run] = at
+                self._stop(at)
+                self._parked.append(at)
             case "run.completed" | "run.failed" | "run.cancelled" | "run.pruned":
-                self._close(at, run=run)
+                self._close(at)
             case "session.completed" | "session.failed" | "session.cancelled" | "team.completed":
-                self._close(at, session=session)
+                self._close(at, session)
             case _:
                 self._talk(event, key, at)
 
@@ -121,9 +108,7 @@ class Activity:
                 self._answer(str(key), at)
             case "approval.requested" | "client.called" | "question.asked":
                 self._ask(getattr(event, "id", ""), key, at)
-            case "approval.approved" | "approval.denied" | "approval.expired" | "approval.revoked":
-                self._answer(getattr(event, "id", ""), at)
-            case "client.answered" | "question.answered":
+            case type if type in DECISIONS:
                 self._answer(getattr(event, "id", ""), at)
 
     @property
@@ -134,7 +119,7 @@ class Activity:
     @property
     def _asked(self) -> list[float]:
         """Since when somebody is waited for."""
-        return [*(since for since, *_ in self._waits.values()), *self._parked.values()]
+        return [*(since for since, *_ in self._waits.values()), *self._parked]
 
     def active(self, until: float) -> list[Interval]:
         """When at least one model or tool was at work."""
@@ -152,7 +137,7 @@ class Activity:
 
     def unparked(self, until: float) -> float:
         """Seconds that count against the limit `wall`: all but those in which the run was parked."""
-        return until - self._rested.length(until, self._parked.values())
+        return until - self._rested.length(until, self._parked)
 
     def _add(self, since: float, at: float, *kinds: Intervals) -> None:
         for each in (*kinds, self._busy):
@@ -180,23 +165,15 @@ class Activity:
             if is_under_way:
                 self.work[key] = at
 
-    def _stop(self, at: float, *, run: str = "", session: str = "") -> None:
-        """Nothing in it works any more."""
-        for key in [key for key in self.work if key[0] == session or run_of(key[0]) == run]:
+    def _stop(self, at: float, session: str = "") -> None:
+        """Nothing in a session, or in the whole run, works any more."""
+        for key in [key for key in self.work if session in ("", key[0])]:
             self._end(key, at)
 
-    def _close(self, at: float, *, run: str = "", session: str = "") -> None:
+    def _close(self, at: float, session: str = "") -> None:
         """Nor waits."""
-        self._stop(at, run=run, session=session)
+        self._stop(at, session)
         for name, (since, key, _) in [*self._waits.items()]:
-            if key[0] == session or run_of(key[0]) == run:
+            if session in ("", key[0]):
                 self._add(since, at, self._waited)
                 del self._waits[name]
-
-
-def _key(session: str, event: Event) -> Key:
-    return session, getattr(event, "turn", 0), getattr(event, "call", 0)
-
-
-def _seconds(ts: str) -> float:
-    return datetime.fromisoformat(ts).timestamp()

@@ -62,12 +62,14 @@ class Conversation(msgspec.Struct, rename="camel"):
 class Conversations:
     """All threads so far, by their ids, in the order in which they began."""
 
-    def __init__(self, *, delegated: bool = False) -> None:
+    def __init__(self, drafts: Iterable[Draft] = (), *, delegated: bool = False) -> None:
         """`delegated`: with what agents had others do for them."""
         self.threads: dict[str, Conversation] = {}
         self._delegated = delegated
         self._turns: dict[str, Turn] = {}
         """By the session of the receiver."""
+        for draft in drafts:
+            self.take(draft)
 
     def take(self, draft: Draft) -> Turn | None:
         """Fold one more event; the turn that it began or ended, if it is part of a thread."""
@@ -118,13 +120,6 @@ class Conversations:
         ]
         self._turns[turn.session_id] = turn
         return turn
-
-
-def conversations(drafts: Iterable[Draft], *, delegated: bool = False) -> dict[str, Conversation]:
-    found = Conversations(delegated=delegated)
-    for draft in drafts:
-        found.take(draft)
-    return found.threads
 
 
 def _title(label: str, text: str) -> str:

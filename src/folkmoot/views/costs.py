@@ -23,7 +23,7 @@ from folkmoot.domain.run_row import SpendSum
 from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.value import Value
 from folkmoot.views.figures import length, moment, money, tokens
-from folkmoot.views.run_nodes import Held
+from folkmoot.views.run_nodes import Reserved
 from folkmoot.views.run_tree import RunTree
 
 _SUMMED = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write", "cost_usd")
@@ -188,7 +188,7 @@ def narrowest(*budgets: Budget) -> Budget:
     return Budget(**limits)
 
 
-def limits(spent: SpendSum, held: Held, budget: Budget) -> list[Limit]:
+def limits(spent: SpendSum, held: Reserved, budget: Budget) -> list[Limit]:
     """What a run has used of its budget, limit by limit."""
     uses = {"usd": (spent.cost, held.usd), "tokens": (spent.tokens, held.tokens)}
     uses["requests"] = (spent.requests, held.requests)

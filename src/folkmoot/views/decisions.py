@@ -144,11 +144,6 @@ _BECAUSE = {
 }
 
 
-class Seat(Value):
-    x: float
-    taken: bool
-
-
 class Choice(Value):
     """One option."""
 
@@ -160,7 +155,8 @@ class Choice(Value):
     share: str
     """Of all that could be, in percent."""
     voters: tuple[str, ...]
-    seats: tuple[Seat, ...]
+    seats: tuple[tuple[float, bool], ...]
+    """Where each is drawn, and whether it is taken; none if they are too many."""
     chosen: bool
     by_lead: bool
     """Somebody's word beyond the votes chose it."""
@@ -188,7 +184,9 @@ class Ballot(Value):
 def ballot(decision: Decision) -> Ballot:
     count = tally(decision, decision.standing_votes)
     whole = sum(voter.weight for voter in decision.participants)
-    letters = {option.id: _letter(at) for at, option in enumerate(decision.options)}
+    letters = {
+        each.id: ascii_uppercase[at : at + 1] or str(at + 1) for at, each in enumerate(decision.options)
+    }
     votes = sorted(decision.standing_votes.values(), key=lambda vote: vote.at)
     return Ballot(
         decision,
@@ -201,18 +199,10 @@ def ballot(decision: Decision) -> Ballot:
     )
 
 
-def _letter(at: int) -> str:
-    return ascii_uppercase[at] if at < len(ascii_uppercase) else str(at + 1)
-
-
 def _choice(decision: Decision, count: Tally, id: str, letter: str, whole: int) -> Choice:
     option, weight = decision.option(id), count.counts[id]
     chosen = decision.committed_option == id
-    seats = (
-        tuple(Seat(140 - 16.0 * (whole - at - 1), at < weight) for at in range(whole))
-        if whole <= _SEATS
-        else ()
-    )
+    shown = whole if whole <= _SEATS else 0
     return Choice(
         id=id,
         text=option.text if option else "",
@@ -220,7 +210,7 @@ def _choice(decision: Decision, count: Tally, id: str, letter: str, whole: int) 
         weight=weight,
         share=f"{100 * weight / whole:.1f}%" if whole else "0%",
         voters=tuple(vote.voter for vote in decision.standing_votes.values() if vote.option == id),
-        seats=seats,
+        seats=tuple((140 - 16.0 * (whole - at - 1), at < weight) for at in range(shown)),
         chosen=chosen,
         by_lead=chosen and decision.how in ("tie_break", "lead"),
     )

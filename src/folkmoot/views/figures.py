@@ -61,11 +61,20 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def age(at: str, now: str) -> str:
     """`41 m`, `3 h`, `2 d`; below a minute, `now`."""
+    count, unit = _largest_unit(at, now)
+    return f"{count} {unit[0]}" if count else "now"
+
+
+def ago(at: str, now: str) -> str:
+    """`41 minutes ago`."""
+    count, unit = _largest_unit(at, now)
+    return f"{counted(count, unit)} ago" if count else "just now"
+
+
+def _largest_unit(at: str, now: str) -> tuple[int, str]:
     passed = seconds_between(at, now) if at else 0.0
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if count := int(passed // size):
-            return f"{count} {unit}"
-    return "now"
+    units = ((int(passed // size), unit) for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")))
+    return next((each for each in units if each[0]), (0, ""))
 
 
 def clock_time(at: str) -> str:

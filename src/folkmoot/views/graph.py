@@ -24,7 +24,7 @@ def mermaid(graph: Graph) -> str:
     lines = ["flowchart LR"]
     for file, name in names.items():
         opening, closing = ("([", "])") if graph.terminal(file) else ("[", "]")
-        lines.append(f'  {name}{opening}"{_mermaid_text(file)}"{closing}')
+        lines.append(f'  {name}{opening}"{file.translate(_MERMAID)}"{closing}')
     for file, name in names.items():
         lines += [f"  {name} -->|{pattern}| {names[to]}" for pattern, to in graph.agents[file].edges]
     return "\n".join(lines) + "\n"
@@ -57,10 +57,7 @@ def _tree(graph: Graph, root: str, shown: set[str]) -> Iterator[str]:
             waiting.append((to, f"{kind} ", indent + corner, indent + bar))
 
 
-def _mermaid_text(file: str) -> str:
-    return file.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
-
-
+_MERMAID = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;"})
 _COLOURS = {
     "advisor": "#7c3aed",
     "agent": "#0f766e",

@@ -131,15 +131,10 @@ def _request(step: Step, event: Event) -> Op:
 def sessions(node: SessionNode) -> Iterator[SessionNode]:
     """A node and all below it, depth first."""
     yield node
-    for child in _children(node):
-        yield from sessions(child)
-
-
-def _children(node: SessionNode) -> Iterator[SessionNode]:
     for turn in node.turns:
         for op in turn.ops:
             if op.child_session:
-                yield op.child_session
+                yield from sessions(op.child_session)
 
 
 def _sum(root: SessionNode, spent: list[Spent]) -> None:
@@ -204,17 +199,11 @@ def _model_words(op: Op) -> str:
 
 
 def _tool_words(op: Op) -> str:
-    answer = ": may or may not have happened" if op.status == "in_doubt" else _answer(op.response)
-    return f"{_short(op.name)}({_arguments(op.request)}){answer}"
-
-
-def _arguments(given: Any) -> str:
-    items = given.items() if isinstance(given, dict) else ()
-    return ", ".join(f"{key}={_short(msgspec.json.encode(value).decode())}" for key, value in items)
-
-
-def _answer(text: Any) -> str:
-    return f": {_short(text)}" if isinstance(text, str) else ""
+    given = op.request.items() if isinstance(op.request, dict) else ()
+    arguments = ", ".join(f"{key}={_short(msgspec.json.encode(value).decode())}" for key, value in given)
+    answer = f": {_short(op.response)}" if isinstance(op.response, str) else ""
+    answer = ": may or may not have happened" if op.status == "in_doubt" else answer
+    return f"{_short(op.name)}({arguments}){answer}"
 
 
 def _short(text: str) -> str:

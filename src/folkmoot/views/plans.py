@@ -42,11 +42,8 @@ def document(plan: Plan) -> dict[str, Any]:
 
 def projected(plans: Mapping[str, Plan]) -> dict[str, str]:
     """The files that say what these plans are, by path; the same plans give the same bytes."""
-    return {f"plans/{plan.id}.json": _text(plan) for plan in plans.values()}
-
-
-def _text(plan: Plan) -> str:
-    return msgspec.json.format(msgspec.json.encode(document(plan)).decode(), indent=2) + "\n"
+    texts = {plan.id: msgspec.json.encode(document(plan)).decode() for plan in plans.values()}
+    return {f"plans/{id}.json": msgspec.json.format(text, indent=2) + "\n" for id, text in texts.items()}
 
 
 def _step(step: PlanStep) -> dict[str, Any]:

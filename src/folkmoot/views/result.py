@@ -221,7 +221,7 @@ def _report(report: Report) -> dict[str, Any]:
     }
 
 
-class Said(msgspec.Struct, frozen=True, rename="camel"):
+class TeamMessage(msgspec.Struct, frozen=True, rename="camel"):
     """One broadcast, with when it was made."""
 
     order: int
@@ -239,7 +239,7 @@ class TeamTranscript(msgspec.Struct, rename="camel"):
     """Where in the run the team worked."""
     lead: str
     members: list[str]
-    broadcasts: list[Said] = []
+    broadcasts: list[TeamMessage] = []
 
 
 def team_transcripts(drafts: Iterable[Draft]) -> list[TeamTranscript]:
@@ -249,22 +249,10 @@ def team_transcripts(drafts: Iterable[Draft]) -> list[TeamTranscript]:
             case TeamStarted(lead=lead, members=members):
                 span = without_cycle(draft.span)  # a team within a team begins anew in each of its parts
                 teams.setdefault(span, TeamTranscript(span, lead, [*members]))
-            case TeamBroadcast() as event:
+            case TeamBroadcast(kind, member, message, turn, order, terminal, outcome):
                 team = without_cycle(draft.span).rpartition("/")[0]
-                teams[team].broadcasts.append(_said(event, draft.ts))
+                told = TeamMessage(order, member, kind, message, turn, draft.ts, terminal, outcome)
+                teams[team].broadcasts.append(told)
     for transcript in teams.values():
         transcript.broadcasts.sort(key=lambda said: said.order)
     return list(teams.values())
-
-
-def _said(event: TeamBroadcast, ts: str) -> Said:
-    return Said(
-        order=event.order,
-        member_id=event.member_id,
-        type=event.kind,
-        message=event.message,
-        turn_count=event.turn_count,
-        timestamp=ts,
-        terminal=event.terminal,
-        outcome=event.outcome,
-    )

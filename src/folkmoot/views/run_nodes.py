@@ -22,21 +22,18 @@ Kind = Literal["session", "advisor", "model", "tool", "transfer", "team", "wait"
 State = Literal["open", "done", "failed", "waiting", "doubt"]
 _T = TypeVar("_T")
 _STARTED = {
-    "": "",
-    "advisor": "advisor",
     "route": "routed by {by}",
     "handoff": "handed off by {by}",
     "sub": "called by {by}",
     "clarify": "asked again by {by}",
     "ask": "asked by the agent it called",
-    "member": "member",
-    "lead": "lead",
     "planner": "makes the plan",
     "executor": "carries out the plan",
     "step": "a step of the plan",
     "sense": "looks at what is there",
     "reflect": "looks back",
 }
+"""Why a session runs; other causes speak for themselves."""
 _INSTANTS: Mapping[str, tuple[Kind | Literal["fail"], str, str]] = {
     "router.selected": ("transfer", "route → {0.agent}", "{0.message}"),
     "handoff.requested": ("transfer", "handoff → {0.receiver}", "{0.reason} {0.subject}"),
@@ -164,7 +161,7 @@ class Step:
             each.under_way += change
 
 
-class Held(NamedTuple):
+class Reserved(NamedTuple):
     """What is reserved for requests that are under way."""
 
     requests: int = 0
@@ -218,9 +215,9 @@ class TreeState:
         return self.status not in ("", "waiting")
 
     @property
-    def held(self) -> Held:
+    def held(self) -> Reserved:
         open = [self._open[key] for key in self.activity.work if key in self._open and not key[2]]
-        return Held(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
+        return Reserved(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
 
     @property
     def chain(self) -> list[str]:
@@ -326,7 +323,7 @@ def started_by(event: SessionStarted | TeamStarted, caller: str) -> str:
     """Why a session runs, beside its agent's name."""
     if isinstance(event, TeamStarted):
         return f"team of {counted(len(event.members), 'member')}"
-    return _STARTED[event.cause].format(by=caller or "the run")
+    return _STARTED.get(event.cause, event.cause).format(by=caller or "the run")
 
 
 def instant(event: Event) -> tuple[Kind | Literal["fail"], str, str] | None:

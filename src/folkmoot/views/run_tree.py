@@ -36,7 +36,7 @@ from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.spans import call_place
 from folkmoot.domain.team_events import TeamBroadcast, TeamCancelled, TeamCompleted, TeamStarted
 from folkmoot.domain.text import one_line
-from folkmoot.views.activity import Key
+from folkmoot.views.activity import Key, Times
 from folkmoot.views.figures import counted
 from folkmoot.views.run_nodes import State, Step, TreeState, answer_to, instant, nearest, started_by, wait_for
 from folkmoot.views.sessions import Status
@@ -91,6 +91,10 @@ class RunTree(TreeState):
                 step.changed, step.reach = self.run_seq, self.now
         return touched
 
+    def measure(self, until: str = "") -> Times:
+        """How long it was active, waiting and idle: from its beginning to its last event, or until then."""
+        return self.activity.times(self.elapsed(until) if until else self.now)
+
     def _run(self, draft: Draft, event: Event) -> None:
         self.status = STATUS.get(type(event), "")
         match event:
@@ -120,16 +124,16 @@ class RunTree(TreeState):
 
     def _apply(self, draft: Draft, event: Event) -> Step | None:
         match event:
-            case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
-                return self._session(draft, event)
-            case SessionCompleted() | SessionFailed() | SessionCancelled() | TeamCompleted():
-                return self._session_ends(draft, event)
             case LlmRequest():
                 return self._ask(draft, event)
             case LlmResponse() | LlmFailed():
                 return self._answered(draft, event)
             case ToolStarted() | ToolFinished() | ToolFailed() | ToolInDoubt() | ToolSettled():
                 return self._tool(draft, event)
+            case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
+                return self._session(draft, event)
+            case SessionCompleted() | SessionFailed() | SessionCancelled() | TeamCompleted():
+                return self._session_ends(draft, event)
             case _:
                 if isinstance(event, TeamCancelled) and draft.session_id in self.sessions:
                     self.sessions[draft.session_id].closed = self.run_seq

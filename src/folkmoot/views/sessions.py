@@ -91,30 +91,7 @@ class Branch:
         return ""
 
     def apply(self, draft: Draft) -> None:
-        event, ts = draft.event, draft.ts
-        match event:
-            case SessionStarted():
-                self.started_at = self.started_at if self.turn else ts
-                self.id, self.status, self.ended_at, self.note = draft.session_id, "running", "", ""
-            case TeamStarted():
-                self.status, self.ended_at, self.note = "waiting", "", ""
-            case SessionCompleted():
-                self.finish("completed", ts, self.lack)
-            case SessionFailed(outcome=outcome):
-                self.finish("failed", ts, outcome.error)
-            case TeamCompleted(outcome=outcome):
-                self.finish("failed" if outcome.failed else "completed", ts, outcome.error)
-            case SessionCancelled(reason=reason):
-                self.finish("cancelled", ts, reason)
-            case AdvisorFailed(error=error) | HandoffRejected(error=error) | BudgetExceeded(limit=error):
-                if self.status == "waiting":
-                    self.finish("failed", ts, error)
-            case TeamMemberFailed(reason=reason):
-                self.status, self.note = "failed", reason
-            case _:
-                self._work(event)
-
-    def _work(self, event: Event) -> None:
+        event = draft.event
         match event:
             case LlmRequest():
                 self.turn, self.asking, self.attempt, self.heard = event.turn, event.model, event.attempt, ""
@@ -138,6 +115,29 @@ class Branch:
                 self.note = f"routes to {agent}"
             case ApprovalRequested(id=id) | ClientCalled(id=id) | QuestionAsked(id=id):
                 self.note = f"waits for someone: {id}"
+            case _:
+                self._begin_or_end(draft.session_id, draft.ts, event)
+
+    def _begin_or_end(self, session: str, ts: str, event: Event) -> None:
+        match event:
+            case SessionStarted():
+                self.started_at = self.started_at if self.turn else ts
+                self.id, self.status, self.ended_at, self.note = session, "running", "", ""
+            case TeamStarted():
+                self.status, self.ended_at, self.note = "waiting", "", ""
+            case SessionCompleted():
+                self.finish("completed", ts, self.lack)
+            case SessionFailed(outcome=outcome):
+                self.finish("failed", ts, outcome.error)
+            case TeamCompleted(outcome=outcome):
+                self.finish("failed" if outcome.failed else "completed", ts, outcome.error)
+            case SessionCancelled(reason=reason):
+                self.finish("cancelled", ts, reason)
+            case AdvisorFailed(error=error) | HandoffRejected(error=error) | BudgetExceeded(limit=error):
+                if self.status == "waiting":
+                    self.finish("failed", ts, error)
+            case TeamMemberFailed(reason=reason):
+                self.status, self.note = "failed", reason
 
     def finish(self, status: Status, ts: str, note: str = "") -> None:
         self.status, self.ended_at, self.note = status, ts, note

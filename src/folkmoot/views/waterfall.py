@@ -36,9 +36,10 @@ class Axis:
 
     def x(self, at: float) -> float:
         """Added up stretch by stretch: taking folds away from a long time would leave nothing exact."""
-        shown = sum(end - begin for begin, end in self._stretches())
+        stretches = [*_between(self.folds, self.end)]
+        shown = sum(end - begin for begin, end in stretches)
         per_second = (WIDTH - FOLDED * len(self.folds)) / shown if shown > 1e-9 else 0.0
-        place = sum(max(0.0, min(at, end) - begin) for begin, end in self._stretches()) * per_second
+        place = sum(max(0.0, min(at, end) - begin) for begin, end in stretches) * per_second
         place += sum(
             FOLDED * min(at - start, end - start) / (end - start) for start, end in self.folds if at > start
         )
@@ -48,7 +49,7 @@ class Axis:
         shown = self.end - sum(end - start for start, end in self.folds)
         step = next((step for step in _STEPS if shown / step <= _TICKS), _STEPS[-1])
         last = -100.0
-        for start, end in self._stretches():
+        for start, end in _between(self.folds, self.end):
             number = -(-start // step)
             while number * step <= end:
                 x = self.x(number * step)
@@ -56,13 +57,6 @@ class Axis:
                     yield x, moment(number * step)
                     last = x
                 number += 1
-
-    def _stretches(self) -> Iterator[Interval]:
-        begin = 0.0
-        for start, end in self.folds:
-            yield begin, start
-            begin = end
-        yield begin, self.end
 
     def gaps(self) -> Iterator[tuple[float, float, str]]:
         """Where each fold begins, how wide it is drawn, and in words what it is and how long."""
@@ -74,10 +68,10 @@ class Axis:
 
 def axis(bursts: Sequence[Interval], end: float, waits: Sequence[Interval] = ()) -> Axis:
     """Idle for more than a fifth of what is shown, is folded; the longest first."""
-    idle = sorted(_idle(bursts, end), key=lambda gap: gap[0] - gap[1])
+    idle = sorted(_between(bursts, end), key=lambda gap: gap[0] - gap[1])
     shown, folds = end, list[Interval]()
     for start, stop in idle[:_MOST_FOLDS]:
-        if stop - start > _IDLE * shown and len(bursts) > 0:
+        if stop - start > max(0.0, _IDLE * shown) and bursts:
             folds.append((start, stop))
             shown -= stop - start
     return Axis(max(end, 0.001), tuple(sorted(folds)), tuple(waits))
@@ -89,14 +83,13 @@ def axis_of(steps: RunTree, now: float, live: bool) -> Axis:
     return axis(bursts, end, steps.activity.waiting(now))
 
 
-def _idle(bursts: Sequence[Interval], end: float) -> Iterator[Interval]:
-    worked = 0.0
-    for start, stop in bursts:
-        if start > worked:
-            yield worked, start
-        worked = max(worked, stop)
-    if end > worked:
-        yield worked, end
+def _between(intervals: Sequence[Interval], end: float) -> Iterator[Interval]:
+    """What lies before, between and after them; they begin in order, and may overlap."""
+    at = 0.0
+    for start, stop in (*intervals, (end, end)):
+        if start >= at:
+            yield at, start
+        at = max(at, stop)
 
 
 @dataclass(frozen=True)
@@ -128,16 +121,13 @@ class Row:
     @property
     def look(self) -> str:
         """The words of the style sheet."""
-        words = [f"k-{self.step.kind}"]
-        if self.state == "failed":
-            words.append("failed")
-        if self.state in ("waiting", "doubt"):
-            words.append("waits")
-        if self.state == "open" and not self.later and self.draw == "bar":
-            words.append("runs")
-        if self.later:
-            words.append("later")
-        return " ".join(words)
+        words = {
+            "failed": self.state == "failed",
+            "waits": self.state in ("waiting", "doubt"),
+            "runs": self.state == "open" and not self.later and self.draw == "bar",
+            "later": self.later,
+        }
+        return " ".join([f"k-{self.step.kind}", *(word for word, fits in words.items() if fits)])
 
     @property
     def icon(self) -> str:
@@ -164,18 +154,19 @@ class Picture:
         spent, cost = self._spent(step)
         took = length(end - step.start) if end > step.start else "<1 ms"
         starts = f"starts at {length(step.start)}"
+        gave_up = state == "failed" and step.kind in ("model", "tool")
         return Row(
             step=step,
             state=state,
             later=later,
-            draw=_draw(step),
+            draw="gem" if step.is_instant else "bracket" if step.contains else "bar",
             left=self.axis.x(step.start),
             right=self.axis.x(end),
             label=starts if step.is_instant else f"{starts}, {took}",
             time="" if step.is_instant else took,
             tokens=tokens(spent),
             cost=money(cost),
-            tag=_tag(step, state),
+            tag=f"attempt {step.attempt}" if step.attempt > 1 or gave_up else "",
             level=step.level,
             place=bisect_left(siblings, step.seq, key=lambda each: each.seq) + 1,
             siblings=len(siblings),
@@ -201,18 +192,6 @@ class Picture:
             return (step.tokens, step.cost) if 0 < step.last <= self.at else (0, 0.0)
         below = [self._spent(child) for child in step.children]
         return sum(spent for spent, _ in below), sum(cost for _, cost in below)
-
-
-def _draw(step: Step) -> Literal["bracket", "bar", "gem"]:
-    if step.is_instant:
-        return "gem"
-    return "bracket" if step.contains else "bar"
-
-
-def _tag(step: Step, state: State) -> str:
-    if step.attempt > 1 or (state == "failed" and step.kind in ("model", "tool")):
-        return f"attempt {step.attempt}"
-    return ""
 
 
 def ticks_of(steps: RunTree, most: int = 160) -> list[tuple[float, str]]:

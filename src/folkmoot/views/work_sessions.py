@@ -11,12 +11,12 @@ from typing import Any, Literal
 import msgspec
 
 from folkmoot.domain.category import Category, CategoryId, classified
-from folkmoot.domain.duration import seconds_between
 from folkmoot.domain.entry import Draft, Entry, Event, Role, role
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.records import WORK_SESSION, RecordSources
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import Activity, WorkSession, WorkState, activity, counts
+from folkmoot.views.figures import ago
 from folkmoot.views.timeline import TimelineEntry
 
 TITLE = 80
@@ -132,14 +132,6 @@ def title(label: str, texts: Iterable[str]) -> str:
 
 def subtitle(agents: Iterable[str], at: str, now: str) -> str:
     return f"{', '.join(agents) or 'nobody yet'} · {at[:16].replace('T', ' ')} UTC · {ago(at, now)}"
-
-
-def ago(at: str, now: str) -> str:
-    passed = seconds_between(at, now)
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if count := int(passed // size):
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 def category_of(

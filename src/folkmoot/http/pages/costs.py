@@ -17,7 +17,7 @@ from folkmoot.http.pages.runs import RunCache
 from folkmoot.http.state import house_of
 from folkmoot.ports import RunQuery, SpendQuery
 from folkmoot.views.costs import By, Limit, limits, narrowest, shares
-from folkmoot.views.run_nodes import Held
+from folkmoot.views.run_nodes import Reserved
 
 SPANS = {"": "all time", "0d": "today", "6d": "7 days", "29d": "30 days"}
 """From when, in words."""
@@ -61,7 +61,7 @@ async def _run_costs(
     amounts = {each.name: each for each in spent}
     for run in runs:
         agent, amount = moot.graph.agents.get(run.agent), amounts.get(run.run, SpendSum(run.run))
-        held = (await house_of(request).one(RunCache).steps(run.run)).held if run.is_open else Held()
+        held = (await house_of(request).one(RunCache).steps(run.run)).held if run.is_open else Reserved()
         budget = narrowest(moot.graph.settings.budget, agent.budget if agent else Budget())
         found.append((run, amount, limits(amount, held, budget)))
     return found
