@@ -267,6 +267,8 @@ class InboxFold:
             self._put(replace(item, status=status, by=by, text=text))
 
     def _of_call(self, span: str, event: ToolStarted | ToolFinished | ToolFailed | ToolSettled) -> list[Item]:
+        if not self.items:  # nearly always
+            return []
         place = span, event.turn, event.call
         return [item for item in self.items.values() if (item.span, item.turn, item.call) == place]
 

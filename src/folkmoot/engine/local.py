@@ -10,9 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, CancelRequested, RunParked, RunStarted
+from folkmoot.domain.events import CancelRequested, RunParked, RunStarted
 from folkmoot.domain.inbox import Item, Reply, check_time
 from folkmoot.domain.inbox_events import GateChanged
+from folkmoot.domain.run_row import OPEN_STATUSES
 from folkmoot.domain.spans import ROOT, run_of
 from folkmoot.engine.activation import Activation, Asked, Project, bury
 from folkmoot.engine.commands import (
@@ -36,7 +37,7 @@ from folkmoot.errors import Conflict, Elsewhere, Held
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, RunQuery
 from folkmoot.views.result import Result
 
 
@@ -217,13 +218,8 @@ class LocalEngine:
 
     async def open_runs(self, work_session: str) -> list[str]:
         """The runs of a work session that have not ended."""
-        runs: dict[str, None] = {}
-        async for entry in self._journal.read(Query(types=("run.started", *(end.type for end in RUN_ENDS)))):
-            if isinstance(entry.event, RUN_ENDS):
-                runs.pop(entry.stream, None)
-            elif entry.draft.work_session_id == work_session:
-                runs[entry.stream] = None
-        return list(runs)
+        wanted = RunQuery(work_session=work_session, statuses=OPEN_STATUSES, sort="started")
+        return [run.run for run in await self._journal.runs(wanted)]
 
     async def look_at_pause(self, work_session: str) -> list[str]:
         """Have every run of a work session look whether that is paused or goes on, whoever holds it; the runs."""

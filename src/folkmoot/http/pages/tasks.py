@@ -6,13 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.domain.events import RunStarted
 from folkmoot.domain.task import EFFORTS, PRIORITIES
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
 from folkmoot.http.pages.rendering import page
 from folkmoot.operations.tasks import OPERATIONS, AddTask
-from folkmoot.ports import Query
+from folkmoot.ports import RunQuery
 from folkmoot.views.board import WantedTasks, board, card
 from folkmoot.views.work_timeline import timeline_entry
 
@@ -53,9 +52,8 @@ async def _task(request: Request, problem: str = "", form: Form = Form()) -> Res
 
 async def _runs(house: House, task: str) -> list[str]:
     """The runs that work on a task, or that it was made in."""
-    read = house.moot.moot.journal.read(Query(types=(RunStarted.type,)))
-    started = [(entry.stream, entry.event) async for entry in read]
-    return [run for run, event in started if isinstance(event, RunStarted) and event.errand.task == task]
+    runs = await house.moot.moot.journal.runs(RunQuery(task=task, sort="started"))
+    return [run.run for run in runs]
 
 
 async def new(request: Request) -> Response:
