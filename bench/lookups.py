@@ -22,9 +22,9 @@ from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAnswered, Qu
 from folkmoot.domain.message import Message, Usage
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.inbox import find_item, read_inbox
-from folkmoot.engine.listing import find_run, run_list, run_row
+from folkmoot.engine.commands import find_item, read_inbox
 from folkmoot.engine.local import LocalEngine
+from folkmoot.engine.runs import find_run, run_list, run_row
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import ItemQuery, NewRun, RunQuery
 

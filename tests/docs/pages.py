@@ -22,8 +22,6 @@ is shown for it; `$ kill %1` ends the first of them, and the end of the page all
 An id in a command is the one that was printed where the page shows it, or else the latest of its kind.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -45,7 +43,7 @@ from tests.docs.sense import nonsense
 from tests.docs.shown import Block, Lie, compare, first_message, fits, result
 
 T = TypeVar("T")
-REASONS = frozenset(("for another program", "installs packages", "not installed here"))
+REASONS = frozenset(("a drawing", "for another program", "installs packages", "not installed here"))
 """Why a block may only be shown."""
 _SERVER = "127.0.0.1:8484"
 _ID = re.compile(r"\b(ap|q|doubt|task|plan|decision|ws)_[0-9a-f]{8,}\b|\b\d{8}-\d{6}-[0-9a-f]{8}\b")

@@ -1,7 +1,5 @@
 """Counting votes: nothing but the votes that stand, the weights and the rule decides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A team reaches a goal: one function from what is recorded to what comes next, and whatever happens in between."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
@@ -10,10 +8,9 @@ import pytest
 
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.contract.verify import verify
-from folkmoot.coordination.collaboration.moves import AskMove, Move
-from folkmoot.coordination.collaboration.scene import Scene
-from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination import work_sessions as decide
+from folkmoot.coordination.collaboration import AskMove, Move, Scene
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import Collaboration, Stopped, gathered

@@ -1,7 +1,5 @@
 """Feeding sinks: from where each stands, in batches, beside everything else."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

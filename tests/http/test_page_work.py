@@ -2,9 +2,10 @@
 
 import re
 
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened

@@ -3,8 +3,6 @@
 A backend is tested by a class in a test file that inherits from `JournalContract` and gives it a `journal` fixture.
 """
 
-from __future__ import annotations
-
 import asyncio
 from hashlib import sha256
 

@@ -1,7 +1,5 @@
 """What the read model of every journal must do: a suite beside `contract`, run against each backend."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 
@@ -37,7 +35,7 @@ from folkmoot.domain.task import (
     TaskUpdated,
 )
 from folkmoot.domain.work_session import WorkSessionOpened
-from folkmoot.engine.listing import waiting_first
+from folkmoot.engine.runs import waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import (

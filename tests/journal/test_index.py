@@ -1,7 +1,5 @@
 """Where in a journal things stand; see D-28."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

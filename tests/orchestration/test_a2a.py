@@ -3,9 +3,8 @@
 import pytest
 
 from folkmoot.domain.entry import role
-from tests.desk import SETTINGS, blocks
+from tests.desk import SETTINGS, blocks, look
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
-from tests.test_resume import look
 
 
 def a2a(played):

@@ -1,7 +1,5 @@
 """Events in a Discord channel, as its webhook gets them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

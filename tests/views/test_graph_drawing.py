@@ -2,7 +2,7 @@
 
 from folkmoot.domain.agent import Sketch, Sketched
 from folkmoot.errors import Problem
-from folkmoot.views.graph_drawing import drawing
+from folkmoot.views.graph import drawing
 
 
 def drawn(links, problems=()):

@@ -1,7 +1,5 @@
 """The list of work sessions and the timeline of one, as folds over entries."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest
@@ -20,8 +18,8 @@ from folkmoot.domain.work_session import (
     WorkSessionLabelled,
     WorkSessionOpened,
 )
+from folkmoot.views.timeline import work_timeline
 from folkmoot.views.work_sessions import WorkList, WorkRow, subtitle, title
-from folkmoot.views.work_timeline import work_timeline
 
 _SEQ = count(1)
 ANSWERED = RunCompleted(Outcome("report", Report("text", "fine"), "a"))

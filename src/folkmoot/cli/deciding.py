@@ -14,8 +14,7 @@ from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.moot import reading, redrawn
 from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.decisions.brief import brief
-from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decision_service import Decisions, brief
 from folkmoot.domain.decision import Decision, Option, Voter, tally
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.text import storable
@@ -25,7 +24,7 @@ from folkmoot.operations.actor import by_account
 from folkmoot.operations.decisions import ProposeDecision, ShowDecision
 from folkmoot.operations.operation import Operation
 from folkmoot.ports import Clock
-from folkmoot.views.adr import record
+from folkmoot.views.decisions import record
 
 _EMPTY = "no decision is recorded; `folkmoot decisions propose --help` says how to put something to the vote"
 

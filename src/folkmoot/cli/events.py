@@ -52,7 +52,7 @@ def events(  # noqa: PLR0913  # because every filter is a parameter
     """
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.ports import Filter
-    from folkmoot.views.event_rows import event_row
+    from folkmoot.views.timeline import event_row
 
     wanted = Filter(
         work_session=work_session,

@@ -66,7 +66,7 @@ def gates(
     """
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import read_record
-    from folkmoot.views.live import gates as taken
+    from folkmoot.views.sessions import gates as taken
 
     rows = taken(finished(read_record(call_of(context).folder, run)).drafts)
     if as_json:

@@ -19,9 +19,8 @@ from folkmoot.domain.entry import Draft, pattern
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
-from folkmoot.views.branches import Row, open_rows, rows
-from folkmoot.views.run_nodes import Branch
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import Branch, Row, open_rows, rows
 from folkmoot.views.timeline import line_of
 
 _MARKS = {"completed": "✔", "failed": "✘", "cancelled": "■", "waiting": "·"}

@@ -13,12 +13,12 @@ import msgspec
 from folkmoot.cli.output import say
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.listing import find_run, run_list
 from folkmoot.engine.owner import holder, host_of
+from folkmoot.engine.runs import find_run, run_list
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.ports import Journal, Query
 from folkmoot.views.result import Result
 

@@ -19,8 +19,8 @@ from folkmoot.cli.call import finished
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.work_sessions.decide import known_category
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination.work_sessions import known_category
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.entry import Role
 from folkmoot.domain.work_session import Action, Activity, Roster, WorkState
@@ -37,8 +37,8 @@ from folkmoot.operations.work_sessions import (
     PauseWorkSession,
     ResumeWorkSession,
 )
+from folkmoot.views.timeline import TimelineEntry
 from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry
 
 _HEAD = ("id", "status", "state", "title", "category", "who and when")
 _ID = 11

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Price
-from folkmoot.domain.naming import canonical_tool
+from folkmoot.domain.naming import Variable, canonical_tool
 from folkmoot.domain.settings import Contract, Count, Names, Options, Reasoning, Settings, Strategy
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound, Problem, WrongUse
@@ -70,7 +70,7 @@ class Memory(Value, forbid_unknown_fields=True):
 class Remote(Value, forbid_unknown_fields=True):
     url: str
     """Its address; its card lies at `/.well-known/agent-card.json` below that."""
-    api_key_env: str | None = None
+    api_key_env: Variable | None = None
     """The environment variable that holds the token for it; the token itself never stands in a file."""
     untrusted: bool = True
     """Whether strangers may have a say in what it answers."""

@@ -6,6 +6,9 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
+from typing import Annotated
+
+from msgspec import Meta
 
 from folkmoot.errors import NotFound, WrongUse
 
@@ -61,6 +64,10 @@ _NOT_ON_THE_WIRE = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_A_GLOB = re.compile(r"[^A-Za-z0-9_*?\[\]!-]")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable in a text of a file: `${NAME}`."""
+Variable = Annotated[str, Meta(extra={"written": "variable"})]
+"""The name of an environment variable; a value that may be a secret never stands in a file."""
+Address = Annotated[str, Meta(extra={"written": "address"})]
+"""An address of http or https, without a password."""
 
 
 def writes(tools: Iterable[str]) -> bool:

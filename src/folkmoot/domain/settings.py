@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from folkmoot.domain.budget import Budget, Duration, Limits, Price
 from folkmoot.domain.gate import HUMAN, Approver, GateSettings
 from folkmoot.domain.message import Access, Effect
+from folkmoot.domain.naming import Address, Variable
 from folkmoot.domain.rules import Rule
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
@@ -86,7 +87,7 @@ class ProcessLimits(Value, forbid_unknown_fields=True):
     """Of each of its processes."""
     file_bytes: Bytes = 1_000_000_000
     """No file that it writes grows beyond this."""
-    env: tuple[str, ...] = ()
+    env: tuple[Variable, ...] = ()
     """The environment variables that it gets beside a `PATH` of the system's folders."""
 
 
@@ -123,9 +124,9 @@ class Provider(Value, forbid_unknown_fields=True):
     kind: Literal["scripted", "openai", "anthropic", "pydantic-ai", "a2a"]
     """What it speaks; `openai` fits every server that is compatible with it. `a2a` is the way to a remote agent, which
     an agent file declares, with `remote`."""
-    base_url: str | None = None
+    base_url: Address | None = None
     """Absent: the provider's own address."""
-    api_key_env: str | None = None
+    api_key_env: Variable | None = None
     """The environment variable that holds the key; the key itself never stands in a file."""
     price: Free | Price | None = None
     """For all its models that have none of their own."""
@@ -161,9 +162,9 @@ class ToolSource(Value, forbid_unknown_fields=True):
     """With `kind: python`: a file relative to the project."""
     command: tuple[str, ...] = ()
     """With `kind: mcp`: the command line of a server, which speaks over stdin and stdout."""
-    url: str | None = None
+    url: Address | None = None
     """With `kind: mcp`, instead of `command`: the address of a server, which speaks streamable HTTP."""
-    env: tuple[str, ...] = ()
+    env: tuple[Variable, ...] = ()
     """With `command`: the environment variables that the server gets beside a few that hold no secrets."""
     cwd: str | None = None
     """With `command`: where the server runs, relative to the project; absent: in the project."""
@@ -303,7 +304,7 @@ class Settings(Value, forbid_unknown_fields=True):
     """What makes a call need somebody's word, beside rules and tools."""
     rules: tuple[Rule, ...] = ()
     """Which calls are allowed, asked about or denied; the first rule that fits decides."""
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[Variable, ...] = ()
     """Environment variables whose values appear nowhere; a tool gets one where an argument says `{{secret:NAME}}`."""
     sinks: dict[str, SinkSettings] = {}
     """Where events are sent on to, by name."""

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from folkmoot.domain.budget import Duration
 from folkmoot.domain.entry import DELEGATION_EVENTS, TASK_EVENTS, Draft, Event, Role, role
+from folkmoot.domain.naming import Address, Variable
 from folkmoot.domain.value import Value
 
 SinkKind = Literal["ndjson", "discord", "dashboard", "webhook", "otel"]
@@ -47,16 +48,16 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     """With `ndjson`: the file, relative to the project; absent: `.folkmoot/coordination-events.ndjson`."""
     max_bytes: Annotated[int, Meta(ge=1)] = 10 * 1024 * 1024
     """With `ndjson`: a file that would grow larger is put aside, as it is at the end of each month."""
-    url: str | None = None
+    url: Address | None = None
     """With `webhook`: its address. With `otel`: the collector's, to which `/v1/traces` and `/v1/metrics` are added."""
-    url_env: str | None = None
+    url_env: Variable | None = None
     """The environment variable that holds the address: with `discord` and `dashboard`, whose addresses are secrets;
     with `otel`, if there is no `url` either, `OTEL_EXPORTER_OTLP_ENDPOINT`."""
-    secret_env: str | None = None
+    secret_env: Variable | None = None
     """With `webhook`: the environment variable that holds the key of its signatures."""
     refresh: Duration = 30.0
     """With `dashboard`: how often its message is edited at most."""
-    headers_env: dict[str, str] = {}
+    headers_env: dict[str, Variable] = {}
     """With `otel`: headers, such as a key's, each with the environment variable that holds its value."""
     resource: dict[str, str] = {}
     """With `otel`: attributes of all that is sent, such as `deployment.environment.name`."""
@@ -67,7 +68,7 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     propagate: bool = True
     """With `otel`: whether models, tool servers and remote agents are told, as `traceparent`, which span they work
     for."""
-    trace_url: str | None = None
+    trace_url: Address | None = None
     """With `otel`: where people look at a trace, with `{traceId}` in it; the page of a run links there."""
 
     @property

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from folkmoot.coordination.keeping import Decide
-from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination import work_sessions as decide
+from folkmoot.coordination.record_store import Decide
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.category import CategoryId
 from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.work_session import ArtifactKind, WorkSession, WorkSessionOpened, WorkState

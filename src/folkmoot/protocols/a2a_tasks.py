@@ -24,7 +24,7 @@ from folkmoot.domain.team_events import HOPS
 from folkmoot.domain.text import storable
 from folkmoot.ports import Filter, RunQuery
 from folkmoot.protocols.runs import MEDIA_TYPES, RESTS, follow_run
-from folkmoot.views.chat import exchange, said_before
+from folkmoot.views.conversations import exchange, said_before
 from folkmoot.views.inbox import how_to_answer, whole_call
 from folkmoot.views.result import Result
 from folkmoot.views.timeline import progress_line

@@ -16,8 +16,7 @@ from folkmoot.domain.providers import BUILT_IN, LOOPBACK, REMOTE, address_of, ke
 from folkmoot.domain.rules import Rule
 from folkmoot.domain.settings import Builtins, Provider, Settings, Storage, ToolSource
 from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
-from folkmoot.tools.consent import ConsentItem, by_content
-from folkmoot.tools.mcp.listing import mark_of
+from folkmoot.tools.consent import ConsentItem, by_content, mark_of
 from folkmoot.tools.modules import imported_files
 from folkmoot.tools.registry import meant
 

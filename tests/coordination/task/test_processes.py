@@ -1,7 +1,5 @@
 """Several processes change one task: nothing is lost, and nobody waits for the dead."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from contextlib import asynccontextmanager
@@ -9,9 +7,8 @@ from pathlib import Path
 
 from folkmoot import FakeClock
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.desk import TaskDesk
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.task_service import TaskService
+from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.records import TASK
 from folkmoot.ports import Query
 from tests.coordination.task.child import opened
@@ -41,7 +38,7 @@ async def child(where, task, name, step, count):
 async def shared(where):
     """A task that others may change too; its third step is under way."""
     journal = opened(where)
-    desk = TaskDesk(journal, FakeClock(), graph())
+    desk = TaskService(journal, FakeClock(), graph())
     ann = desk.of("coder", Author("ann"))
     task = await ann.start(NewTask("shared", steps=("a's", "b's", "mine")), "drawn")
     await ann.update(task.id, stepping=Stepping("start_step", "s3"))

@@ -1,10 +1,8 @@
 """What a task is after each event of its stream, those of the watch included."""
 
-from __future__ import annotations
-
 import pytest
 
-from folkmoot.coordination.task.document import document
+from folkmoot.coordination.task_lists import document
 from folkmoot.domain import records
 from folkmoot.domain import task as task_module
 from folkmoot.domain.catalogue import EVENTS

@@ -1,7 +1,5 @@
 """PostgreSQL killed again and again while many runs write: what was promised, and what stands there afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 
 from folkmoot.domain.entry import Entry

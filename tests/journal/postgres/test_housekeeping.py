@@ -11,9 +11,10 @@ import pytest
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.fence import Watch
 from folkmoot.errors import Conflict, JournalDamaged, JournalTooNew
+from folkmoot.journal.artifacts import Unnamed
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.postgres.artifacts import Unnamed, remove
+from folkmoot.journal.postgres.artifacts import remove
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server

@@ -6,7 +6,7 @@ import pytest
 
 from folkmoot.domain.settings import Builtins, FileLimits
 from folkmoot.domain.sources import Change
-from folkmoot.tools.builtin.change import before_and_after, change
+from folkmoot.tools.builtin.files import before_and_after, change
 from tests.tools.builtin.using import Using
 
 

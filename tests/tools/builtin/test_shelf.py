@@ -4,7 +4,7 @@ import pytest
 
 from folkmoot.domain.naming import BUILT_IN
 from folkmoot.domain.settings import Builtins
-from folkmoot.tools.builtin.shelf import builtin_tools
+from folkmoot.tools.builtin.toolset import builtin_tools
 from tests.desk import SETTINGS
 
 
