@@ -26,14 +26,9 @@ from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.value import Value
 
 DECISIONS = (
-    "question.answered",
-    "client.answered",
-    "approval.approved",
-    "approval.denied",
-    "approval.revoked",
-    "approval.expired",
-    "tool.settled",
-)
+    "question.answered", "client.answered", "approval.approved", "approval.denied", "approval.revoked",
+    "approval.expired", "tool.settled",
+)  # fmt: skip
 """The events after which a parked run is under way again."""
 ENDED = ("completed", "failed", "cancelled")
 RunSort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
