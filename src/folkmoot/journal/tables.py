@@ -36,6 +36,7 @@ class Tables(sql.ReadModel):
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._cursor = connection.cursor()  # one for each statement would be as dear as a small statement
 
     @property
     def position(self) -> int | None:
@@ -61,10 +62,10 @@ class Tables(sql.ReadModel):
     def store(self, changes: Changes, position: int) -> None:
         for statement, rows in sql.writing(changes):
             if len(rows) == 1:
-                self._connection.execute(statement, rows[0])
+                self._cursor.execute(statement, rows[0])
             else:
-                self._connection.executemany(statement, rows)
-        self._connection.execute("UPDATE read_model SET position = ?", (position,))
+                self._cursor.executemany(statement, rows)
+        self._cursor.execute("UPDATE read_model SET position = ?", (position,))
 
     async def select(self, statement: str, values: Sequence[object]) -> list[Any]:
         return self._connection.execute(statement, values).fetchall()
