@@ -18,7 +18,7 @@ from chaos.project import project
 from chaos.strace import CALLS, traced
 from chaos.witness import tell, witness
 from folkmoot.domain.events import ToolStarted
-from folkmoot.journal import files
+from folkmoot.journal import database as files
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.orchestration.log import RunLog
 

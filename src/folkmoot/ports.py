@@ -222,6 +222,7 @@ class RunQuery(Value):
     through: str = ""
     """Only runs whose request went through this agent."""
     work_session: str = ""
+    task: str = ""
     since: str = ""
     """Only runs that started then or later; UTC, as events have it."""
     words: tuple[str, ...] = ()

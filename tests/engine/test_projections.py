@@ -31,7 +31,7 @@ def test_a_file_is_old_or_new_but_never_half(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("folkmoot.journal.files.os.write", full)
+    monkeypatch.setattr("folkmoot.journal.database.os.write", full)
     with pytest.raises(OSError, match="No space"):
         write(tmp_path, {**WANTED, "team-state.json": '{"version": 1}\n'})
 

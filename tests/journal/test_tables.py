@@ -28,7 +28,7 @@ def old_writer(monkeypatch):
 
     def without_tables(self):
         self._unapplied.clear()
-        self._is_applied = False
+        self._applied = None
 
     def switch(on):
         if on:

@@ -9,17 +9,9 @@ from typing import Literal, get_args
 from folkmoot.domain.value import Value
 
 CategoryId = Literal[
-    "engineering_build",
-    "infra_ops",
-    "qa_validation",
-    "planning_decision",
-    "research_analysis",
-    "docs_knowledge",
-    "growth_marketing",
-    "customer_community",
-    "legal_compliance",
-    "biz_strategy",
-]
+    "engineering_build", "infra_ops", "qa_validation", "planning_decision", "research_analysis",
+    "docs_knowledge", "growth_marketing", "customer_community", "legal_compliance", "biz_strategy",
+]  # fmt: skip
 """They stay as they are; finer grain is in `sub_tags`."""
 LABELS: Mapping[CategoryId, str] = {
     "engineering_build": "development/implementation",

@@ -7,21 +7,9 @@ from typing import ClassVar, Literal
 from folkmoot.domain.value import Value
 
 Cause = Literal[
-    "",
-    "advisor",
-    "route",
-    "handoff",
-    "sub",
-    "clarify",
-    "ask",
-    "member",
-    "lead",
-    "planner",
-    "executor",
-    "step",
-    "sense",
-    "reflect",
-]
+    "", "advisor", "route", "handoff", "sub", "clarify", "ask", "member", "lead", "planner", "executor",
+    "step", "sense", "reflect",
+]  # fmt: skip
 """Why a session runs: empty for the root, otherwise the pattern that started it. The last five are `PARTS` of
 an agent's own work: sessions of the same file."""
 

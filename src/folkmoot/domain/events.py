@@ -1,4 +1,9 @@
-"""Everything that can happen in every run."""
+"""Everything that can happen in every run. The journal holds events and nothing else; those of agents among each other,
+the inbox, evidence and records stand with their subjects, all of them together in `catalogue`.
+
+An event is stored under its `type` and `version`, never under a class or module name, so classes may move.
+Fields are added with defaults; a change of meaning is a new version with an upcaster in the journal's codec.
+"""
 
 from __future__ import annotations
 

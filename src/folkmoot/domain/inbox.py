@@ -267,6 +267,8 @@ class InboxFold:
             self._put(replace(item, status=status, by=by, text=text))
 
     def _of_call(self, span: str, event: ToolStarted | ToolFinished | ToolFailed | ToolSettled) -> list[Item]:
+        if not self.items:  # nearly always
+            return []
         place = span, event.turn, event.call
         return [item for item in self.items.values() if (item.span, item.turn, item.call) == place]
 
@@ -298,44 +300,33 @@ class InboxFold:
                 self._close(item, "expired", "", event.reason)
 
 
-def _asked(run: str, draft: Draft, event: QuestionAsked | ClientCalled | ApprovalRequested) -> Item:
-    item = _item(run, draft, event)
-    if isinstance(event, QuestionAsked):
-        return replace(item, kind="question", question=event.question)
-    item = replace(item, until=later(draft.ts, event.expires) if event.expires else "")
-    if isinstance(event, ClientCalled):
-        return replace(item, kind="client_call", tool=event.tool, arguments=event.arguments, begun=True)
-    return replace(
-        item,
-        tool=event.tool,
-        arguments=event.arguments,
-        hash=event.hash,
-        risk=event.risk,
-        preview=event.preview,
-        why=event.why,
-        foreign=event.foreign,
-        approvers=event.approvers,
-    )
+_Asking = QuestionAsked | ClientCalled | ApprovalRequested | ToolInDoubt
+_KINDS: dict[type[Event], Kind] = {
+    QuestionAsked: "question",
+    ClientCalled: "client_call",
+    ApprovalRequested: "approval",
+    ToolInDoubt: "in_doubt",
+}
 
 
-def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) -> Item:
-    item = _item(run, draft, event)
-    id = event.id or begun.key
-    opens = retry_opens_at(draft.ts, event.retry_after)
-    return replace(item, id=id, kind="in_doubt", tool=event.tool, arguments=begun.arguments, retry_from=opens)
-
-
-def _item(
-    run: str, draft: Draft, event: QuestionAsked | ClientCalled | ApprovalRequested | ToolInDoubt
-) -> Item:
+def _asked(run: str, draft: Draft, event: _Asking) -> Item:
+    """What the event says under the names of an item, and who asks where and when."""
+    said = {name: getattr(event, name) for name in event.__struct_fields__ if name in Item.__struct_fields__}
+    expires = getattr(event, "expires", None)
     return Item(
-        id=event.id,
-        kind="approval",
+        kind=_KINDS[type(event)],
         run=run,
         span=draft.span,
         session=draft.session_id,
         agent=draft.agent_id,
-        turn=event.turn,
-        call=event.call,
         at=draft.ts,
+        until=later(draft.ts, expires) if expires else "",
+        begun=isinstance(event, ClientCalled),
+        **said,
     )
+
+
+def _in_doubt(run: str, draft: Draft, event: ToolInDoubt, begun: ToolStarted) -> Item:
+    opens = retry_opens_at(draft.ts, event.retry_after)
+    asked = _asked(run, draft, event)
+    return replace(asked, id=event.id or begun.key, arguments=begun.arguments, retry_from=opens)

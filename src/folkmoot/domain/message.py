@@ -99,21 +99,9 @@ class Attachment(Value):
 Grounds = Literal["", "allowed", "granted", "approved", "retried"]
 """Why a call was let through: by the gate, or by what somebody said for the run, to this call, or after a doubt."""
 Code = Literal[
-    "",
-    "too_many_calls",
-    "not_offered",
-    "schema",
-    "gated",
-    "no_task",
-    "policy",
-    "loop",
-    "rate_limited",
-    "budget",
-    "denied",
-    "approval_denied",
-    "approval_expired",
-    "unattended",
-]
+    "", "too_many_calls", "not_offered", "schema", "gated", "no_task", "policy", "loop", "rate_limited",
+    "budget", "denied", "approval_denied", "approval_expired", "unattended",
+]  # fmt: skip
 """Which stage of the gate refused a call; `unattended`: a question for which nobody was there."""
 
 

@@ -23,38 +23,22 @@ ASK_PARENT = "ask_parent"
 QUESTIONS = (ASK_USER, ASK_PARENT)
 """The tools of the runtime that an agent file names."""
 BUILT_IN = (
-    "files.read",
-    "files.list",
-    "files.search",
-    "files.write",
-    "files.edit",
-    "shell",
-    "python",
-    "web.fetch",
-)
+    "files.read", "files.list", "files.search", "files.write", "files.edit", "shell", "python", "web.fetch",
+)  # fmt: skip
 """The tools that come with the package, and that any agent has that names them."""
 ALIASES = {"file_read": "files.read", "file_write": "files.write", "web_fetch": "web.fetch"}
 """Short names that others use for tools of ours; understood wherever a tool is named, never recorded."""
 MEMORY_READ, MEMORY_NOTE = "memory_read", "memory_note"
 GROUPS: dict[str, tuple[str, ...]] = {
     "tasks": (
-        "task_start",
-        "task_update",
-        "task_complete",
-        "task_status",
-        "task_list",
-        "task_cancel",
-        "task_approve",
-        "task_block",
-        "task_resume",
-        "task_backlog_add",
-        "task_pick_backlog",
+        "task_start", "task_update", "task_complete", "task_status", "task_list", "task_cancel", "task_approve",
+        "task_block", "task_resume", "task_backlog_add", "task_pick_backlog",
     ),
     "plans": ("plan_submit", "plan_approve", "plan_reject", "plan_status"),
     "decisions": ("decision_propose", "decision_comment", "decision_vote", "decision_commit"),
     "messages": ("a2a_send", "a2a_broadcast", "a2a_spawn"),
     "memory": (MEMORY_READ, MEMORY_NOTE),
-}
+}  # fmt: skip
 """The tools of the runtime for what outlives a run: an agent names a group, or one of its tools."""
 MESSAGES = A2A_SEND, A2A_BROADCAST, A2A_SPAWN = GROUPS["messages"]
 """Those that start agents, whichever the model names."""

@@ -6,7 +6,7 @@ made anew from the entries; nothing else is known here about where they are stor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from folkmoot.domain.events import RunPruned
 from folkmoot.domain.inbox import INBOX_EVENTS, InboxFold, Item
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.records import DECISION, PLAN, TASK, WORK_SESSION, Kind, RecordSources
-from folkmoot.domain.run_row import RUN_EVENTS, SPEND_EVENTS, RunFold, RunSummary, Spend, SpendFold
+from folkmoot.domain.run_row import RUN_EVENTS, RunFold, RunSummary, Spend
 from folkmoot.domain.task import Task
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession
@@ -70,10 +70,10 @@ class RecordFold:
         draft, before = entry.draft, self.row
         if self._kind and not isinstance(draft.event, RecordSources):
             try:
-                if not draft.ts:
+                if draft is UNREAD:
                     raise JournalDamaged("it was not read")
                 self._record = self._kind.evolve(self._record, draft)
-            except (AssertionError, ValueError, JournalDamaged):  # who reads the record itself is told
+            except JournalDamaged:  # who reads the record itself is told
                 self._kind = self._record = None
         began, created = (before.began, before.created_at) if before else (entry.seq, draft.ts)
         known = (self._stream, self._name, began, entry.seq, entry.run_seq, created, draft.ts)
@@ -98,25 +98,19 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:TITLE]
 
 
-APPLIED = RUN_EVENTS | INBOX_EVENTS | SPEND_EVENTS
+APPLIED = RUN_EVENTS | INBOX_EVENTS
 """The types of the events of runs that rows follow from."""
+UNREAD = Draft("", Event())
+"""Of an entry of a record that is damaged."""
 Past = Callable[[str, int], Iterable[Entry]]
-"""The entries of a stream before a position."""
+"""The entries of a stream before a position that are `is_applied`."""
 _REMEMBERED = 10_000
 """Streams whose folds are kept in memory."""
 
 
 def is_applied(stream: str, type: str) -> bool:
-    """Whether rows follow from an entry; of others only the place matters."""
+    """Whether rows follow from an entry."""
     return type in APPLIED or is_record(stream)
-
-
-def unread(seq: int, stream: str, run_seq: int) -> Entry:
-    """An entry that is not `is_applied`."""
-    return Entry(seq, run_seq, "", "", stream, _UNREAD)
-
-
-_UNREAD = Draft("", Event())
 
 
 class Changes(msgspec.Struct):
@@ -138,19 +132,16 @@ class Changes(msgspec.Struct):
 class StreamFold:
     """What the tables say of one stream."""
 
-    __slots__ = ("_asked", "inbox", "is_new", "record", "run", "run_seq", "spend")
+    __slots__ = ("_asked", "inbox", "is_new", "record", "run")
 
     def __init__(self, stream: str, *, is_new: bool) -> None:
-        self.run_seq = 0
         self.is_new = is_new
         self.run = RunFold()
         self.inbox = InboxFold(stream)
         self._asked: dict[str, int] = {}
-        self.spend = SpendFold()
         self.record = RecordFold(stream) if is_record(stream) else None
 
     def take(self, entry: Entry) -> None:
-        self.run_seq = entry.run_seq
         type = entry.draft.event.type
         if self.record:
             self.record.take(entry)
@@ -160,22 +151,23 @@ class StreamFold:
             self.inbox.take(entry.draft)
             if len(self.inbox.items) > len(self._asked):
                 self._asked[[*self.inbox.items][-1]] = entry.seq
-        if type in SPEND_EVENTS:
-            self.spend.take(entry)
 
     def settle(self) -> None:
         """Forget which rows changed: they are stored."""
-        self.is_new = self.run.changed = self.spend.erased = False
+        self.is_new = self.run.changed = self.run.unpaid = False
         self.inbox.changed.clear()
-        self.spend.rows.clear()
+        self.run.spend.clear()
 
     def collect(self, changes: Changes) -> None:
-        if self.run.changed and (summary := self.run.summary):
-            (changes.begun if self.is_new or self.spend.erased else changes.runs).append(summary)
+        run, summary = self.run, self.run.summary
+        if summary and run.changed:
+            (changes.begun if self.is_new or run.unpaid else changes.runs).append(summary)
+            if run.unpaid:
+                changes.unpaid.append(summary.run)
+            if summary.status == "pruned":
+                changes.erased.append(summary.run)
         changes.items += [(self._asked[id], self.inbox.items[id]) for id in self.inbox.changed]
-        if self.spend.erased and (summary := self.run.summary):
-            changes.unpaid.append(summary.run)
-        changes.spend += self.spend.rows
+        changes.spend += run.spend
         if self.record and self.record.row:
             changes.records.append(self.record.row)
         self.settle()
@@ -186,50 +178,56 @@ class Applier:
 
     def __init__(self) -> None:
         self._folds: dict[str, StreamFold] = {}
+        self._position = 0
+        """Of the last entry that the folds know."""
 
-    def missing(self, entries: Iterable[Entry]) -> Iterator[tuple[str, int]]:
-        """The streams of these entries whose past must be read first, each with the position that ends it."""
-        seen = set[str]()
+    def missing(self, entries: Iterable[Entry], before: int) -> dict[str, int]:
+        """The streams whose past must be learned before entries that follow on a position, each with where it ends."""
+        self._follow(before)
+        first = dict[str, Entry]()
         for entry in entries:
-            if entry.stream not in seen:
-                seen.add(entry.stream)
-                fold = self._folds.get(entry.stream)
-                is_first = entry.run_seq == 1 or isinstance(entry.event, RunPruned)
-                if not is_first and (fold is None or fold.run_seq != entry.run_seq - 1):
-                    yield entry.stream, entry.seq
+            first.setdefault(entry.stream, entry)
+        unknown = (entry for name, entry in first.items() if name not in self._folds)
+        return {entry.stream: entry.seq for entry in unknown if not _begins(entry)}
 
-    def learn(self, stream: str, past: Iterable[Entry]) -> None:
-        """Give a stream the past that `missing` named."""
+    def learn(self, stream: str, past: Iterable[Entry]) -> StreamFold:
+        """Give a stream its past: the `is_applied` entries before."""
         fold = self._folds[stream] = StreamFold(stream, is_new=False)
         for entry in past:
             fold.take(entry)
         fold.settle()
+        return fold
 
-    def apply(self, entries: Sequence[Entry], past: Past | None = None) -> Changes:
-        """The rows that change. Every stream that `missing` names was learned, or `past` gives its entries."""
+    def apply(
+        self, entries: Iterable[Entry], before: int, position: int, past: Past | None = None
+    ) -> Changes:
+        """The rows that change with `is_applied` entries from a position up to another one. What is `missing` was
+        learned, or `past` gives it."""
+        self._follow(before)
         changes, touched, folds = Changes(), dict[str, StreamFold](), self._folds
         for entry in entries:
-            name, run_seq = entry.stream, entry.run_seq
+            name = entry.stream
             fold = folds.get(name)
-            if fold is None or fold.run_seq != run_seq - 1:
-                is_pruned = isinstance(entry.draft.event, RunPruned)
-                if past and run_seq > 1 and not is_pruned:
-                    self.learn(name, past(name, entry.seq))
-                    fold = folds[name]
-                else:
-                    fold = folds[name] = StreamFold(name, is_new=True)
-            elif isinstance(entry.draft.event, RunPruned):
+            if fold is None and past and not _begins(entry):
+                fold = self.learn(name, past(name, entry.seq))
+            elif fold is None or isinstance(entry.draft.event, RunPruned):
                 fold = folds[name] = StreamFold(name, is_new=True)
             fold.take(entry)
             touched[name] = fold
         for name, fold in touched.items():
             fold.collect(changes)
-            summary = fold.run.summary
-            if summary and not summary.is_open:
+            if fold.run.summary and not fold.run.summary.is_open:
                 del folds[name]
-                if summary.status == "pruned":
-                    changes.erased.append(name)
-                    changes.unpaid.append(name)
         while len(folds) > _REMEMBERED:
             del folds[next(iter(folds))]
+        self._position = position
         return changes
+
+    def _follow(self, position: int) -> None:
+        if position != self._position:  # somebody else has applied what lies between
+            self._folds.clear()
+            self._position = position
+
+
+def _begins(entry: Entry) -> bool:
+    return entry.run_seq == 1 or isinstance(entry.draft.event, RunPruned)

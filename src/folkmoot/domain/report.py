@@ -11,15 +11,9 @@ ROUTE = "router__handoff-to"
 BROADCAST = "team__broadcast"
 
 StopReason = Literal[
-    "OBJECTIVE_ACHIEVED",
-    "BUDGET_EXCEEDED",
-    "NO_EVIDENCE",
-    "HUMAN_REQUESTED",
-    "SYSTEM_ERROR",
-    "CANCELLED",
-    "MAX_TURNS",
-    "CONTEXT",
-]
+    "OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR", "CANCELLED",
+    "MAX_TURNS", "CONTEXT",
+]  # fmt: skip
 
 
 class Claim(Value, omit_defaults=False):

@@ -21,20 +21,14 @@ from folkmoot.domain.events import (
     RunStarted,
     SessionStarted,
 )
-from folkmoot.domain.message import Usage
 from folkmoot.domain.spans import is_in_chain
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.value import Value
 
 DECISIONS = (
-    "question.answered",
-    "client.answered",
-    "approval.approved",
-    "approval.denied",
-    "approval.revoked",
-    "approval.expired",
-    "tool.settled",
-)
+    "question.answered", "client.answered", "approval.approved", "approval.denied", "approval.revoked",
+    "approval.expired", "tool.settled",
+)  # fmt: skip
 """The events after which a parked run is under way again."""
 ENDED = ("completed", "failed", "cancelled")
 RunSort = Literal["-started", "started", "-duration", "duration", "-tokens", "tokens", "-cost", "cost"]
@@ -79,6 +73,8 @@ class RunSummary(Value):
     """From its beginning to its last event that changed this row."""
     until: str = ""
     """Of a parked run: when the first item of its inbox expires."""
+    task: str = ""
+    """The task that it works on."""
 
     @property
     def is_open(self) -> bool:
@@ -103,14 +99,54 @@ def agents_of(chain: str) -> tuple[str, ...]:
     return tuple(chain.split("\n")[1:-1])
 
 
-class RunFold:
-    """Takes the entries of one run in their order."""
+class Spend(Value):
+    """A row of the table `spend`: one attempt at a model."""
 
-    __slots__ = ("_cost", "_tokens", "_zero", "changed", "summary")
+    run: str
+    place: int
+    """The `run_seq` of the entry that says so."""
+    at: str
+    session: str
+    agent: str
+    model: str
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+
+
+class SpendSum(Value):
+    """Of several of these rows."""
+
+    name: str
+    """The agent, the model, the day or the run."""
+    requests: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+    sessions: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+class RunFold:
+    """Takes the entries of one run in their order; whoever reads what changed empties it."""
+
+    __slots__ = ("_cost", "_tokens", "_zero", "changed", "spend", "summary", "unpaid")
 
     def __init__(self) -> None:
         self.summary: RunSummary | None = None
         self.changed = False
+        self.spend: list[Spend] = []
+        self.unpaid = False
+        """Whether the rows of `spend` from before are void."""
         self._zero = 0.0
         """When the run began, Unix time."""
         self._tokens, self._cost = 0, 0.0
@@ -118,41 +154,52 @@ class RunFold:
     def take(self, entry: Entry) -> None:
         """An entry of a type of `RUN_EVENTS`."""
         draft, event = entry.draft, entry.draft.event
-        if isinstance(event, LlmResponse):  # too often for a row: while the run is open, `spend` has the sum
-            self._tokens += event.usage.tokens_in + event.usage.tokens_out
-            self._cost += event.cost_usd
-            return
-        if isinstance(event, RunStarted | RunPruned):
-            self._begin(entry)
+        if isinstance(event, LlmResponse | LlmFailed):
+            self._pay(entry, event)
+        elif isinstance(event, RunStarted | RunPruned):
+            self._begin(entry, event)
+        elif (summary := self.summary) and (changes := _APPLY[event.type](summary, draft)) is not None:
+            seconds = max(summary.seconds, _moment(draft) - self._zero)
+            if isinstance(
+                event, RunForked
+            ):  # what stands before it happened to another run, which has paid for it
+                seconds = summary.seconds
+                self._zero = _moment(draft) - seconds
+                self._void_spend()
+            sums = {"tokens": self._tokens, "cost": self._cost, "seconds": seconds}
+            self.summary = replace(summary, **sums, **changes)
             self.changed = True
-            return
-        summary = self.summary
-        if summary is None or (changes := _APPLY[event.type](summary, draft)) is None:
-            return
-        seconds = max(summary.seconds, _moment(draft) - self._zero)
-        if isinstance(
-            event, RunForked
-        ):  # what stands before it happened to another run, which has paid for it
-            seconds, self._tokens, self._cost = summary.seconds, 0, 0.0
-            self._zero = _moment(draft) - seconds
-        sums = {"tokens": self._tokens, "cost": self._cost, "seconds": seconds}
-        self.summary = replace(summary, **sums, **changes)
-        self.changed = True
 
-    def _begin(self, entry: Entry) -> None:
-        draft, event = entry.draft, entry.draft.event
+    def _pay(self, entry: Entry, event: LlmResponse | LlmFailed) -> None:
+        """No change of the run's row, it is too often for that: while the run is open, `spend` has the sum."""
+        draft = entry.draft
+        place = entry.stream, entry.run_seq, draft.ts, draft.session_id, draft.agent_id, event.model
+        if isinstance(event, LlmFailed):
+            self.spend.append(Spend(*place, failed=1))
+            return
+        used, cost = event.usage, event.cost_usd
+        cached = used.tokens_cache_read, used.tokens_cache_write
+        self.spend.append(Spend(*place, 0, used.tokens_in, used.tokens_out, *cached, cost))
+        self._tokens += used.tokens_in + used.tokens_out
+        self._cost += cost
+
+    def _begin(self, entry: Entry, event: RunStarted | RunPruned) -> None:
+        draft, place = entry.draft, (entry.stream, entry.seq, event.agent)
         self._zero = _moment(draft)
-        if isinstance(event, RunStarted):
-            errand, work_session = event.errand, draft.work_session_id
-            part = f"step {errand.step}" if errand.step else ""
-            self.summary = RunSummary(
-                entry.stream, entry.seq, event.agent, "", draft.ts, event.request, None, None,
-                work_session, errand.label, part,
-            )  # fmt: skip
-        elif isinstance(event, RunPruned):
-            self.summary = RunSummary(
-                entry.stream, entry.seq, event.agent, "pruned", event.started_at, "", event.ended_at
-            )
+        self.changed = True
+        if isinstance(event, RunPruned):
+            self.summary = RunSummary(*place, "pruned", event.started_at, "", event.ended_at)
+            self._void_spend()
+        else:
+            part = f"step {event.errand.step}" if event.errand.step else ""
+            belongs = draft.work_session_id, event.errand.label, part
+            begun = RunSummary(*place, "", draft.ts, event.request, None, None, *belongs)
+            self.summary = replace(begun, task=event.errand.task) if event.errand.task else begun
+
+    def _void_spend(self) -> None:
+        self.spend.clear()
+        self.unpaid = True
+        self._tokens, self._cost = 0, 0.0
 
 
 _Changes = dict[str, Any]
@@ -196,76 +243,9 @@ _APPLY: dict[str, Callable[[RunSummary, Draft], _Changes | None]] = {
     **{end.type: _ended for end in (RunCompleted, RunFailed, RunCancelled)},
     **dict.fromkeys(DECISIONS, _decided),
 }
-RUN_EVENTS = frozenset((RunStarted.type, RunPruned.type, LlmResponse.type, *_APPLY))
+RUN_EVENTS = frozenset((RunStarted.type, RunPruned.type, LlmResponse.type, LlmFailed.type, *_APPLY))
 """The types of the events that a row follows from."""
 
 
 def _moment(draft: Draft) -> float:
     return datetime.fromisoformat(draft.ts).timestamp()
-
-
-SPEND_EVENTS = frozenset((LlmResponse.type, LlmFailed.type, RunForked.type, RunPruned.type))
-
-
-class Spend(Value):
-    """A row of the table `spend`: one attempt at a model."""
-
-    run: str
-    place: int
-    """The `run_seq` of the entry that says so."""
-    at: str
-    session: str
-    agent: str
-    model: str
-    failed: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cost: float = 0.0
-
-
-class SpendSum(Value):
-    """Of several of these rows."""
-
-    name: str
-    """The agent, the model, the day or the run."""
-    requests: int = 0
-    failed: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cost: float = 0.0
-    sessions: int = 0
-
-    @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
-
-
-class SpendFold:
-    """Takes the entries of one run in their order; whoever reads `rows` empties them."""
-
-    __slots__ = ("erased", "rows")
-
-    def __init__(self) -> None:
-        self.rows: list[Spend] = []
-        self.erased = False
-        """Whether the rows from before `rows` are void."""
-
-    def take(self, entry: Entry) -> None:
-        draft, event = entry.draft, entry.draft.event
-        if isinstance(event, RunForked | RunPruned):  # another run has paid for it, or nobody knows any more
-            self.rows.clear()
-            self.erased = True
-        elif isinstance(event, LlmResponse | LlmFailed):
-            place = entry.stream, entry.run_seq, draft.ts, draft.session_id, draft.agent_id, event.model
-            if isinstance(event, LlmFailed):
-                self.rows.append(Spend(*place, failed=1))
-            else:
-                self.rows.append(Spend(*place, 0, *_tokens(event.usage), event.cost_usd))
-
-
-def _tokens(usage: Usage) -> tuple[int, int, int, int]:
-    return usage.tokens_in, usage.tokens_out, usage.tokens_cache_read, usage.tokens_cache_write

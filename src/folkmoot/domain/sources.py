@@ -38,20 +38,10 @@ class Escalation(Value, forbid_unknown_fields=True):
     lines: Annotated[int, Meta(ge=1)] = 200
     """A change of more lines than this."""
     paths: tuple[str, ...] = (
-        ".env*",
-        "*.pem",
-        "*key*",
-        ".git/**",
-        ".github/workflows/**",
-        ".gitlab-ci.yml",
-        ".circleci/**",
-        ".travis.yml",
-        "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
-        "Jenkinsfile",
-        "folkmoot.yaml",
+        ".env*", "*.pem", "*key*", ".git/**", ".github/workflows/**", ".gitlab-ci.yml", ".circleci/**",
+        ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "Jenkinsfile", "folkmoot.yaml",
         "*.ai",
-    )
+    )  # fmt: skip
     """A change of files that fit one of these; without a `/`, any part of the path may fit. The last two are what
     decides about agents."""
 
@@ -120,21 +110,9 @@ MOST = 8
 _NAMED = 3
 """Sources that a reason names."""
 SECRET_PATHS = (
-    ".env*",
-    "*.pem",
-    "*.p12",
-    "*.pfx",
-    "*key*",
-    "id_rsa*",
-    "id_ed25519*",
-    ".ssh/**",
-    ".aws/**",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    "*credential*",
-    "*secret*",
-)
+    ".env*", "*.pem", "*.p12", "*.pfx", "*key*", "id_rsa*", "id_ed25519*", ".ssh/**", ".aws/**", ".netrc",
+    ".npmrc", ".pypirc", "*credential*", "*secret*",
+)  # fmt: skip
 """What a session that has read it must not send anywhere without approval."""
 
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from folkmoot.domain.entry import Event
 from folkmoot.domain.value import Value
 from folkmoot.errors import FailureKind
 
 TaskStatus = Literal[
-    "pending",
-    "pending_approval",
-    "in_progress",
-    "blocked",
-    "backlog",
-    "completed",
-    "cancelled",
+    "pending", "pending_approval", "in_progress", "blocked", "backlog", "completed", "cancelled",
     "interrupted",
-]
-STATUSES: tuple[TaskStatus, ...] = (
-    "pending", "pending_approval", "in_progress", "blocked", "backlog", "completed", "cancelled", "interrupted",
-)  # fmt: skip
+]  # fmt: skip
+STATUSES: tuple[TaskStatus, ...] = get_args(TaskStatus)
 ENDED: tuple[TaskStatus, ...] = ("completed", "cancelled", "interrupted")
 LIVE = tuple(status for status in STATUSES if status not in ENDED)
 ARCHIVED: tuple[TaskStatus, ...] = ("completed", "cancelled")

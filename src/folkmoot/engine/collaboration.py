@@ -28,6 +28,7 @@ from folkmoot.coordination.plan_service import details, errand_for
 from folkmoot.coordination.work_sessions import WorkSessions, becoming, completed, paused, resumed
 from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
+from folkmoot.domain.duration import later
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
 from folkmoot.domain.plan import Plan, StepStarted
@@ -40,7 +41,7 @@ from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.orchestration.history import RunHistory
-from folkmoot.ports import Query, RecordQuery
+from folkmoot.ports import Query, RecordQuery, RunQuery
 from folkmoot.views.decisions import record
 from folkmoot.views.result import Result
 
@@ -285,21 +286,25 @@ async def settle_all(moot: Moot) -> list[Plan]:
     return settled
 
 
+_SKEW = 86_400.0
+"""Seconds by which the clocks of hosts may differ."""
+
+
 async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
     """Those that are to complete the step, since it was begun last."""
-    since = 0
+    since, at = 0, ""
     async for entry in moot.journal.read(Query(stream=plan, types=(StepStarted.type,))):
         if isinstance(entry.event, StepStarted) and entry.event.step == step:
-            since = entry.seq
-    beginnings = moot.journal.read(Query(types=(RunStarted.type,), after=since))
-    return [
-        entry.stream
-        async for entry in beginnings
-        if since
-        and isinstance(entry.event, RunStarted)
-        and entry.event.errand.completes_step
-        and (entry.event.errand.plan, entry.event.errand.step) == (plan, step)
-    ]
+            since, at = entry.seq, entry.draft.ts
+    rows = await moot.journal.runs(RunQuery(since=later(at, -_SKEW), sort="started")) if since else []
+    found = []
+    for row in rows:
+        if row.began > since and row.part == f"step {step}":
+            async for entry in moot.journal.read(Query(stream=row.run, limit=1)):
+                errand = entry.event.errand if isinstance(entry.event, RunStarted) else Errand()
+                if errand.completes_step and (errand.plan, errand.step) == (plan, step):
+                    found.append(row.run)
+    return found
 
 
 async def _has_ended(moot: Moot, run: str) -> bool:

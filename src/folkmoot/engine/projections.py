@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
-from folkmoot.journal.database import make_folder
-from folkmoot.journal.files import make_durable_folder, write_durably
+from folkmoot.journal.database import make_durable_folder, make_folder, write_durably
 from folkmoot.views import decisions, plans, tasks, team
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, OperationFailed
 from folkmoot.journal.codec import hash_of
 from folkmoot.journal.contents import REFRESH
-from folkmoot.journal.files import make_durable_folder, sync_folder, write_durably
+from folkmoot.journal.database import make_durable_folder, sync_folder, write_durably
 from folkmoot.ports import Swept
 
 _REMOVED = 1_000

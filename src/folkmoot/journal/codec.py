@@ -27,7 +27,7 @@ import msgspec
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft, Entry, Event, role
 from folkmoot.domain.events import RunPruned
-from folkmoot.domain.read_model import is_record, unread
+from folkmoot.domain.read_model import UNREAD, is_record
 from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.ports import Query, Stored
@@ -88,7 +88,7 @@ def to_applied(stored: Stored) -> Entry:
     except JournalDamaged:
         if not is_record(stored.stream):
             raise
-        return unread(stored.seq, stored.stream, stored.run_seq)
+        return Entry(stored.seq, stored.run_seq, "", "", stored.stream, UNREAD)
 
 
 def written_type(text: bytes) -> str:

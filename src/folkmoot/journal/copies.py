@@ -18,8 +18,7 @@ from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, JournalTooNew, OperationFailed, WrongUse
 from folkmoot.journal.codec import UNREADABLE, Head, broken_link, hash_of, place_of, stored_line, to_line
-from folkmoot.journal.database import FILE, FOLDER, connect_readonly, explain
-from folkmoot.journal.files import written_whole
+from folkmoot.journal.database import FILE, FOLDER, connect_readonly, explain, written_whole
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Journal, Query, Stored

@@ -182,18 +182,14 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
     if wanted.types:
         conditions.append("(" + " OR ".join("type GLOB ?" for _ in wanted.types) + ")")
         values += wanted.types
-    if wanted.since:
-        conditions.append("ts >= ?")
-        values.append(wanted.since)
-    if wanted.until:
-        conditions.append("ts < ?")
-        values.append(wanted.until)
-    if wanted.before:
-        conditions.append("seq < ?")
-        values.append(wanted.before)
-    if wanted.after:
-        conditions.append("seq > ?")
-        values.append(wanted.after)
+    bounds = {
+        "ts >= ?": wanted.since,
+        "ts < ?": wanted.until,
+        "seq < ?": wanted.before,
+        "seq > ?": wanted.after,
+    }
+    conditions += [condition for condition, bound in bounds.items() if bound]
+    values += [bound for bound in bounds.values() if bound]
     return conditions, values
 
 

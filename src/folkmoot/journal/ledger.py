@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.entry import Entry
+from folkmoot.domain.read_model import APPLIED, is_record
 from folkmoot.errors import Conflict, Held, NotFound
 from folkmoot.journal.artifacts import Unnamed, remove
 from folkmoot.journal.codec import ORIGIN, seal
@@ -55,8 +56,9 @@ class Ledger:
         """Entries whose data lies beside them."""
         self._unapplied: list[Entry] = []
         """Entries whose rows of the read model are stored with them."""
-        self._is_applied = False
-        """Whether the read model follows from all entries before those; otherwise that is left to the next reader."""
+        self._applied: int | None = None
+        """The position of the read model if that follows from all entries before those; otherwise the next reader's
+        business."""
 
     def begin(self) -> None:
         """Forget what another process may have changed. The caller holds the lock."""
@@ -67,7 +69,8 @@ class Ledger:
             self._streams.clear()
             self._seq = self._connection.execute("SELECT ifnull(max(seq), 0) FROM entry").fetchone()[0]
             self._data_version = version
-            self._is_applied = self._tables is not None and self._tables.position == self._seq
+            position = self._tables.position if self._tables else None
+            self._applied = position if position == self._seq else None
 
     def append(self, stream: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
         known = self._streams.get(stream) or self._find(stream)
@@ -88,7 +91,7 @@ class Ledger:
         if self._streams.get(stream) or self._find(stream):
             raise Conflict(f"there is already a run {stream!r}")
         known = self._create(stream, "", 0, 0.0)
-        self._is_applied = False
+        self._applied = None
         for body in bodies:
             self._seq += 1
             known.run_seq, known.id = body.run_seq, body.id
@@ -125,14 +128,15 @@ class Ledger:
 
     def _apply(self) -> None:
         entries, self._unapplied = self._unapplied, []
-        if entries and self._tables and self._is_applied:
+        if self._tables and self._applied is not None and self._applied != self._seq:
             try:
-                changes = self._tables.fold(entries)
+                changes = self._tables.fold(entries, self._applied, self._seq)
             # Whatever is wrong with the rows, the entries count; who reads is told.
             except Exception:
-                self._is_applied = False
+                self._applied = None
             else:
-                self._tables.store(changes, entries[-1].seq)
+                self._tables.store(changes, self._seq)
+                self._applied = self._seq
 
     def claim(self, run: str, owners: tuple[str, str], lease: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
@@ -183,7 +187,8 @@ class Ledger:
         else:
             self._rows += (*place, bytearray(text))
         entry = Entry(seq, run_seq, id, prev, name, draft, text)
-        self._unapplied.append(entry)
+        if draft.event.type in APPLIED or is_record(name):
+            self._unapplied.append(entry)
         return entry
 
     def _until(self, lease: float) -> float:

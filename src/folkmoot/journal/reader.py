@@ -26,9 +26,6 @@ _BYTES = 256 * 1024
 _SCANNED = 5_000
 """Entries looked at for some types of which no index knows the places."""
 
-_LISTED = "(type GLOB 'run.*' OR type GLOB 'session.*')"
-"""Word for word the condition of the index `entry_of_list`, or SQLite does not use it."""
-
 T = TypeVar("T")
 _Row = tuple[int, int, int, str, bytes, bytes, bytes | None]
 
@@ -158,7 +155,7 @@ class Reader:
         """Some of the wanted entries with low < seq <= high, and the bounds of what is left to look at."""
         first, last = low, high
         condition, wanted = _condition(query)
-        if query.types and not query.stream and not query.prefix and _LISTED not in condition:
+        if query.types and not query.stream and not query.prefix:
             first, last = (
                 (max(low, high - _SCANNED), high) if query.newest_first else (low, min(high, low + _SCANNED))
             )
@@ -204,8 +201,6 @@ def _condition(query: Query) -> tuple[str, list[str]]:
     condition, values = "", [*query.types]
     if query.types:
         condition += f" AND type IN ({','.join('?' * len(query.types))})"
-        if all(type.startswith(("run.", "session.")) for type in query.types):
-            condition += f" AND {_LISTED}"
     if query.stream:
         condition += " AND stream = (SELECT number FROM stream WHERE name = ?)"
         values.append(query.stream)

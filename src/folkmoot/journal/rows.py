@@ -9,17 +9,17 @@ import msgspec
 
 from folkmoot.domain.inbox import WORDS, Item, Kind
 from folkmoot.domain.read_model import Changes, RecordRow
-from folkmoot.domain.run_row import RunSummary, Spend, SpendSum, agents_of
+from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary, Spend, SpendSum, agents_of
 from folkmoot.ports import ItemQuery, RecordQuery, RunQuery, SpendQuery
 
-VERSION = 2
+VERSION = 3
 """Of the tables; rows of another version are made anew."""
 TABLES = ("read_model", "runs", "run_texts", "inbox", "spend", "records")
 _SUBJECT = 200
 _OUTCOMES: dict[Kind, str] = {"approval": "expire", "client_call": "cancel_run"}
 _RUN = (
     *("run", "began", "agent", "status", "started", "ended", "error", "work_session", "label", "part"),
-    *("chain", "tokens", "cost", "seconds", "until"),
+    *("chain", "tokens", "cost", "seconds", "until", "task"),
 )
 _CHANGING = ("status", "ended", "error", "chain", "tokens", "cost", "seconds", "until")
 """Without `started`: SQLite would write the index again that begins with it."""
@@ -85,7 +85,7 @@ def writing(changes: Changes) -> Iterator[Statement]:
         yield "DELETE FROM spend WHERE run = ?", [(run,) for run in changes.unpaid]
     if changes.begun:
         yield _UPSERT_RUN, [_run_values(run) for run in changes.begun]
-        yield _UPSERT_TEXT, [(run.run, run.request.encode(), _words(run)) for run in changes.begun]
+        yield _UPSERT_TEXT, [(run.run, bytearray(run.request, "utf-8"), _words(run)) for run in changes.begun]
     if changes.runs:
         yield _UPDATE_RUN, [_changing_values(run) for run in changes.runs]
     if changes.items:
@@ -130,6 +130,8 @@ def _run_condition(query: RunQuery) -> tuple[str, list[Any]]:
         if allowed is not None:
             conditions.append(f"{column} IN ({','.join('?' * len(allowed))})" if allowed else "FALSE")
             values += allowed
+    if query.statuses is not None and {*query.statuses} <= {*OPEN_STATUSES}:
+        conditions.append("status IN ('', 'waiting')")  # word for word the condition of the index `runs_open`
     for condition, given in _single_conditions(query):
         conditions.append(condition)
         values += given
@@ -144,6 +146,8 @@ def _single_conditions(query: RunQuery) -> Iterator[tuple[str, Sequence[Any]]]:
         yield "runs.run >= ? AND runs.run < ?", (query.prefix, query.prefix + "\U0010ffff")
     if query.work_session:
         yield "work_session = ?", (query.work_session,)
+    if query.task:
+        yield "task = ?", (query.task,)
     if query.through:
         chain = f"%{_escape(f'{chr(10)}{query.through}{chr(10)}')}%"
         yield "(chain LIKE ? ESCAPE '!' OR agent = ?)", (chain, f"{query.through}.ai")
@@ -223,7 +227,7 @@ def _escape(text: str) -> str:
 def _run_values(run: RunSummary) -> Sequence[Any]:
     known = (run.run, run.began, run.agent, run.status, run.started_at, run.ended_at, run.error)
     named = (run.work_session, run.label, run.part)
-    return (*known, *named, _chain(run), run.tokens, run.cost, run.seconds, run.until)
+    return (*known, *named, _chain(run), run.tokens, run.cost, run.seconds, run.until, run.task)
 
 
 def _changing_values(run: RunSummary) -> Sequence[Any]:

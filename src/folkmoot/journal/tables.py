@@ -9,14 +9,14 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import Applier, Changes, Past, is_applied, unread
+from folkmoot.domain.read_model import Applier, Changes, is_applied
 from folkmoot.journal import rows as sql
 from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.codec import to_applied
@@ -34,10 +34,9 @@ _ENTRIES = "SELECT seq, name, run_seq, type, id, text, data FROM entry JOIN stre
 class Tables(sql.ReadModel):
     """The tables of one connection, whose transactions are the caller's."""
 
-    def __init__(self, connection: sqlite3.Connection, past: Past) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._past = past
-        self._applier = Applier()
+        self._cursor = connection.cursor()  # one for each statement would be as dear as a small statement
 
     @property
     def position(self) -> int | None:
@@ -50,7 +49,9 @@ class Tables(sql.ReadModel):
     def create(self, *, temporary: bool = False) -> None:
         """Empty, in place of those that are there."""
         script = _SCHEMA
-        if temporary:
+        if not temporary:  # lists of runs read the tables now
+            self._connection.execute("DROP INDEX IF EXISTS entry_of_list")
+        else:
             script = script.replace("TABLE ", "TEMP TABLE ").replace("INDEX ", "INDEX temp.")
         for table in sql.TABLES:
             self._connection.execute(f"DROP TABLE IF EXISTS {'temp' if temporary else 'main'}.{table}")
@@ -58,17 +59,13 @@ class Tables(sql.ReadModel):
             self._connection.execute(statement)
         self._connection.execute("INSERT INTO read_model VALUES (?, 0)", (sql.VERSION,))
 
-    def fold(self, entries: Sequence[Entry]) -> Changes:
-        """The rows that change with entries that follow on the position."""
-        return self._applier.apply(entries, self._past)
-
     def store(self, changes: Changes, position: int) -> None:
         for statement, rows in sql.writing(changes):
             if len(rows) == 1:
-                self._connection.execute(statement, rows[0])
+                self._cursor.execute(statement, rows[0])
             else:
-                self._connection.executemany(statement, rows)
-        self._connection.execute("UPDATE read_model SET position = ?", (position,))
+                self._cursor.executemany(statement, rows)
+        self._cursor.execute("UPDATE read_model SET position = ?", (position,))
 
     async def select(self, statement: str, values: Sequence[object]) -> list[Any]:
         return self._connection.execute(statement, values).fetchall()
@@ -78,9 +75,10 @@ class StoredTables(Tables):
     """Beside the entries that they follow from."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
-        super().__init__(connection, lambda stream, end: self._entries("name = ? AND seq < ?", stream, end))
+        super().__init__(connection)
         self._folder = folder
         """Where large artifacts lie."""
+        self._applier = Applier()
 
     @property
     def gap(self) -> int:
@@ -88,10 +86,18 @@ class StoredTables(Tables):
         last: int = self._connection.execute("SELECT ifnull(max(seq), 0) FROM entry").fetchone()[0]
         return last - (self.position or 0)
 
+    def fold(self, entries: Sequence[Entry], before: int, position: int) -> Changes:
+        """The rows that change with what follows on the entry `before`, up to a position."""
+        return self._applier.apply(entries, before, position, self._past)
+
     def apply_next(self) -> None:
         """Apply some entries of the gap."""
-        if entries := self._entries("seq > ?", self.position or 0, limit=CHUNK):
-            self.store(self.fold(entries), entries[-1].seq)
+        before = self.position or 0
+        if rows := self._connection.execute(
+            f"{_ENTRIES}seq > ? ORDER BY seq LIMIT {CHUNK}", (before,)
+        ).fetchall():
+            last = rows[-1][0]
+            self.store(self.fold(self._entries(rows), before, last), last)
 
     def catch_up(self) -> None:
         while self.gap:
@@ -106,14 +112,15 @@ class StoredTables(Tables):
             self._connection.execute(f"DELETE FROM temp.{table}")
             self._connection.execute(f"INSERT INTO temp.{table} SELECT * FROM main.{table}")
 
-    def _entries(self, condition: str, *values: object, limit: int = 0) -> list[Entry]:
-        query = f"{_ENTRIES}{condition} ORDER BY seq" + (f" LIMIT {limit}" if limit else "")
-        return [self._entry(row) for row in self._connection.execute(query, values).fetchall()]
+    def _past(self, stream: str, end: int) -> list[Entry]:
+        past = f"{_ENTRIES}name = ? AND seq < ? ORDER BY seq"
+        return self._entries(self._connection.execute(past, (stream, end)).fetchall())
+
+    def _entries(self, rows: Iterable[Sequence[Any]]) -> list[Entry]:
+        return [self._entry(row) for row in rows if is_applied(row[1], row[3])]
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         seq, stream, run_seq, type, id, text, data = row
-        if not is_applied(stream, type):
-            return unread(seq, stream, run_seq)
         if data is not None:
             content = fetch_row(self._connection, data.hex())
             text += (content if content is not None else fetch_file(self._folder, data.hex())) + b"}"
@@ -156,16 +163,16 @@ def catch_up(path: Path, told: sql.Progress = lambda done, count: None, *, anew:
 
 async def compare_tables(journal: Journal) -> list[str]:
     """The runs and records whose stored rows are not those that follow from the entries."""
-    expected = Tables(sqlite3.connect(":memory:", isolation_level=None), lambda stream, end: ())
+    expected = Tables(sqlite3.connect(":memory:", isolation_level=None))
     expected.create()
-    entries: list[Entry] = []
+    applier, position = Applier(), 0
     async for entry in journal.read(Query()):
-        entries.append(entry)
-        if len(entries) == CHUNK:
-            expected.store(expected.fold(entries), entry.seq)
-            entries.clear()
-    if entries:
-        expected.store(expected.fold(entries), entries[-1].seq)
+        if is_applied(entry.stream, entry.event.type):
+            for stream in applier.missing([entry], position):
+                past = [each async for each in journal.read(Query(stream=stream)) if each.seq < entry.seq]
+                applier.learn(stream, past)
+            expected.store(applier.apply([entry], position, entry.seq), entry.seq)
+            position = entry.seq
     found = Counter[tuple[str, bytes]]()
     for model in (journal, expected):
         found.update([(run.run, msgspec.json.encode(run)) for run in await model.runs(RunQuery())])

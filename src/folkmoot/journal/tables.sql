@@ -18,10 +18,11 @@ CREATE TABLE runs (
   tokens       INTEGER NOT NULL,
   cost         REAL NOT NULL,
   seconds      REAL NOT NULL,
-  until        TEXT NOT NULL
+  until        TEXT NOT NULL,
+  task         TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX runs_by_start ON runs (started, began);
-CREATE INDEX runs_open ON runs (run) WHERE status IN ('', 'waiting');
+CREATE INDEX runs_open ON runs (started, began) WHERE status IN ('', 'waiting');
 
 CREATE TABLE run_texts (           -- apart, because it may be long and never changes
   run     TEXT PRIMARY KEY,

@@ -6,14 +6,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from folkmoot.domain.events import RunStarted
 from folkmoot.domain.task import EFFORTS, PRIORITIES
 from folkmoot.http.pages.form import Form, find_form, perform_form
 from folkmoot.http.pages.rendering import form_route, page
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations import decisions as decision_operations
 from folkmoot.operations import tasks as task_operations
-from folkmoot.ports import Query
+from folkmoot.ports import RunQuery
 from folkmoot.views.decisions import ballot, record
 from folkmoot.views.tasks import WantedTasks, board, card
 from folkmoot.views.timeline import timeline_entry
@@ -45,9 +44,8 @@ async def task(request: Request) -> Response:
 
 async def _runs(house: ServerState, task: str) -> list[str]:
     """The runs that work on a task, or that it was made in."""
-    read = house.moot.moot.journal.read(Query(types=(RunStarted.type,)))
-    started = [(entry.stream, entry.event) async for entry in read]
-    return [run for run, event in started if isinstance(event, RunStarted) and event.errand.task == task]
+    runs = await house.moot.moot.journal.runs(RunQuery(task=task, sort="started"))
+    return [run.run for run in runs]
 
 
 async def new_task(request: Request) -> Response:

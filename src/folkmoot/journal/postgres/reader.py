@@ -49,11 +49,6 @@ class Reader:
             raise KeyError(id)
         return sound(id, rows[0][0], self._place)
 
-    async def last_place(self, stream: str, end: int) -> int:
-        """The `run_seq` of the last entry of a stream before a position."""
-        statement = "SELECT coalesce(max(run_seq), 0) FROM entry WHERE stream = %s AND seq < %s"
-        return int((await self._select(statement, stream.encode(), end))[0][0])
-
     async def installation_secret(self) -> bytes:
         rows = await self._select("SELECT secret FROM installation")
         return bytes(rows[0][0]) if rows else b""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import APPLIED, Applier, is_applied, is_record, unread
+from folkmoot.domain.read_model import APPLIED, Applier, is_applied, is_record
 from folkmoot.journal.codec import to_applied
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Connection, Line, Server
@@ -61,30 +61,22 @@ class PostgresTables:
     async def _apply_next(self, connection: Connection) -> tuple[int, int]:
         async with connection.transaction():
             ((position,),) = await select(connection, "SELECT position FROM read_model FOR UPDATE")
-            entries = [
-                await self._entry(row)
-                for row in await select(connection, _ENTRIES.format("seq > %s"), position, _CHUNK)
-            ]
-            if entries:
-                for stream, end in self._applier.missing(entries):
+            if found := await select(connection, _ENTRIES, position, _CHUNK):
+                applied = [row for row in found if is_applied(row[1].decode(), row[3])]
+                entries = [to_applied(await self._reader.stored_row(row)) for row in applied]
+                for stream, end in self._applier.missing(entries, position).items():
                     self._applier.learn(stream, await self._past(stream, end))
+                last = found[-1][0]
                 async with connection.cursor() as cursor:
-                    for statement, rows in writing(self._applier.apply(entries)):
+                    for statement, rows in writing(self._applier.apply(entries, position, last)):
                         cleaned = [[*map(_clean, row)] for row in rows]
                         await cursor.executemany(_with_s(statement).encode(), cleaned)
-                await connection.execute("UPDATE read_model SET position = %s", (entries[-1].seq,))
+                await connection.execute("UPDATE read_model SET position = %s", (last,))
         return await _known(connection)
 
     async def _past(self, stream: str, end: int) -> list[Entry]:
         query = Query(stream=stream, types=() if is_record(stream) else tuple(sorted(APPLIED)))
-        past = [to_applied(each) async for each in self._reader.stored(query) if each.seq < end]
-        return [*past, unread(end - 1, stream, await self._reader.last_place(stream, end))]
-
-    async def _entry(self, row: list[Any]) -> Entry:
-        seq, name, run_seq, type, *_ = row
-        if not is_applied(stream := name.decode(), type):
-            return unread(seq, stream, run_seq)
-        return to_applied(await self._reader.stored_row(row))
+        return [to_applied(each) async for each in self._reader.stored(query) if each.seq < end]
 
 
 async def _exist(connection: Connection, table: str = "read_model") -> bool:
@@ -121,4 +113,4 @@ def _clean(value: object) -> object:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
-_ENTRIES = "SELECT seq, stream, run_seq, type, id, text, data FROM entry WHERE {} ORDER BY seq LIMIT %s"
+_ENTRIES = "SELECT seq, stream, run_seq, type, id, text, data FROM entry WHERE seq > %s ORDER BY seq LIMIT %s"

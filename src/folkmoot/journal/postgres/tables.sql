@@ -17,10 +17,11 @@ CREATE TABLE runs (
   tokens       bigint NOT NULL,
   cost         double precision NOT NULL,
   seconds      double precision NOT NULL,
-  until        text COLLATE "C" NOT NULL
+  until        text COLLATE "C" NOT NULL,
+  task         text COLLATE "C" NOT NULL
 );
 CREATE INDEX runs_by_start ON runs (started, began);
-CREATE INDEX runs_open ON runs (run) WHERE status IN ('', 'waiting');
+CREATE INDEX runs_open ON runs (started, began) WHERE status IN ('', 'waiting');
 
 CREATE TABLE run_texts (           -- apart, because it may be long and never changes
   run     text COLLATE "C" PRIMARY KEY,
