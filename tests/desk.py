@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, Surroundings
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from folkmoot.ports import Journal, Query
 from folkmoot.tools.consent import ConsentStore, FolderConsent
 

@@ -19,8 +19,9 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.activation import Asked, Audience, Project, Shift
+from folkmoot.engine.activation import Asked, Audience, Project
 from folkmoot.engine.admission import Enclosure, admit, check_request, check_tools, enclosed
+from folkmoot.engine.claims import Shift
 from folkmoot.engine.commands import CancelRun, CloseSession, find_item, read_inbox
 from folkmoot.engine.history import (
     Fork,
@@ -386,7 +387,7 @@ class Folkmoot:
 
     async def projected(self) -> dict[str, str]:
         """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
-        from folkmoot.engine.projections import projected
+        from folkmoot.engine.outlets import projected
 
         return await projected(self.moot)
 

@@ -10,7 +10,7 @@ from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plan_service import errand_for
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from folkmoot.ports import NewRun, Query, Version
 from tests.desk import SETTINGS
 from tests.test_inbox_resume import by_span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from folkmoot.engine.projections import Difference, difference, write
+from folkmoot.engine.outlets import Difference, difference, write
 
 WANTED = {"tasks/coder/task_1.md": "# Task\n", "team-state.json": "{}\n"}
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from folkmoot import tool
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from tests.orchestration.calling import ask, ask_all, calling, results
 from tests.test_resume import by_span, cut_and_continued, memory
 

@@ -6,7 +6,7 @@ import re
 import time
 
 from folkmoot import tool
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from tests.desk import SETTINGS
 from tests.orchestration.calling import ask, calling, results
 from tests.test_resume import by_span, cut_and_continued, memory

@@ -5,7 +5,7 @@ import pytest
 
 from folkmoot import MemoryJournal, tool
 from folkmoot.domain.draw import draw
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from tests.desk import SETTINGS
 from tests.test_resume import by_span, cut_and_continued
 

@@ -122,8 +122,8 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
     from folkmoot.domain.work_session_events import WorkSessionOpened
+    from folkmoot.engine.claims import chance
     from folkmoot.engine.collaboration import gathered, seats
-    from folkmoot.engine.owner import chance
 
     if not wanted.resume:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)

@@ -266,10 +266,10 @@ async def _left(
     """The item, and who holds its run after the answer was left: whoever lets go from then on finds it. And whether
     there may be workers."""
     from folkmoot.cli.records import opened
+    from folkmoot.engine.claims import holder
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.commands import find_item
     from folkmoot.engine.local import LocalEngine
-    from folkmoot.engine.owner import holder
 
     async with opened(folder, readonly=False) as journal:
         said = reply(await find_item(journal, id))

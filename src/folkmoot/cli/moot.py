@@ -17,7 +17,7 @@ from folkmoot.cli.records import has_run, opened, require_runs
 from folkmoot.cli.shown import shown
 from folkmoot.domain.agent import Graph
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.projections import project
+from folkmoot.engine.outlets import project
 from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.journal.database import FOLDER
 from folkmoot.journal.memory import MemoryJournal

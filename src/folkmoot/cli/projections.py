@@ -11,7 +11,7 @@ from folkmoot.cli.call import AsJson, call_of, finished
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from folkmoot.engine.projections import Difference
+    from folkmoot.engine.outlets import Difference
 
 
 def projections(
@@ -49,7 +49,7 @@ async def _brought_up(folder: Path, *, check: bool) -> Difference:
     from folkmoot.cli.records import opened
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.projections import difference, projected, write
+    from folkmoot.engine.outlets import difference, projected, write
     from folkmoot.engine.workshop import load_project
     from folkmoot.journal.database import FOLDER
 

@@ -13,7 +13,7 @@ import msgspec
 from folkmoot.cli.output import say
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.owner import holder, host_of
+from folkmoot.engine.claims import holder, host_of
 from folkmoot.engine.runs import find_run, run_list
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse

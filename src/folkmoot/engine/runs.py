@@ -24,8 +24,8 @@ from folkmoot.domain.fork_events import ADOPTIONS, RunAdopted
 from folkmoot.domain.reference import LAST, RUN
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunRow, RunSummary
 from folkmoot.domain.value import Value
+from folkmoot.engine.claims import held_claims
 from folkmoot.engine.history import append_last, last_entry
-from folkmoot.engine.owner import held_claims
 from folkmoot.errors import Conflict, ForeignRun, JournalDamaged
 from folkmoot.journal.codec import to_entry
 from folkmoot.ports import Clock, Journal, Query, RunQuery, Stored, Swept, Version

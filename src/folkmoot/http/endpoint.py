@@ -16,7 +16,7 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.engine.owner import chance
+from folkmoot.engine.claims import chance
 from folkmoot.http.guard import OPEN
 from folkmoot.http.house import House, house_of
 from folkmoot.http.paging import Part

@@ -15,7 +15,7 @@ from starlette.types import Receive
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.owner import drawn
+from folkmoot.engine.claims import drawn
 from folkmoot.engine.workers import Caretaker
 from folkmoot.errors import HandedOver, Held, StaleOwner
 from folkmoot.orchestration.invocation import Ear

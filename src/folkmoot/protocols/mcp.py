@@ -26,9 +26,8 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.item import Item
 from folkmoot.domain.trace import told
+from folkmoot.engine.claims import ATTEND_EVERY, drawn
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.commands import ATTEND_EVERY
-from folkmoot.engine.owner import drawn
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.protocols import mcp_elicitation as elicitation
 from folkmoot.protocols.mcp_elicitation import Context

@@ -27,9 +27,8 @@ from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
+from folkmoot.engine.claims import ATTEND_EVERY, Identity
 from folkmoot.engine.clock import FakeClock, SystemClock
-from folkmoot.engine.commands import ATTEND_EVERY
-from folkmoot.engine.owner import Identity
 from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry

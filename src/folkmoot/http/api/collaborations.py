@@ -11,8 +11,8 @@ from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.work_session import Roster, StateChange, WorkState
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.claims import holder
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
-from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.reading import Given, Said, Words
 from folkmoot.ports import RunQuery

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.engine.owner import chance
+from folkmoot.engine.claims import chance
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, posted

@@ -8,8 +8,8 @@ from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.engine.claims import chance
 from folkmoot.engine.collaboration import begun, gathered, seats
-from folkmoot.engine.owner import chance
 from folkmoot.http.house import House, house_of
 from folkmoot.http.pages.form import Form, form_of, person, posted
 from folkmoot.http.pages.work import listed, shown
