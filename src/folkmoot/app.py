@@ -380,9 +380,9 @@ class Folkmoot:
     @asynccontextmanager
     async def bus(self) -> AsyncIterator[Bus]:
         """Hear what happens in this project from now on: `bus.subscribe("task.*", listener)`."""
-        from folkmoot.engine.bus import listening
+        from folkmoot.engine.bus import Bus
 
-        async with listening(self._journal, self._workshop.clock, await self.position()) as bus:
+        async with Bus(self._journal, self._workshop.clock, await self.position()) as bus:
             yield bus
 
     async def projected(self) -> dict[str, str]:
