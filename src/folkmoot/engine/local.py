@@ -29,7 +29,7 @@ from folkmoot.engine.commands import (
     post_body,
     read_post,
 )
-from folkmoot.engine.history import asking, check_fit, read_history, repin
+from folkmoot.engine.history import Fork, asking, begun, check_fit, read_history, repin
 from folkmoot.engine.runs import Installation
 from folkmoot.errors import Conflict, Elsewhere, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.history import RunHistory
@@ -215,15 +215,14 @@ class LocalEngine(Holding):
         await self._journal.release(claim)
         return Result(run.id, log.drafts)
 
-    async def adopt(self, past: Callable[[str], Sequence[Draft]]) -> str:
-        """Give a new run the past that it gets under its name; it is then resumed like any other."""
+    async def fork(self, past: RunHistory, fork: Fork, project: Project) -> str:
+        """A new run with the past that it gets under its name; it is then resumed like any other."""
         while True:
             run_id = self._identify(self._clock).run
-            first, *rest = past(run_id)
-            assert isinstance(first.event, RunStarted)
-            first = replace(first, event=await self._signed(run_id, first.event))
+            drafts = RunHistory(begun(past, fork, project, self._clock.now(), run_id))
+            drafts[0] = replace(drafts[0], event=await self._signed(run_id, drafts.started))
             try:
-                await self._journal.append(run_id, NewRun(self.owner, self.lease), [first, *rest])
+                await self._journal.append(run_id, NewRun(self.owner, self.lease), drafts)
             except Conflict:
                 continue  # the name was taken
             return run_id

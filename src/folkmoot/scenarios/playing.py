@@ -106,9 +106,7 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
             drafts=[entry.draft async for entry in moot.events(result.run_id)],
             surprises=tools.surprises,
             tasks=[task_document(task) for task in (await moot.moot.tasks.all()).values()],
-            decisions=[
-                decision_document(decision) for decision in (await moot.moot.decisions.all()).values()
-            ],
+            decisions=[decision_document(each) for each in (await moot.moot.decisions.all()).values()],
         )
 
 
