@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     LlmResponse,
     RunCompleted,
@@ -18,8 +17,8 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAnswered, QuestionAsked
-from folkmoot.domain.item import Item
 from folkmoot.domain.message import Message, Usage
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.engine.clock import SystemClock

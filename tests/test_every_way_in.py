@@ -1,8 +1,6 @@
 """The same answer whichever way somebody comes in: of every template of `folkmoot init`, of every example, and of
 agents that report in every form. Each project has one server, which all but Python and the terminal go through."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -25,8 +23,9 @@ from playwright.async_api import expect
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.templates import TEMPLATES
-from folkmoot.http.pages.markdown import markdown
-from folkmoot.protocols.mcp import ABOUT, RESUME
+from folkmoot.http.pages.rendering import markdown
+from folkmoot.protocols.mcp import ABOUT
+from folkmoot.protocols.mcp_offers import RESUME
 from folkmoot.views.inbox import whole_call
 from tests.a2a_server.conftest import client_of, message, report, sent, state
 from tests.browser.visitor import chromium, visiting

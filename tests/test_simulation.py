@@ -1,7 +1,5 @@
 """The simulated scheduler that the races of the watch are looked for with."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import suppress
@@ -12,7 +10,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.record_store import Decide, RecordStore
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind
 from folkmoot.errors import Conflict
 from folkmoot.ports import Query, Version
 from tests.simulation import Deadlock, World, found_by, simulate

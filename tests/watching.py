@@ -1,7 +1,5 @@
 """A post from which tasks are watched: real tasks, a real journal, and agents that only write down what they are told."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,9 +9,8 @@ from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted, RunFailed, RunStarted, SessionCompleted, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.settings import AgentDefaults, AgentSettings, Settings, TaskContinuation

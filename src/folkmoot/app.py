@@ -14,8 +14,8 @@ from folkmoot.domain.agent import Agent, Graph, find_agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow
@@ -33,8 +33,8 @@ from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.functions import FunctionTool
-from folkmoot.views.live import Gated, LiveChild, gates, live_children
 from folkmoot.views.result import Result
+from folkmoot.views.sessions import Gated, LiveChild, gates, live_children
 
 if TYPE_CHECKING:
     from folkmoot.engine.bus import Bus

@@ -1,7 +1,5 @@
 """Screenshots of every screen, light and dark, for the documentation: `python -m tests.browser.screenshots`."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from pathlib import Path

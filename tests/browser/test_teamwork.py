@@ -9,7 +9,7 @@ from folkmoot import Folkmoot, Surroundings
 from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import PlanWish, StepWish
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from tests.examples import copied
 
 EVE = Author("eve")

@@ -1,7 +1,5 @@
 """Decisions: who may say what and when, and what decides."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

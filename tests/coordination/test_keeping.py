@@ -1,7 +1,5 @@
 """Records that outlive a run: no update is lost, and no call counts twice."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -11,7 +9,7 @@ from folkmoot.coordination.author import Author, calling
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.ports import Query, Site
 

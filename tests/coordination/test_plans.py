@@ -1,7 +1,5 @@
 """Plans that several carry out: who may do what to them, and what the journal says of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal

@@ -1,7 +1,5 @@
 """Work sessions: their states, their teams and what is kept with them, through the desk."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -20,9 +18,8 @@ from folkmoot.coordination.work_sessions import (
 )
 from folkmoot.coordination.work_teams import Seat, compose, narrowed, refusal
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.step_policy import StepPolicy
-from folkmoot.domain.work_session import Member, Policy, Roster, WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.gate import StepPolicy
+from folkmoot.domain.work_session import Member, Policy, Roster, WorkSession, WorkSessionOpened
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 

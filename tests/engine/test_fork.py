@@ -18,8 +18,8 @@ from folkmoot import (
 from folkmoot.domain.message import Message, ToolCall
 from folkmoot.engine.claims import Identity
 from folkmoot.ports import NewRun, Query
-from tests.desk import SETTINGS, write
-from tests.test_resume import PATTERNS, SAID, look
+from tests.desk import SETTINGS, look, write
+from tests.test_resume import PATTERNS, SAID
 
 REFUND = {"calls": [{"tool": "refund", "arguments": {"order": 1042}}]}
 FILES = {"desk": "tools: [look]"}

@@ -1,7 +1,5 @@
 """The watch: when what is due, and who is then told what."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 

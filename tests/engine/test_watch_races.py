@@ -1,7 +1,5 @@
 """The six races of the watch: each planted fault is found by the simulated scheduler, and each fix passes all seeds."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A team reaches its goal over HTTP: begun by a client, carried on by the server, also the next one."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from contextlib import asynccontextmanager
@@ -12,8 +10,8 @@ import pytest
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.engine.claims import Shift
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.http.state import Door, ServerState
 from folkmoot.ports import Query
 from tests.examples import copied
 from tests.http.api_client import Bench, Client
@@ -41,7 +39,7 @@ def edit(folder, file, old, new):
 async def served(folder):
     """As `folkmoot serve` does it: with everything that goes on by itself."""
     async with Folkmoot.open(folder, around=Surroundings(env={})) as moot:
-        house = House(moot=moot, door=Door(port=0))
+        house = ServerState(moot=moot, door=Door(port=0))
         async with listening(house) as base, aiohttp.ClientSession() as session, house.room, house.carrying:
             yield Client(house, base.rstrip("/"), session, Bench())
             house.room.leave_at_once()

@@ -3,7 +3,7 @@
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.coordination.work_teams import Seat
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from tests.http.page import browsing
 
 FAULT = {"error": {"message": "no money left", "retryable": False}}

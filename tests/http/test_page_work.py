@@ -8,7 +8,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.http.pages import work
 from tests.http.page import browsing
 

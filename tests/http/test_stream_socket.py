@@ -1,7 +1,5 @@
 """The WebSocket of monitors, as a client gets it; see E-31, E-81, E-82 and the messages of the Monitor API."""
 
-from __future__ import annotations
-
 import json
 
 import aiohttp
@@ -11,10 +9,10 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import SessionStarted
-from folkmoot.domain.plan_events import PlanApproved, StepStarted
+from folkmoot.domain.plan import PlanApproved, StepStarted
+from folkmoot.domain.task import ContinuationSent
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.domain.watch_events import ContinuationSent
-from folkmoot.http.stream.socket import messages
+from folkmoot.http.monitor import messages
 from tests.desk import Desk
 from tests.http.onlooker import PATIENCE, visited
 from tests.sinks.receiver import happen, steps

@@ -1,7 +1,5 @@
 """Every operation on plans does the same, refuses with the same code and records its actor in every interface."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.coordination import plan_steps as steps

@@ -1,7 +1,5 @@
 """Every operation on tasks does the same, refuses with the same code and records its actor, whatever the interface."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.coordination.author import Author

@@ -4,7 +4,8 @@ from itertools import count
 
 from folkmoot.engine.claims import Identity
 from folkmoot.views.difference import difference
-from tests.test_resume import PATTERNS, SAID, look
+from tests.desk import look
+from tests.test_resume import PATTERNS, SAID
 
 NAMES = count(1)
 """No two runs have the same."""

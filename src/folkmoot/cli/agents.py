@@ -91,7 +91,7 @@ def template() -> None:
       folkmoot agents template > new.ai
     """
     from folkmoot.cli.output import write
-    from folkmoot.loader.template import template as agent_template
+    from folkmoot.loader.walk import template as agent_template
 
     write(agent_template().rstrip("\n"))
 

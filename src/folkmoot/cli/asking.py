@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from folkmoot.cli.output import say
-from folkmoot.domain.item import Item, Reply, check_time
+from folkmoot.domain.inbox import Item, Reply, check_time
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.operations.actor import account_name

@@ -121,7 +121,7 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
-    from folkmoot.domain.work_session_events import WorkSessionOpened
+    from folkmoot.domain.work_session import WorkSessionOpened
     from folkmoot.engine.claims import chance
     from folkmoot.engine.collaboration import gathered, seats
 

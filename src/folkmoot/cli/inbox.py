@@ -13,7 +13,7 @@ from folkmoot.errors import WrongUse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from folkmoot.domain.item import Item, Reply
+    from folkmoot.domain.inbox import Item, Reply
 
 app = typer.Typer(help="What runs wait for someone to say.", no_args_is_help=True)
 approvals = typer.Typer(

@@ -40,7 +40,7 @@ def backup(
     from folkmoot.cli.output import say, write_json
     from folkmoot.cli.records import require_runs
     from folkmoot.cli.verify import checked_file, write_verdict
-    from folkmoot.journal.backup import back_up
+    from folkmoot.journal.copies import back_up
 
     folder = require_runs(call_of(context).folder)
     _require_file(folder)
@@ -61,7 +61,7 @@ def _require_file(folder: Path) -> None:
     import os
 
     from folkmoot.errors import WrongUse
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, os.environ)
     if storage.url:
@@ -189,7 +189,7 @@ async def _import(folder: Path, file: Path) -> Imported:
     from folkmoot.engine.runs import import_runs
     from folkmoot.engine.workshop import open_journal
     from folkmoot.errors import WrongUse
-    from folkmoot.journal.source import open_source
+    from folkmoot.journal.copies import open_source
 
     source = open_source(file)
     try:

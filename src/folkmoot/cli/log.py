@@ -91,7 +91,7 @@ async def _bundle(folder: Path, run: str | None, target: Path) -> None:
     from folkmoot.cli.output import say
     from folkmoot.cli.records import opened
     from folkmoot.engine.runs import find_run
-    from folkmoot.journal.bundle import write_bundle
+    from folkmoot.journal.copies import write_bundle
 
     async with opened(folder) as journal:
         runs = [(await find_run(journal, run)).run_id] if run else []

@@ -19,9 +19,8 @@ from folkmoot.coordination.plans import PlanWish
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
 from folkmoot.errors import BAD_VALUE, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import compose, data
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import data
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.plans import DraftPlan, RevisePlan, ShowPlan

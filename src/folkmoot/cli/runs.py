@@ -110,7 +110,7 @@ def audit(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
     """
     from folkmoot.cli.output import write, write_json
     from folkmoot.cli.records import read_record
-    from folkmoot.views.audit import audit
+    from folkmoot.views.plans import audit
 
     record = finished(read_record(call_of(context).folder, run))
     found = audit(record.drafts)

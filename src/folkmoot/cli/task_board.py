@@ -19,15 +19,15 @@ from folkmoot.cli.records import opened
 from folkmoot.cli.shown import in_one_line
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.coordination.task_lists import step_counts
+from folkmoot.domain.records import TASK
 from folkmoot.domain.task import Task
-from folkmoot.domain.task_fold import TASK
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.task_reading import ListTasks, ShowTask
 from folkmoot.operations.tasks import UpdateTask
 from folkmoot.ports import Journal
-from folkmoot.views.task_markdown import markdown
+from folkmoot.views.tasks import markdown
 
 if TYPE_CHECKING:
     from rich.console import Console

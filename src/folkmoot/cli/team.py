@@ -13,7 +13,7 @@ from folkmoot.cli.call import AsJson, Call, call_of, finished
 if TYPE_CHECKING:
     from folkmoot.cli.output import Cell
     from folkmoot.coordination.moot import Moot
-    from folkmoot.domain.team import Member
+    from folkmoot.domain.agent import Member
     from folkmoot.ports import Journal
 
 _HEAD = ("agent", "role", "status", "heartbeat", "failures", "left alone until", "task")

@@ -13,14 +13,14 @@ from folkmoot.cli.records import has_run, opened
 from folkmoot.coordination.work_sessions import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.reference import LAST
-from folkmoot.domain.work_session_fold import WORK_SESSION
+from folkmoot.domain.naming import LAST
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
-from folkmoot.views.work_sessions import WorkList, WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_document, work_timeline
+from folkmoot.views.timeline import TimelineEntry, timeline_entry, work_timeline
+from folkmoot.views.work_sessions import WorkList, WorkRow, work_document
 
 _BEAT = 0.1
 """Seconds between two looks of a live list."""

@@ -10,14 +10,13 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plan_service import details
 from folkmoot.coordination.work_teams import refusal
-from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.decision import Decision
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.plan import Plan, PlanStep
 from folkmoot.domain.task import Task
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import Action, Roster, WorkSession
+from folkmoot.domain.work_session import Action, Roster, WorkSession, WorkSessionAnswered, WorkSessionAsked
 
 
 class Asking(Value):

@@ -11,8 +11,8 @@ from folkmoot.coordination.decisions import abstained_for, commented, committed,
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import STATUSES, Decision, Proposal
-from folkmoot.domain.decision_fold import DECISION
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
+from folkmoot.domain.records import DECISION
 from folkmoot.domain.text import one_line
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal, RecordQuery

@@ -7,17 +7,24 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from folkmoot.coordination.author import RUNTIME, Author
-from folkmoot.domain.decision import ABSTAIN, Decision, Failing, How, Proposal, Rule, rule_of
-from folkmoot.domain.decision_events import (
+from folkmoot.domain.decision import (
+    ABSTAIN,
+    Decision,
     DecisionCommitted,
     DecisionDeliberated,
     DecisionEscalated,
     DecisionProposed,
     DecisionVoted,
     DecisionVotingOpened,
+    Failing,
+    How,
+    Proposal,
+    Rule,
+    Tally,
+    rule_of,
+    tally,
 )
-from folkmoot.domain.event import Event
-from folkmoot.domain.tally import Tally, tally
+from folkmoot.domain.entry import Event
 from folkmoot.domain.text import one_line
 from folkmoot.errors import BAD_VALUE, WrongUse
 

@@ -6,8 +6,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.memory_events import MemoryNoted
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind, MemoryNoted
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound, WrongUse

@@ -15,10 +15,9 @@ from folkmoot.coordination.record_store import RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import written
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan import Plan, PlanStep, Review
-from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
-from folkmoot.domain.plan_fold import PLAN
-from folkmoot.domain.step_policy import StepPolicy
+from folkmoot.domain.gate import StepPolicy
+from folkmoot.domain.plan import Plan, PlanCreated, PlanStep, PlanSubmitted, Review
+from folkmoot.domain.records import PLAN
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal, RecordQuery
 

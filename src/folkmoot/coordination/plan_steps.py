@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from folkmoot.coordination.plans import Events, PlanActor, must_be
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffAccepted, HandoffCompleted, HandoffRequested
-from folkmoot.domain.plan import Plan, PlanStep, Verdict
-from folkmoot.domain.plan_events import (
+from folkmoot.domain.call_events import HandoffAccepted, HandoffCompleted, HandoffRequested
+from folkmoot.domain.entry import Event
+from folkmoot.domain.plan import (
+    Plan,
     PlanCommitted,
     PlanCompleted,
     PlanProgress,
+    PlanStep,
     StepAccepted,
     StepBlocked,
     StepCompleted,
@@ -20,8 +21,9 @@ from folkmoot.domain.plan_events import (
     StepResumed,
     StepReviewed,
     StepStarted,
+    Verdict,
 )
-from folkmoot.domain.planning import carried_on
+from folkmoot.domain.records import carried_on
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 
 

@@ -11,18 +11,22 @@ from msgspec.structs import replace
 from folkmoot.coordination.author import PERSON, Author
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import EXAMPLES, seconds
-from folkmoot.domain.event import Event
-from folkmoot.domain.plan import PLAN_STEPS, Plan, PlanStatus, PlanStep, Verdict
-from folkmoot.domain.plan_events import (
+from folkmoot.domain.entry import Event
+from folkmoot.domain.gate import StepBudget, StepPolicy
+from folkmoot.domain.plan import (
+    PLAN_STEPS,
+    Plan,
     PlanApproved,
     PlanCommitted,
     PlanProgress,
     PlanRejected,
     PlanReviewed,
     PlanRevised,
+    PlanStatus,
+    PlanStep,
     PlanSubmitted,
+    Verdict,
 )
-from folkmoot.domain.step_policy import StepBudget, StepPolicy
 from folkmoot.domain.value import Value
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 

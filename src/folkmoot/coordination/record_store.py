@@ -12,10 +12,9 @@ from typing import Generic, TypeVar
 from msgspec.structs import replace
 
 from folkmoot.coordination.author import Author
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.gate_events import RecordSources
-from folkmoot.domain.reference import LAST, Kind
+from folkmoot.domain.entry import Draft, Entry, Event
+from folkmoot.domain.naming import LAST
+from folkmoot.domain.records import Kind, RecordSources
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.ports import Clock, Journal, Query, RecordQuery, Version

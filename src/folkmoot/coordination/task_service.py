@@ -10,11 +10,10 @@ from folkmoot.coordination.record_store import RecordStore
 from folkmoot.coordination.task_lists import busy, by_priority, current, next_pick
 from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import own_work_session
-from folkmoot.domain.event import Event
-from folkmoot.domain.task import Blocking, Task, TaskStatus
-from folkmoot.domain.task_events import TaskBacklogAdded, TaskStarted
-from folkmoot.domain.task_fold import TASK
+from folkmoot.domain.records import TASK
+from folkmoot.domain.task import Blocking, Task, TaskBacklogAdded, TaskStarted, TaskStatus
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock, Journal, RecordQuery
 

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from folkmoot.coordination.task_lists import Tasks, busy, objection, whole
-from folkmoot.domain import task_events as happened
-from folkmoot.domain.event import Event
+from folkmoot.domain import task as happened
+from folkmoot.domain.entry import Event
 from folkmoot.domain.task import (
     LIVE,
     Backlog,
@@ -21,12 +21,12 @@ from folkmoot.domain.task import (
     Effort,
     Failed,
     Priority,
+    StepAction,
     StepStatus,
     Task,
     TaskStatus,
     TaskStep,
 )
-from folkmoot.domain.task_events import StepAction
 from folkmoot.domain.value import Value
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 

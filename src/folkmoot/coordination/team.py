@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from folkmoot.coordination.task_lists import current, of_agent
 from folkmoot.domain import older_entries
-from folkmoot.domain.agent import Graph, MemberRole
+from folkmoot.domain.agent import Graph, Member, MemberRole, MemberStatus
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -19,11 +19,9 @@ from folkmoot.domain.events import (
     RunStarted,
     SessionStarted,
 )
-from folkmoot.domain.task import Task
-from folkmoot.domain.task_fold import TASK
-from folkmoot.domain.team import Member, MemberStatus
+from folkmoot.domain.records import TASK
+from folkmoot.domain.task import ContinuationBackoff, Reason, Task, ZombieReported
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ContinuationBackoff, Reason, ZombieReported
 from folkmoot.ports import Journal, Query
 
 LISTED = (

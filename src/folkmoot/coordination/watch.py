@@ -13,8 +13,7 @@ from folkmoot.coordination.task_lists import busy, current, next_pick
 from folkmoot.coordination.team import Failure, TeamHealth
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import TaskContinuation
-from folkmoot.domain.task import Task
-from folkmoot.domain.watch_events import Reason
+from folkmoot.domain.task import Reason, Task
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Clock
 

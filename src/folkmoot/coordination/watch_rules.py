@@ -8,9 +8,9 @@ from functools import partial
 from folkmoot.coordination.tasks import begun
 from folkmoot.coordination.team import Failure
 from folkmoot.coordination.watch import Sight, backoff
-from folkmoot.domain import watch_events as watched
+from folkmoot.domain import task as watched
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.task import Blocking, Task
 from folkmoot.domain.value import Value
 

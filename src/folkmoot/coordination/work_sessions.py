@@ -12,36 +12,36 @@ from msgspec.structs import replace
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.record_store import Decide, RecordStore
 from folkmoot.coordination.work_teams import Seat, compose, narrowed, refusal
-from folkmoot.domain.activity import ARCHIVED_AFTER, activity, counts
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.category import CATEGORIES, CategoryId
-from folkmoot.domain.collaboration_events import WorkSessionEntrusted
 from folkmoot.domain.duration import seconds_between
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block, Errand, own_work_session
-from folkmoot.domain.event import Event
-from folkmoot.domain.plan_events import SnapshotCreated
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.work_session import (
+    ARCHIVED_AFTER,
     NEXT,
     Action,
     ArtifactKind,
     Roster,
+    SnapshotCreated,
     SnapshotReason,
     WorkSession,
-    WorkState,
-)
-from folkmoot.domain.work_session_events import (
     WorkSessionArtifactAdded,
     WorkSessionCategorised,
     WorkSessionChanged,
     WorkSessionCompleted,
+    WorkSessionEntrusted,
     WorkSessionLabelled,
     WorkSessionOpened,
     WorkSessionPaused,
     WorkSessionRefused,
     WorkSessionResumed,
     WorkSessionTeamFormed,
+    WorkState,
+    activity,
+    counts,
 )
-from folkmoot.domain.work_session_fold import WORK_SESSION
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.ports import Clock, Journal, Query, RunQuery
 

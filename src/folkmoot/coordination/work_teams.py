@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, MemberRole
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.naming import wire_glob
-from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import Action, Member, Policy, Roster, WorkSession
 from folkmoot.errors import NotFound, WrongUse

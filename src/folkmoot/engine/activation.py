@@ -10,8 +10,8 @@ from typing import Protocol
 import msgspec
 
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BEHAVIOR,
     CancelRequested,
@@ -32,10 +32,10 @@ from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMem
 from folkmoot.domain.value import Value
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
 from folkmoot.orchestration.inbox import Attendance
-from folkmoot.orchestration.invocation import Ear, Run
+from folkmoot.orchestration.invocation import Ear
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.run import run_root
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Models, Tools
 from folkmoot.session.steps import Parked
 
@@ -77,7 +77,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 class Activation:
     def __init__(
         self,
-        run: Run,
+        run: AgentRun,
         started: RunStarted,
         *,
         fresh: bool,
@@ -189,7 +189,7 @@ class Activation:
             if await self._paused():
                 self.rest(self.run.log.work_session)
         try:
-            outcome = await run_root(self.run, self._started)
+            outcome = await self.run.begin(self._started)
         except Parked:
             if self._leaving:
                 await self.run.log.settle()

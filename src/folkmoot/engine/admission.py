@@ -21,11 +21,8 @@ from folkmoot.domain.part import LARGEST, LARGEST_TOGETHER, MOST, File, objectio
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.domain.text import storable
 from folkmoot.errors import DeclarationError, Problem, WrongUse
-from folkmoot.orchestration.kit import Kits, facing
-from folkmoot.orchestration.plan_tool import PLAN_UPDATE
-from folkmoot.orchestration.reach import is_strict
-from folkmoot.orchestration.readings import ASKING_AGENTS
-from folkmoot.orchestration.references import ARTIFACT_READ
+from folkmoot.orchestration.kit import Kits, facing, is_strict
+from folkmoot.orchestration.runtime_tools import ARTIFACT_READ, ASKING_AGENTS, PLAN_UPDATE
 from folkmoot.session.schema import unfit_input
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{WIRE_LENGTH}}}")

@@ -28,15 +28,12 @@ from folkmoot.coordination.plan_service import details, errand_for
 from folkmoot.coordination.work_sessions import WorkSessions, becoming, completed, paused, resumed
 from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
-from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import StepStarted
+from folkmoot.domain.plan import Plan, StepStarted
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSession, WorkSessionAnswered, WorkSessionAsked, WorkSessionOpened
 from folkmoot.engine.claims import alone, host_of
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import last_entry
@@ -44,7 +41,7 @@ from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query, RecordQuery
-from folkmoot.views import adr
+from folkmoot.views.decisions import record
 from folkmoot.views.result import Result
 
 Start = Callable[[str, str, Errand], Awaitable[Result]]
@@ -180,7 +177,7 @@ class Collaboration:
         for step in scene.plan.steps if scene.plan else ():
             await sessions.add_artifact(id, "log", f"step {step.id}: {step.description}", step.note.encode())
         for decision in scene.decisions:
-            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", adr.record(decision).encode())
+            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", record(decision).encode())
         await sessions.snapshot(id, "final")
         taken = tuple(decision.id for decision in scene.decisions)
         await sessions.change(id, completed(summary, taken), _RUNTIME)

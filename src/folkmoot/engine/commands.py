@@ -16,23 +16,28 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import APPROVED, Item, Reply, decided, too_late
+from folkmoot.domain.inbox import (
+    APPROVED,
+    Item,
+    Reply,
+    decided,
+    too_late,
+)
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
+from folkmoot.domain.work_session import WorkSessionPaused, WorkSessionResumed
 from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.claims import holder
 from folkmoot.engine.history import last_entry, pinned_graph, read_history
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.clarify import destroy
-from folkmoot.orchestration.history import RunHistory
+from folkmoot.orchestration.history import Chats, RunHistory
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.questions import destroy
 from folkmoot.ports import ItemQuery, Journal, Post
-from folkmoot.views.live import live_children
 from folkmoot.views.result import Result
+from folkmoot.views.sessions import live_children
 
 ANSWER = "answer"
 """The kind of a post that holds a reply."""
@@ -275,7 +280,7 @@ def _require_open(run: str, past: RunHistory) -> None:
 
 def allow_call_always(folder: Path, item: Item, by: str) -> None:
     """From the next run on, this very call needs no approval: a rule in the settings, which this user allows."""
-    from folkmoot.loader.adding import allow_always  # noqa: PLC0415  # running agents needs no loader
+    from folkmoot.loader.project_file import allow_always  # noqa: PLC0415
     from folkmoot.tools.consent import ConsentStore  # noqa: PLC0415
     from folkmoot.tools.wanted import rule_item  # noqa: PLC0415
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Graph, find_agent
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import (
     RUN_ENDS,
@@ -21,8 +22,9 @@ from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    RouterSelected,
+    RunForked,
     RunPruned,
+    RunRepinned,
     RunStarted,
     SessionCancelled,
     SessionStarted,
@@ -31,7 +33,6 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked, RunRepinned
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -188,7 +189,7 @@ def begun(past: RunHistory, fork: Fork, project: Project, now: str, run_id: str)
 async def forked_graph(journal: Journal, past: RunHistory, fork: Fork) -> Graph:
     """The project as a run was pinned to it at that point, with the prompts and models that a fork wants."""
     from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
-    from folkmoot.models.known import known_models  # noqa: PLC0415
+    from folkmoot.models.choose import known_models  # noqa: PLC0415
 
     pin = RunHistory(past[: max(fork.at, 1)]).pins[-1]
     graph = msgspec.json.decode(await journal.artifact(pin.graph), type=Graph)

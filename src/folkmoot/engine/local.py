@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import CancelRequested, RunParked, RunStarted
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply, check_time
+from folkmoot.domain.inbox import Item, Reply, check_time
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.run_row import OPEN_STATUSES
 from folkmoot.domain.spans import ROOT, run_of
 from folkmoot.engine.activation import Activation, Asked, Audience, Project, TeamSubscriber, bury, told
@@ -34,10 +34,10 @@ from folkmoot.engine.runs import Installation
 from folkmoot.errors import Conflict, Elsewhere, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, RunQuery
 from folkmoot.views.result import Result
 
@@ -78,14 +78,14 @@ class LocalEngine(Holding):
                 if asked.errand.run:  # it was begun before
                     return await go_on()
 
-    def _made(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> Run:
+    def _made(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> AgentRun:
         """What all agents of a run share."""
         journal, clock = self._journal, self._clock
         settings, secrets = project.graph.settings, project.secrets
         if secrets.any:
             log.redact = secrets.event
         log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
-        run = Run(
+        run = AgentRun(
             id=identity.run,
             seed=identity.seed,
             graph=project.graph,
@@ -205,7 +205,7 @@ class LocalEngine(Holding):
             await self._rested(run, claim) if await is_paused(self._journal, log.work_session) else activation
         )
 
-    async def _rested(self, run: Run, claim: Claim) -> Result:
+    async def _rested(self, run: AgentRun, claim: Claim) -> Result:
         """Of a run that was taken over while its work session is paused: it waits until that goes on."""
         log = run.log
         parked = RunParked(waiting=(log.work_session, *run.inbox.open_ids))

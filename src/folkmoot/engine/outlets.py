@@ -24,7 +24,7 @@ from folkmoot.journal.codec import to_line
 from folkmoot.journal.database import FOLDER, make_folder
 from folkmoot.journal.files import make_durable_folder, write_durably
 from folkmoot.ports import Sink
-from folkmoot.views import adr, plan_json, task_markdown, team
+from folkmoot.views import decisions, plans, tasks, team
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -58,7 +58,7 @@ class _Maker:
 
                 return DashboardSink(self._address(name, said), self.moot.clock, rows_of(self.moot))
             case "webhook":
-                from folkmoot.sinks.webhook import WebhookSink
+                from folkmoot.sinks.http import WebhookSink
 
                 key = self._variable(name, said.secret_env) if said.secret_env else ""
                 return WebhookSink(self._address(name, said), key, self.moot.clock, to_line)
@@ -134,12 +134,12 @@ KEPT = ("tasks", "plans", "decisions", "snapshots")
 
 async def projected(moot: Moot) -> dict[str, str]:
     """What should stand in them, by path."""
-    tasks = await moot.tasks.all()
+    every_task = await moot.tasks.all()
     return {
-        **task_markdown.projected(tasks),
-        **plan_json.projected(await moot.plans.all()),
-        **adr.projected([*(await moot.decisions.all()).values()]),
-        **team.projected(await moot.team.members(tasks)),
+        **tasks.projected(every_task),
+        **plans.projected(await moot.plans.all()),
+        **decisions.projected([*(await moot.decisions.all()).values()]),
+        **team.projected(await moot.team.members(every_task)),
     }
 
 

@@ -17,12 +17,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.a2a_events import GuardLoopBlocked
 from folkmoot.domain.budget import Allowance, Limits
-from folkmoot.domain.call_events import CacheHit, SubAgentCompleted, SubAgentSpawned
-from folkmoot.domain.chat_events import SessionDestroyed
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import CacheHit, SessionDestroyed, SubAgentCompleted, SubAgentSpawned
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     CancelRequested,
@@ -31,6 +28,7 @@ from folkmoot.domain.events import (
     LlmResponse,
     RunCancelled,
     RunFailed,
+    RunForked,
     RunParked,
     SessionCancelled,
     SessionStarted,
@@ -39,14 +37,13 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import (
     ApprovalExpired,
     ClientCalled,
 )
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.spans import prefixes
-from folkmoot.domain.team_events import TeamCancelled, TeamStarted
+from folkmoot.domain.team_events import GuardLoopBlocked, TeamCancelled, TeamStarted
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.ledger import Ledger, Scope, Tally
 from folkmoot.orchestration.log import RunLog
@@ -339,6 +336,9 @@ class RecordedTraffic(Traffic):
         self._record = record
 
     async def objection(self, guard: LoopGuard, message: Sent, span: str, log: RunLog) -> str:
+        if refused := guard.objection(message):
+            return refused
+        await asyncio.sleep(0)  # other runs were looked at: whoever needed no look was quicker
         events = (draft.event for draft in self._record.drafts)
         blocked = (event for event in events if isinstance(event, GuardLoopBlocked) and event.span == span)
         return next((event.reason for event in blocked), "")

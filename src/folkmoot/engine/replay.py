@@ -28,7 +28,7 @@ from folkmoot.errors import NotFound, OperationFailed
 from folkmoot.journal.codec import data_of
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Journal, Query, Request
-from folkmoot.session.conversation import sent
+from folkmoot.session.record import sent
 
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.chat_events import SessionDestroyed
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import SessionDestroyed
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     CancelRequested,
     LlmFailed,
@@ -21,24 +20,24 @@ from folkmoot.domain.events import (
     RunCancelled,
     RunFailed,
     RunParked,
+    RunRepinned,
     SessionCancelled,
     SystemError,
     ToolFailed,
     ToolFinished,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunRepinned
-from folkmoot.domain.gate_events import GateChanged
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRevoked,
     ClientAnswered,
+    GateChanged,
     QuestionAnswered,
     ToolSettled,
 )
-from folkmoot.domain.item import Item
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run, is_unattended
@@ -58,9 +57,9 @@ from folkmoot.engine.record import (
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.models.recorded import RecordedModel
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
-from folkmoot.orchestration.invocation import Run
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import NewRun, Request, Tools
 from folkmoot.tools.registry import RecordedTools
 
@@ -168,7 +167,7 @@ class Replayer:
         (ended,) = await asyncio.gather(task, return_exceptions=True)
         return ended
 
-    async def _conduct(self, run: Run, activation: Activation, task: asyncio.Future[None]) -> None:
+    async def _conduct(self, run: AgentRun, activation: Activation, task: asyncio.Future[None]) -> None:
         """Until the run ends or parks, the record is over, or nothing comes any more."""
         idle = 0
         while self._log and not task.done() and not self._record.over:
@@ -181,7 +180,7 @@ class Replayer:
                     return
                 idle = 0
 
-    def _cue(self, run: Run, activation: Activation, task: asyncio.Future[None]) -> None:
+    def _cue(self, run: AgentRun, activation: Activation, task: asyncio.Future[None]) -> None:
         """Bring about the next entry, if it is one that came from outside."""
         draft, place = self._record.next, self._record.at
         if draft is None or place == self._cued:
@@ -212,7 +211,7 @@ class Replayer:
             if began < self._record.at <= parked:
                 activation.rest(work_session)
 
-    def _happened(self, run: Run, activation: Activation) -> None:
+    def _happened(self, run: AgentRun, activation: Activation) -> None:
         """What came from outside before anything else was decided: it must come before that again."""
         self._rest(activation)
         draft = self._record.next
@@ -264,9 +263,9 @@ class Replayer:
             self._waiting[place] = waiting
         await waiting
 
-    def _run(self, log: RunLog) -> Run:
+    def _run(self, log: RunLog) -> AgentRun:
         graph, tools = self._pinned()
-        run = Run(
+        run = AgentRun(
             id=self._id,
             seed=self._record.drafts.started.seed,
             graph=graph,
@@ -326,7 +325,7 @@ def _with_run(event: SessionCancelled | TeamCancelled) -> bool:
     return event.by == "run" if event.by else is_cancelled_with_run(event.reason)
 
 
-def _asked(run: Run, draft: Draft) -> Item | None:
+def _asked(run: AgentRun, draft: Draft) -> Item | None:
     """What a person's word was said to, if it waits for one."""
     event = draft.event
     for item in run.inbox.items.values():

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, RunPruned, RunStarted
-from folkmoot.domain.fork_events import ADOPTIONS, RunAdopted
-from folkmoot.domain.reference import LAST, RUN
+from folkmoot.domain.events import ADOPTIONS, RUN_ENDS, RunAdopted, RunPruned, RunStarted
+from folkmoot.domain.naming import LAST, RUN
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunRow, RunSummary
 from folkmoot.domain.value import Value
 from folkmoot.engine.claims import held_claims
@@ -32,8 +31,7 @@ from folkmoot.ports import Clock, Journal, Query, RunQuery, Stored, Swept, Versi
 from folkmoot.tools.consent import state_folder
 
 if TYPE_CHECKING:
-    from folkmoot.contract.verification import Verification
-    from folkmoot.contract.verify import VerifiedSource
+    from folkmoot.contract.verify import Verification, VerifiedSource
 
 
 async def run_list(journal: Journal, query: RunQuery = RunQuery()) -> list[RunRow]:

@@ -18,12 +18,11 @@ from msgspec.structs import replace
 
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.sink_events import STREAM, MilestoneSyncFailed, SinkMoved
-from folkmoot.domain.sinks import SinkSettings
+from folkmoot.domain.sinks import STREAM, MilestoneSyncFailed, SinkMoved, SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import last_position
 from folkmoot.errors import Conflict, OperationFailed, SinkFailed
-from folkmoot.journal.news import News
+from folkmoot.journal.front import News
 from folkmoot.ports import Clock, Journal, Query, Sink, Version
 
 Place = Literal["start", "end"] | int

@@ -19,12 +19,11 @@ from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.watch import Moments, Sight, leads_of
 from folkmoot.coordination.watch_rules import FIRST, THEN, Move, Rule, due, errand, not_told, request, summary
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted
-from folkmoot.domain.task import Task
+from folkmoot.domain.task import ResumeReminderSent, Task
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ResumeReminderSent
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Query
 

@@ -87,7 +87,6 @@ class Caretaker(_Resumer):
         self._clock = clock
         self._tried: dict[str, float] = {}
         """By run: when it may be tried again."""
-        self._nudged = asyncio.Event()
         self.under_way: dict[str, asyncio.Task[None]] = {}
 
     async def work(self) -> None:
@@ -95,13 +94,7 @@ class Caretaker(_Resumer):
         while True:
             with suppress(OperationFailed):  # a journal that is away may not be so at the next look
                 await self.look()
-            with suppress(TimeoutError):
-                await self._clock.within(EVERY, self._nudged.wait())
-            self._nudged.clear()
-
-    def nudge(self) -> None:
-        """Look now: somebody was answered."""
-        self._nudged.set()
+            await self._clock.sleep(EVERY)
 
     async def look(self) -> None:
         """Take up every run that needs somebody."""

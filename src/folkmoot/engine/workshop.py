@@ -24,9 +24,8 @@ from folkmoot.engine.runs import Installation
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Clock, Journal, Model, Tools
-from folkmoot.tools.consent import ConsentStore, require_consent
+from folkmoot.tools.consent import ConsentStore, mark_of, require_consent
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.modules import load_modules
 from folkmoot.tools.registry import Registry, meant
 from folkmoot.tools.wanted import storage_item, wanted_items
@@ -200,7 +199,7 @@ class Workshop:
 
     def worker(self, engine: LocalEngine, pinned: Callable[[bytes, str], Project], shift: Shift) -> Worker:
         """Raises `WrongUse` where the journal is not shared."""
-        from folkmoot.loader.storage import storage_of
+        from folkmoot.loader.project_file import storage_of
 
         storage = storage_of(self.folder, self._around.env)
         if storage.url is None:
@@ -259,7 +258,7 @@ class Workshop:
                 registry.add_source(name, source, self._servers.tools(name, source))
         tools: dict[str, FunctionTool] = {}
         if built_in := _named(graph, BUILT_IN):
-            from folkmoot.tools.builtin.shelf import builtin_tools
+            from folkmoot.tools.builtin.toolset import builtin_tools
 
             tools |= builtin_tools(graph.settings.builtins, self._around.env)
         if coordinating := _named(graph, COORDINATION) - set(MESSAGES):
@@ -282,7 +281,7 @@ class Workshop:
 
 def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str] = os.environ) -> Journal:
     """The journal of a project folder alone, whatever state the project's files are in."""
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, env)
     if storage.url is None:
@@ -335,7 +334,7 @@ def load_project(
     `only` is an agent file: then it and what it refers to are read, not the whole folder.
     """
     from folkmoot.loader.load import load  # resuming a run needs no loader
-    from folkmoot.models.known import known_models
+    from folkmoot.models.choose import known_models
 
     return load(
         Path(folder),

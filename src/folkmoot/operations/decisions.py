@@ -22,8 +22,7 @@ from folkmoot.operations.operation import (
 )
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import RecordQuery
-from folkmoot.views.adr import record
-from folkmoot.views.decisions import document
+from folkmoot.views.decisions import document, record
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
 DecisionName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]

@@ -23,7 +23,7 @@ from folkmoot.operations.operation import (
 )
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import RecordQuery
-from folkmoot.views.plan_json import document
+from folkmoot.views.plans import document
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
 PlanName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]

@@ -13,8 +13,7 @@ from folkmoot.coordination.task_lists import whole
 from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.message import ToolResult
-from folkmoot.domain.task import Blocking, Effort, Priority, Task
-from folkmoot.domain.task_events import StepAction
+from folkmoot.domain.task import Blocking, Effort, Priority, StepAction, Task
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts, WorkSessionId
 from folkmoot.operations.project import OpenProject

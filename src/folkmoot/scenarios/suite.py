@@ -19,8 +19,8 @@ from folkmoot.engine.admission import reachable
 from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal
+from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.findings import Findings, near
-from folkmoot.loader.nodes import Path as Keys
 from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
 from folkmoot.scenarios.playing import Wishes, play

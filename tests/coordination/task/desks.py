@@ -1,13 +1,10 @@
 """A desk for tasks over a journal in memory: three agents, one of them the lead."""
 
-from __future__ import annotations
-
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task_service import AgentTasks, TaskService
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.ports import Query
 
 

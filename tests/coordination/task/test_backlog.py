@@ -1,7 +1,5 @@
 """The backlog: who puts what into it, and what is taken from it next."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.coordination.tasks import NewTask

@@ -1,7 +1,5 @@
 """Tasks, as agents and people change them at their desk."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

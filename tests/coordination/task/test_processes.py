@@ -1,7 +1,5 @@
 """Several processes change one task: nothing is lost, and nobody waits for the dead."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from contextlib import asynccontextmanager
@@ -11,7 +9,7 @@ from folkmoot import FakeClock
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.task_service import TaskService
 from folkmoot.coordination.tasks import NewTask, Stepping
-from folkmoot.domain.task_fold import evolve
+from folkmoot.domain.records import TASK
 from folkmoot.ports import Query
 from tests.coordination.task.child import opened
 from tests.coordination.task.desks import graph
@@ -60,9 +58,9 @@ async def check_two(where, count):
         drafts = [entry.draft async for entry in journal.read(Query(stream=id))]
     task = None
     for draft in drafts[:2]:
-        task = evolve(task, draft)
+        task = TASK.evolve(task, draft)
     for draft in drafts[2:]:
-        before, task = task.steps, evolve(task, draft)
+        before, task = task.steps, TASK.evolve(task, draft)
         changed = {new.id for old, new in zip(before, task.steps, strict=True) if old != new}
         assert changed <= {draft.event.step_id}, "what the other did is undone"
     for name in ("a", "b"):

@@ -1,7 +1,5 @@
 """Team state: who stands how, folded from the journal."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -16,10 +14,10 @@ import pytest
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.team import failure_of
+from folkmoot.domain.agent import Member
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import LlmRequest, RunFailed, RunParked
-from folkmoot.domain.team import Member
 from folkmoot.engine.clock import SystemClock
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch

@@ -9,14 +9,13 @@ import msgspec
 from folkmoot.coordination.collaboration import Scene, WaitMove
 from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.domain.agent import MemberRole
-from folkmoot.domain.work_session import Roster, StateChange, WorkState
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
 from folkmoot.engine.claims import holder
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Said, Words
+from folkmoot.http.requests import Given, Said, Words
 from folkmoot.ports import RunQuery
-from folkmoot.views.plan_json import document
+from folkmoot.views.plans import document
 
 _OF_THIS = {"id": "$response.body#/id"}
 _THEN = {

@@ -9,7 +9,7 @@ from folkmoot.engine.collaboration import begun
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Said
+from folkmoot.http.requests import Said
 
 
 class RunStep(Said):

@@ -15,8 +15,7 @@ from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Given, Words, WorkSessionId
-from folkmoot.http.tracing import trace_of
+from folkmoot.http.requests import Given, Words, WorkSessionId, trace_of
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {name: OF_RUN for name in ("showRun", "cancelRun", "runEvents", "listSessions")}
