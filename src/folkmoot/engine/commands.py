@@ -16,13 +16,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested
-from folkmoot.domain.inbox import (
-    APPROVED,
-    Item,
-    Reply,
-    decided,
-    too_late,
-)
+from folkmoot.domain.inbox import APPROVED, Item, Reply, decided, too_late
 from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.spans import run_of

@@ -43,6 +43,8 @@ PATIENCE = 60.0
 
 
 class _Resumer:
+    """Resumes single runs, and says what became of each."""
+
     def __init__(self, resume: Callable[[str], Awaitable[Result]], patience: float) -> None:
         """`patience`: seconds until a run that could not go on is tried again."""
         self._resume = resume
