@@ -9,7 +9,7 @@ from mcp import Client, StdioServerParameters
 from bench.measure import Side, compare
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.settings import ToolSource
-from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.claims import is_gone, this_process
 from folkmoot.ports import Site
 from folkmoot.tools.consent import Listings, mark_of
 from folkmoot.tools.mcp.servers import Servers

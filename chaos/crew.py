@@ -21,7 +21,7 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
-from folkmoot.engine.activation import Placement, Shift
+from folkmoot.engine.claims import Placement, Shift
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.local import LocalEngine

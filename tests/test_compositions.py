@@ -15,7 +15,7 @@ from folkmoot import DeclarationError, FakeClock, Folkmoot, MemoryJournal, Surro
 from folkmoot.domain.entry import Cause
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
 from folkmoot.domain.naming import chance
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.runtime_tools import STRATEGIES

@@ -16,7 +16,7 @@ from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.settings import AgentDefaults, AgentSettings, Settings, TaskContinuation
 from folkmoot.domain.task import Blocking, Task
 from folkmoot.engine.watch import Done, Watch
-from folkmoot.errors import OperationFailed
+from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.ports import Clock, Epoch, Journal, NewRun, Query
 
 MINUTE, HOUR = 60.0, 3_600.0
@@ -54,8 +54,9 @@ class Crew:
         self.meanwhile: Callable[[], Awaitable[Any]] = _nothing
         """What happens while an agent works."""
 
-    def objection(self, agent: str) -> str:
-        return self.denied.get(agent, "")
+    def admit(self, agent: str, request: str) -> None:
+        if agent in self.denied:
+            raise WrongUse(self.denied[agent])
 
     async def start(self, agent: str, request: str, errand: Errand) -> None:
         if agent in self.unreachable:
@@ -103,7 +104,7 @@ class Post:
 
     def watcher(self, kind: type[Watch] = Watch) -> Watch:
         """Another process, as it were: it shares nothing with the others but the journal and the agents."""
-        watch = kind(Moot(self.journal, self.clock, self.graph), self.crew.objection, self.crew.start)
+        watch = kind(Moot(self.journal, self.clock, self.graph), self.crew.admit, self.crew.start)
         watch.say = self.done.append
         return watch
 

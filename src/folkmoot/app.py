@@ -19,18 +19,12 @@ from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.activation import Asked, Audience, Project, Shift
+from folkmoot.engine import history
+from folkmoot.engine.activation import Asked, Audience, Project
 from folkmoot.engine.admission import Enclosure, admit, check_request, check_tools, enclosed
+from folkmoot.engine.claims import Shift
 from folkmoot.engine.commands import CancelRun, CloseSession, find_item, read_inbox
-from folkmoot.engine.history import (
-    Fork,
-    altered,
-    begun,
-    last_position,
-    pinned_graph,
-    read_history,
-    read_whole_history,
-)
+from folkmoot.engine.history import Fork
 from folkmoot.engine.local import encoded
 from folkmoot.engine.runs import run_list, run_row
 from folkmoot.engine.workshop import (
@@ -134,7 +128,7 @@ class Folkmoot:
             around = around or Surroundings()
             workshop = Workshop(Path(folder), as_tools(tools), models or {}, around, RECORDS)
             journal = workshop.open_journal(stack)
-            pinned = Loaded(graph=await pinned_graph(journal, run_id), warnings=(), settings=())
+            pinned = Loaded(graph=await history.pinned_graph(journal, run_id), warnings=(), settings=())
             yield cls(pinned, journal, workshop)
 
     async def run(  # noqa: PLR0913  # because whoever asks says it all here
@@ -240,18 +234,8 @@ class Folkmoot:
         from folkmoot.engine.collaboration import settle_all
         from folkmoot.engine.watch import Watch
 
-        def objection(agent: str) -> str:
-            try:
-                self._admit(agent, "go on")
-            except FolkmootError as error:
-                return str(error)
-            return ""
-
-        async def start(agent: str, request: str, errand: Errand) -> None:
-            await (self.submit if self._journal.shared else self.run)(agent, request, errand=errand)
-
         own = (self.moot.decisions.settle_overdue, partial(settle_all, self.moot), self._workshop.write_files)
-        return Watch(self.moot, objection, start, own)
+        return Watch(self.moot, self._admit, self.submit if self._journal.shared else self.run, own)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""
@@ -263,7 +247,7 @@ class Folkmoot:
         """The first thing that two runs did otherwise, and what is not the same in the end."""
         from folkmoot.views.difference import difference
 
-        return difference(*[await read_whole_history(self._journal, run) for run in (a, b)])
+        return difference(*[await history.read_whole_history(self._journal, run) for run in (a, b)])
 
     async def fork(
         self,
@@ -280,17 +264,15 @@ class Folkmoot:
 
     async def branch(self, run_id: str, fork: Fork) -> str:
         """The name of a fork that nobody has gone on with yet."""
-        past = await read_whole_history(self._journal, run_id)
-        pin = RunHistory(past[: max(fork.at, 1)]).pins[-1]
-        graph = msgspec.json.decode(await self._journal.artifact(pin.graph), type=Graph)
-        graph = altered(graph, fork)
+        past = await history.read_whole_history(self._journal, run_id)
+        graph = await history.forked_graph(self._journal, past, fork)
         root = find_agent(graph, past.started.agent)
         project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
         self._pinned_projects[project.graph_id] = project
         admit(graph, root, self._workshop.missing_key)
         if fork.request:
             check_request(root, fork.request)
-        return await self._engine.adopt(partial(begun, past, fork, project, self._workshop.clock.now))
+        return await self._engine.fork(past, fork, project)
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""
@@ -315,7 +297,7 @@ class Folkmoot:
 
     async def live(self, run_id: str) -> list[LiveChild]:
         """The finished children of a run that are kept and can still be asked."""
-        return live_children(await read_history(self._journal, run_id))
+        return live_children(await history.read_history(self._journal, run_id))
 
     async def destroy(self, session_id: str, reason: str = "destroyed by its user") -> None:
         """Let go of a kept child and of all it kept itself, wherever its run runs."""
@@ -323,8 +305,7 @@ class Folkmoot:
 
     async def gate(self, session_id: str, *tools: str, by: str = "user", reason: str = "") -> None:
         """Take tools, named as in files, from one session of a run, wherever that runs; other sessions keep them."""
-        taken = tuple(map(wire_name, tools))
-        await self._engine.gate(GateChanged(session_id, gated=taken, by=by, reason=reason))
+        await self._engine.gate(GateChanged(session_id, tuple(map(wire_name, tools)), by=by, reason=reason))
 
     async def ungate(self, session_id: str, *tools: str, by: str = "user", reason: str = "") -> None:
         """Give them back."""
@@ -333,14 +314,12 @@ class Folkmoot:
 
     async def gates(self, run_id: str) -> list[Gated]:
         """The sessions of a run that have tools taken from them."""
-        return gates(await read_history(self._journal, run_id))
+        return gates(await history.read_history(self._journal, run_id))
 
     async def result(self, run_id: str) -> Result:
         """The result of a run so far, whoever runs it."""
-        row = await self.row(run_id)
-        return Result(
-            run_id, await read_history(self._journal, run_id), unended=row.status if row else "interrupted"
-        )
+        row, past = await self.row(run_id), await history.read_history(self._journal, run_id)
+        return Result(run_id, past, unended=row.status if row else "interrupted")
 
     async def followed(self, run_id: str, *, wait: bool = False) -> Result:
         """The result of a run that others run, as it ended or, without `wait`, when it waited for someone."""
@@ -361,7 +340,7 @@ class Folkmoot:
 
     async def graph_of(self, run_id: str) -> Graph:
         """The project as that run was pinned to it last."""
-        return await pinned_graph(self._journal, run_id)
+        return await history.pinned_graph(self._journal, run_id)
 
     async def runs(self, query: RunQuery = RunQuery()) -> list[RunRow]:
         """The runs of this project, newest first; all of them, or those that a query names."""
@@ -388,20 +367,20 @@ class Folkmoot:
     @asynccontextmanager
     async def bus(self) -> AsyncIterator[Bus]:
         """Hear what happens in this project from now on: `bus.subscribe("task.*", listener)`."""
-        from folkmoot.engine.bus import listening
+        from folkmoot.engine.bus import Bus
 
-        async with listening(self._journal, self._workshop.clock, await self.position()) as bus:
+        async with Bus(self._journal, self._workshop.clock, await self.position()) as bus:
             yield bus
 
     async def projected(self) -> dict[str, str]:
         """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
-        from folkmoot.engine.projections import projected
+        from folkmoot.engine.outlets import projected
 
         return await projected(self.moot)
 
     async def position(self) -> int:
         """Where the journal ends now: follow from here to see only what is to come."""
-        return await last_position(self._journal)
+        return await history.last_position(self._journal)
 
     @property
     def moot(self) -> OpenProject:

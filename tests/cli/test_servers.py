@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from folkmoot.engine.owner import this_process
+from folkmoot.engine.claims import this_process
 from tests.cli.conftest import SETTINGS, ended, soon, wait_for
 from tests.mcp.conftest import ROGUE, marked
 

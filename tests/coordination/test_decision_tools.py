@@ -4,8 +4,8 @@ from folkmoot import Folkmoot, MemoryJournal, Surroundings
 from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
+from folkmoot.engine.claims import Identity
 from folkmoot.engine.local import encoded
-from folkmoot.engine.owner import Identity
 from folkmoot.ports import NewRun, Query, Version
 from tests.desk import Desk
 

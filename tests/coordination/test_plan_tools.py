@@ -4,7 +4,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.plan_service import errand_for
 from folkmoot.coordination.plans import approve
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from folkmoot.ports import Query, Version
 from tests.desk import SETTINGS, by_span
 

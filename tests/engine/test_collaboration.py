@@ -13,8 +13,8 @@ from folkmoot.coordination.collaboration import AskMove, Move, Scene
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
+from folkmoot.engine.claims import LEASE, alone
 from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
-from folkmoot.engine.owner import LEASE, alone
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 from tests.examples import copied

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse
-from folkmoot.engine.owner import Identity, _started, host_of, is_gone, this_process
+from folkmoot.engine.claims import Identity, _started, host_of, is_gone, this_process
 from folkmoot.errors import Held, OperationFailed
 from folkmoot.ports import NewRun
 

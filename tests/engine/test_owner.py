@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from folkmoot.engine.claims import alone
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.owner import alone
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import NewRun
 from tests.journal.contract import draft

@@ -8,7 +8,7 @@ import pytest
 from folkmoot import MemoryJournal
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunBound, RunCancelled, RunParked, RunStarted
-from folkmoot.engine.owner import this_process
+from folkmoot.engine.claims import this_process
 from folkmoot.engine.procrastinate import Queue, select
 from folkmoot.errors import Conflict, OperationFailed
 from folkmoot.journal.postgres.journal import PostgresJournal

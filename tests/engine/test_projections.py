@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.engine.projections import Difference, difference, write
+from folkmoot.engine.outlets import Difference, difference, write
 
 WANTED = {"tasks/coder/task_1.md": "# Task\n", "team-state.json": "{}\n"}
 

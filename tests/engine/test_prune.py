@@ -9,7 +9,7 @@ from folkmoot.app import PINS_STAY
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import RunPruned
 from folkmoot.engine import runs as pruning
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from folkmoot.engine.runs import prunable, prune, run_list
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal

@@ -144,14 +144,12 @@ async def b_is_forgotten(post: Post, kind: type[Watch]) -> bool:
     await post.task("coder")
     await post.task("tester")
     await post.clock.sleep(4 * MINUTE)
-    objection = post.crew.objection
 
-    def fail(agent: str) -> str:
+    def fail(agent: str, request: str) -> None:
         if agent == "coder":
             raise ValueError("coder is not well")
-        return objection(agent)
 
-    post.crew.objection = fail  # type: ignore[method-assign]
+    post.crew.admit = fail  # type: ignore[method-assign]
     watch = post.watcher(kind)
     try:
         await watch.tick()

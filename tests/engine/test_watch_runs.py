@@ -11,7 +11,7 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from folkmoot.ports import Query
 from tests.desk import Desk, blocks
 from tests.watching import HOUR, MINUTE

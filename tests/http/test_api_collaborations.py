@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
-from folkmoot.engine.activation import Shift
+from folkmoot.engine.claims import Shift
 from folkmoot.engine.collaboration import Collaboration
 from folkmoot.http.server import listening
 from folkmoot.http.state import Door, ServerState

@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.settings import ToolSource
-from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.claims import is_gone, this_process
 from folkmoot.ports import Site
 from folkmoot.tools.consent import Listings, Offer, mark_of
 from folkmoot.tools.mcp import config

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from folkmoot.domain.naming import draw
-from folkmoot.engine.owner import Identity
+from folkmoot.engine.claims import Identity
 from tests.desk import SETTINGS, look
 
 SEED = "a seed nobody knows"

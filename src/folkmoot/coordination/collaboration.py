@@ -9,7 +9,7 @@ from typing import ClassVar
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plan_service import details
-from folkmoot.coordination.work_teams import permitted
+from folkmoot.coordination.work_teams import refusal
 from folkmoot.domain.decision import Decision
 from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block, Errand
@@ -64,7 +64,7 @@ class Scene(Value):
         return next(iter(self.team.in_role("reviewer")), self.lead)
 
     def who_may(self, action: Action) -> tuple[str, ...]:
-        return tuple(each.agent for each in self.team.members if permitted(self.work, each.agent, action))
+        return tuple(each.agent for each in self.team.members if not refusal(self.work, each.agent, action))
 
     def answered(self, purpose: str) -> Asking | None:
         """The asking, if its run has ended."""

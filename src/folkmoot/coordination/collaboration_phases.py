@@ -8,15 +8,7 @@ from functools import partial
 
 from folkmoot.coordination import collaboration as prompts
 from folkmoot.coordination import plan_steps, plans
-from folkmoot.coordination.collaboration import (
-    Asking,
-    AskMove,
-    CompleteMove,
-    Move,
-    Scene,
-    WaitMove,
-    reopened,
-)
+from folkmoot.coordination.collaboration import Asking, AskMove, CompleteMove, Move, Scene, WaitMove, reopened
 from folkmoot.coordination.collaboration_steps import become, carry_out, change_plan, member, snapshot
 from folkmoot.domain.plan import Plan, PlanStep, Verdict
 from folkmoot.domain.work_session import WorkState

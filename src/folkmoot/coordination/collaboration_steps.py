@@ -162,8 +162,7 @@ def _work(scene: Scene, plan: Plan, step: PlanStep, attempt: int) -> AskMove:
 
 def _allowed(scene: Scene, owner: str, errand: Errand) -> Errand:
     """Within what the team lets its member do; the tools for its own task it always has."""
-    member = scene.team.member(owner)
-    policy = narrowed(errand.policy, member.policy) if member else errand.policy
+    policy = narrowed(errand.policy, scene.team, owner)
     if policy.tools is not None:
         policy = replace(policy, tools=(*policy.tools, "task_*"))
     return replace(errand, policy=policy)

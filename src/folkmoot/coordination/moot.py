@@ -8,7 +8,7 @@ from folkmoot.coordination.decision_service import Decisions
 from folkmoot.coordination.memory import Memories
 from folkmoot.coordination.plan_service import Plans
 from folkmoot.coordination.task_service import TaskService
-from folkmoot.coordination.team import TeamDesk
+from folkmoot.coordination.team import TeamService
 from folkmoot.coordination.work_sessions import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
@@ -43,5 +43,5 @@ class Moot:
         return Memories(self.journal, self.clock, self.graph)
 
     @cached_property
-    def team(self) -> TeamDesk:
-        return TeamDesk(self.journal, self.graph)
+    def team(self) -> TeamService:
+        return TeamService(self.journal, self.graph)

@@ -124,7 +124,7 @@ class RecordStore(Generic[R]):
         return ""
 
     async def update(
-        self, id: str, author: Author, decide: Callable[[R], Sequence[Event]], place: str = ""
+        self, id: str, author: Author, decide: Callable[[R], Sequence[Event]], work_session: str = ""
     ) -> R:
         """Change a record that exists. Raises `NotFound` for another; see `write`."""
 
@@ -133,12 +133,13 @@ class RecordStore(Generic[R]):
                 raise self._kind.missing(id)
             return decide(record)
 
-        return await self.write(id, author, decided, place)
+        return await self.write(id, author, decided, work_session)
 
     async def write(
         self, id: str, author: Author, decide: Decide[R], work_session: str = "", look: Look | None = None
     ) -> R:
-        """Decide on the record as it is and write what comes of it, as one step; the record after it.
+        """Decide on the record as it is and write what comes of it, as one step; the record after it. It belongs to the
+        `work_session`, otherwise to that of the record or of the author.
 
         `look` reads what else the decision depends on. It comes after the record was read, so that whoever records
         what he does in the same record is either seen by it, or in the way of what is written.

@@ -131,13 +131,18 @@ class AgentTasks:
         )
 
     async def _change(
-        self, id: str, decide: Callable[[Task], Sequence[Event]], place: str = "", *, governing: bool = False
+        self,
+        id: str,
+        decide: Callable[[Task], Sequence[Event]],
+        work_session: str = "",
+        *,
+        governing: bool = False,
     ) -> Task:
         def on(task: Task) -> Sequence[Event]:
             self._check_reach(task, governing)
             return decide(task)
 
-        return await self._all.update(id, self._by, on, place)
+        return await self._all.update(id, self._by, on, work_session)
 
     def _check_reach(self, task: Task, governing: bool) -> None:
         """Agents work on their own tasks; whoever asked for one, and leads, may also approve or cancel it."""

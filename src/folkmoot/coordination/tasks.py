@@ -13,6 +13,7 @@ from folkmoot.coordination.task_lists import Tasks, busy, objection, whole
 from folkmoot.domain import task as happened
 from folkmoot.domain.entry import Event
 from folkmoot.domain.task import (
+    LIVE,
     Backlog,
     Blocking,
     Cancelled,
@@ -80,7 +81,7 @@ def _changed(task: Task, wanted: Stepping) -> Steps:
         case "skip_step":
             return _with(task.steps, _named(task, wanted.step_id), "skipped")
         case "start_step":
-            return _started(task, wanted.step_id)
+            return _with(_waiting(task.steps), _named(task, wanted.step_id), "in_progress")
         case _:
             raise NotFound(
                 f"there is no action {wanted.action!r}; there are {', '.join(ACTIONS)}",
@@ -100,13 +101,9 @@ def _added(steps: Steps, content: str) -> Steps:
     return (*steps, TaskStep(f"s{number}", content.strip(), len(steps) + 1))
 
 
-def _started(task: Task, id: str) -> Steps:
+def _waiting(steps: Steps) -> Steps:
     """Whatever was under way is pending again."""
-    wanted = _named(task, id)
-    waiting = tuple(
-        replace(step, status="pending") if step.status == "in_progress" else step for step in task.steps
-    )
-    return _with(waiting, wanted, "in_progress")
+    return tuple(replace(step, status="pending") if step.status == "in_progress" else step for step in steps)
 
 
 def _reordered(task: Task, order: tuple[str, ...]) -> Steps:
@@ -138,6 +135,16 @@ def _with(steps: Steps, wanted: TaskStep, status: StepStatus) -> Steps:
     return tuple(replace(step, status=status) if step.id == wanted.id else step for step in steps)
 
 
+_ALLOWED: dict[str, tuple[TaskStatus, ...]] = {
+    "updated": LIVE,
+    "cancelled": LIVE,
+    "given up": LIVE,
+    "approved": ("pending_approval",),
+    "completed": ("in_progress",),
+    "blocked": ("in_progress",),
+    "resumed": ("blocked",),
+}
+"""In which states each may be done to a task; see also `pick`."""
 _REMEDIES: dict[TaskStatus, str] = {
     "pending": "start it first",
     "pending_approval": "it must be approved first (task_approve)",
@@ -176,20 +183,18 @@ class StopGuard(WrongUse):
 
 
 def update(task: Task, progress: str = "", stepping: Stepping | None = None) -> Sequence[Event]:
-    if task.has_ended:
-        raise _refused(task, "updated")
+    _check(task, "updated")
     if not progress.strip() and stepping is None:
         raise WrongUse("an update needs `progress`, or an `action` on the steps", code=BAD_VALUE)
-    if stepping is None:
-        return [happened.TaskUpdated(task.status, progress.strip())]
-    steps = stepped(task, stepping)
-    return [
-        happened.TaskUpdated(task.status, progress.strip(), stepping.action, stepping.step_id, steps=steps)
-    ]
+    said = happened.TaskUpdated(task.status, progress.strip())
+    if stepping:
+        steps = stepped(task, stepping)
+        said = replace(said, action=stepping.action, step_id=stepping.step_id, steps=steps)
+    return [said]
 
 
 def complete(task: Task, summary: str, *, force: bool = False) -> Sequence[Event]:
-    _must_be(task, "in_progress", "completed")
+    _check(task, "completed")
     if task.open_steps and not force:
         raise StopGuard(task)
     left = tuple(step.id for step in task.open_steps)
@@ -197,25 +202,23 @@ def complete(task: Task, summary: str, *, force: bool = False) -> Sequence[Event
 
 
 def cancel(task: Task, reason: str) -> Sequence[Event]:
-    if task.has_ended:
-        raise _refused(task, "cancelled")
+    _check(task, "cancelled")
     return [happened.TaskCancelled("cancelled", Cancelled(reason))]
 
 
 def fail(task: Task, error: str) -> Sequence[Event]:
     """Its work ended with an error: interrupted, with that outcome."""
-    if task.has_ended:
-        raise _refused(task, "given up")
+    _check(task, "given up")
     return [happened.TaskFailed("interrupted", Failed(error))]
 
 
 def approve(task: Task) -> Sequence[Event]:
-    _must_be(task, "pending_approval", "approved")
+    _check(task, "approved")
     return [happened.TaskApproved("in_progress", begun(task.steps))]
 
 
 def block(task: Task, blocking: Blocking, agents: Collection[str]) -> Sequence[Event]:
-    _must_be(task, "in_progress", "blocked")
+    _check(task, "blocked")
     if not blocking.blocked_reason.strip():
         raise WrongUse("a task is blocked for a `reason`; say what it waits for", code=BAD_VALUE)
     if not blocking.unblocked_by:
@@ -234,7 +237,7 @@ def block(task: Task, blocking: Blocking, agents: Collection[str]) -> Sequence[E
 
 
 def resume(task: Task) -> Sequence[Event]:
-    _must_be(task, "blocked", "resumed")
+    _check(task, "resumed")
     return [happened.TaskResumed("in_progress")]
 
 
@@ -254,13 +257,9 @@ def known(agent: str, agents: Collection[str]) -> str:
     return agent
 
 
-def _must_be(task: Task, status: TaskStatus, wanted: str) -> None:
-    if task.status != status:
-        raise _refused(task, wanted)
-
-
-def _refused(task: Task, wanted: str) -> WrongUse:
-    return WrongUse(f"{task.id} is {task.status} and cannot be {wanted}: {_REMEDIES[task.status]}")
+def _check(task: Task, deed: str) -> None:
+    if task.status not in _ALLOWED[deed]:
+        raise WrongUse(f"{task.id} is {task.status} and cannot be {deed}: {_REMEDIES[task.status]}")
 
 
 def _others(task: Task, agents: Collection[str]) -> str:

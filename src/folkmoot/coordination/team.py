@@ -173,7 +173,7 @@ def failure_of(failed: RunFailed, at: str) -> Failure:
     return Failure(at, "context_overflow" if failed.stop_reason == "CONTEXT" else reason, reset_after, error)
 
 
-class TeamDesk:
+class TeamService:
     def __init__(self, journal: Journal, graph: Graph) -> None:
         self._journal = journal
         self._roles = {agent.id: agent.role for agent in graph.agents.values()}

@@ -23,7 +23,6 @@ from folkmoot.domain.work_session import (
     NEXT,
     Action,
     ArtifactKind,
-    Policy,
     Roster,
     SnapshotCreated,
     SnapshotReason,
@@ -329,12 +328,6 @@ class WorkSessions(RecordStore[WorkSession]):
         require_going(record)
         if errand.step or errand.task:
             await self.require(record.id, agent, "execute")
-        policy = narrowed(errand.policy, await self.policy(record.id, agent))
+        policy = narrowed(errand.policy, record.team, agent)
         blocks = (*constraints_of(record), *errand.blocks)
         return replace(errand, work_session=record.id, policy=policy, blocks=blocks)
-
-    async def policy(self, id: str, agent: str) -> Policy:
-        """What its team lets an agent do in a work session."""
-        record = await self.look_up(id)
-        member = record.team.member(agent) if record and record.team else None
-        return member.policy if member else Policy()

@@ -44,13 +44,8 @@ def compose(wanted: Sequence[Seat], agents: Iterable[Agent], name: str = "") -> 
     return Roster(tuple(members), name)
 
 
-def permitted(work_session: WorkSession, agent: str, action: Action) -> bool:
-    """Whether an agent may do this in a work session; without a team anybody may."""
-    return not refusal(work_session, agent, action)
-
-
 def refusal(work_session: WorkSession, agent: str, action: Action) -> str:
-    """Why it may not; empty if it may."""
+    """Why an agent may not do this in a work session; empty if it may, as anybody may without a team."""
     if work_session.team is None:
         return ""
     member = work_session.team.member(agent)
@@ -63,14 +58,16 @@ def refusal(work_session: WorkSession, agent: str, action: Action) -> str:
     return f"{agent} may not {action} in {work_session.id}; its team lets it {', '.join(allowed) or 'do nothing'}"
 
 
-def narrowed(policy: StepPolicy, member: Policy) -> StepPolicy:
+def narrowed(policy: StepPolicy, team: Roster | None, agent: str) -> StepPolicy:
     """What a step may do when this member does it: only tools that both allow."""
-    if member.tools is None or policy.tools is None:
-        return policy if member.tools is None else replace(policy, tools=member.tools)
-    its = StepPolicy(tools=member.tools)
+    member = team.member(agent) if team else None
+    tools = member.policy.tools if member else None
+    if tools is None or policy.tools is None:
+        return policy if tools is None else replace(policy, tools=tools)
+    its = StepPolicy(tools=tools)
     both = (
         *(tool for tool in policy.tools if its.names(wire_glob(tool))),
-        *(tool for tool in member.tools if policy.names(wire_glob(tool))),
+        *(tool for tool in tools if policy.names(wire_glob(tool))),
     )
     return replace(policy, tools=tuple(dict.fromkeys(both)))
 

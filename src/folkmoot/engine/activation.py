@@ -30,7 +30,6 @@ from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.spans import ROOT, is_within, parent_span, without_cycle
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 from folkmoot.domain.value import Value
-from folkmoot.engine.owner import LEASE
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
 from folkmoot.orchestration.inbox import Attendance
 from folkmoot.orchestration.invocation import Ear
@@ -263,27 +262,6 @@ def told(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
                 subscriber.on_member_exit(team, member, reason)
 
     return watch
-
-
-class Placement(Value):
-    """Where runs are, for this process."""
-
-    label: str = ""
-    """Of the place where its working folders are: runs that used one elsewhere are left alone."""
-    lease: float = LEASE
-    """Seconds without a sign of life after which others take its runs over."""
-
-
-class Shift(Value):
-    """How a worker works."""
-
-    place: Placement = Placement()
-    concurrency: int = 10
-    """Runs at once."""
-    grace: float = 10.0
-    """Seconds for calls under way to end after it was told to stop."""
-    rebuild: bool = False
-    """Forget all jobs first; they are made anew from the journal."""
 
 
 class Audience(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -28,10 +27,20 @@ _log = logging.getLogger(__name__)
 class Bus:
     """Use it as `async with moot.bus() as bus:`; whoever subscribes hears what becomes durable from then on."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
+    def __init__(self, journal: Journal, clock: Clock, after: int) -> None:
+        """`after`: the position of the journal from which on listeners are told."""
         self._journal = journal
         self._clock = clock
+        self._after = after
         self._listeners: list[tuple[str, Listener]] = []
+
+    async def __aenter__(self) -> Self:
+        self._hearing = asyncio.create_task(self._hear())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._hearing.cancel()
+        await asyncio.gather(self._hearing, return_exceptions=True)
 
     def subscribe(self, pattern: str, listener: Listener) -> Callable[[], None]:
         """To a type of events, `task.*` or `*`. What is returned ends it."""
@@ -61,9 +70,9 @@ class Bus:
         draft = Draft(self._clock.now(), event, agent_id=author.name, work_session_id=author.work_session)
         await append_last(self._journal, PROJECT, draft)
 
-    async def hear(self, after: int) -> None:
+    async def _hear(self) -> None:
         """Tell everybody, without end. What a listener does wrong harms no one else."""
-        async for entry in self._journal.follow(after):
+        async for entry in self._journal.follow(self._after):
             for pattern, listener in [*self._listeners]:
                 if not fnmatchcase(entry.event.type, pattern):
                     continue
@@ -71,14 +80,3 @@ class Bus:
                     listener(entry)
                 except Exception:
                     _log.exception("a listener of %r failed", pattern)
-
-
-@asynccontextmanager
-async def listening(journal: Journal, clock: Clock, after: int) -> AsyncIterator[Bus]:
-    bus = Bus(journal, clock)
-    task = asyncio.create_task(bus.hear(after))
-    try:
-        yield bus
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

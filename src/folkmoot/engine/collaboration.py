@@ -35,10 +35,10 @@ from folkmoot.domain.plan import Plan, StepStarted
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession, WorkSessionAnswered, WorkSessionAsked, WorkSessionOpened
+from folkmoot.engine.claims import alone, host_of
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import last_entry
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query, RecordQuery, RunQuery

@@ -1,6 +1,6 @@
 """Commands to a run: what each does to a run, and how one sees that it was done; and the inboxes that replies are for.
 
-`Holding.send` brings a command to its run: it is applied by the process that holds the run, recorded in a run that
+`LocalEngine.send` brings a command to its run: it is applied by the process that holds the run, recorded in a run that
 nobody holds, or left in the run's inbox as a post. Kinds and bodies of posts are stored: those of 0.1.0 are read too.
 """
 
@@ -16,21 +16,15 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested
-from folkmoot.domain.inbox import (
-    APPROVED,
-    Item,
-    Reply,
-    decided,
-    too_late,
-)
+from folkmoot.domain.inbox import APPROVED, Item, Reply, decided, too_late
 from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSessionPaused, WorkSessionResumed
 from folkmoot.engine.activation import Activation, bury
+from folkmoot.engine.claims import holder
 from folkmoot.engine.history import last_entry, pinned_graph, read_history
-from folkmoot.engine.owner import holder
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.orchestration.history import Chats, RunHistory
 from folkmoot.orchestration.log import Place, RunLog
@@ -41,8 +35,6 @@ from folkmoot.views.sessions import live_children
 
 ANSWER = "answer"
 """The kind of a post that holds a reply."""
-ATTEND_EVERY = 0.25
-"""Seconds between looks into the inboxes of the runs that are held here."""
 
 
 async def read_inbox(journal: Journal, query: ItemQuery = ItemQuery()) -> list[Item]:

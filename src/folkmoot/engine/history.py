@@ -7,7 +7,7 @@ without an outcome: a request or a call that was under way at that point is made
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -176,21 +176,23 @@ def taken_over(drafts: RunHistory, fork: Fork, run_id: str) -> list[Draft]:
     return [_renamed(draft, drafts[0].session_id, run_id) for draft in kept]
 
 
-def begun(past: RunHistory, fork: Fork, project: Project, now: Callable[[], str], run_id: str) -> list[Draft]:
+def begun(past: RunHistory, fork: Fork, project: Project, now: str, run_id: str) -> list[Draft]:
     """The first entries of a fork: what was taken over, pinned to its own files, and where it was taken from."""
     over = RunHistory(taken_over(past, fork, run_id))
     started = over.started
     own = replace(started.errand, ticket="", traceparent="", tracestate="")
     pinned = replace(started, graph=project.graph_id, tools=project.tools_id, errand=own)
     forked = RunForked(past[0].session_id, fork.at, in_words(fork), started.errand.traceparent)
-    return [replace(over[0], event=pinned), *over[1:], replace(over[0], ts=now(), event=forked)]
+    return [replace(over[0], event=pinned), *over[1:], replace(over[0], ts=now, event=forked)]
 
 
-def altered(graph: Graph, fork: Fork) -> Graph:
-    """The project with the prompts and models that a fork wants."""
-    from folkmoot.loader.options import choice_named  # noqa: PLC0415  # resuming a run needs no loader
+async def forked_graph(journal: Journal, past: RunHistory, fork: Fork) -> Graph:
+    """The project as a run was pinned to it at that point, with the prompts and models that a fork wants."""
+    from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
     from folkmoot.models.choose import known_models  # noqa: PLC0415
 
+    pin = RunHistory(past[: max(fork.at, 1)]).pins[-1]
+    graph = msgspec.json.decode(await journal.artifact(pin.graph), type=Graph)
     changes = dict(graph.agents)
     for name, prompt in fork.prompts.items():
         file = find_agent(graph, name).file

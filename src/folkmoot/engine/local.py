@@ -14,38 +14,31 @@ from folkmoot.domain.events import CancelRequested, RunParked, RunStarted
 from folkmoot.domain.inbox import Item, Reply, check_time
 from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.run_row import OPEN_STATUSES
-from folkmoot.domain.spans import ROOT
-from folkmoot.engine.activation import (
-    Activation,
-    Asked,
-    Audience,
-    Placement,
-    Project,
-    TeamSubscriber,
-    bury,
-    told,
-)
+from folkmoot.domain.spans import ROOT, run_of
+from folkmoot.engine.activation import Activation, Asked, Audience, Project, TeamSubscriber, bury, told
+from folkmoot.engine.claims import ATTEND_EVERY, Holding, Identity, Placement, drawn
 from folkmoot.engine.commands import (
     AnswerItem,
     CancelRun,
     ChangeGate,
     CheckPause,
+    Command,
     find_item,
     is_paused,
     named_by_run,
     post_body,
+    read_post,
 )
-from folkmoot.engine.history import asking, check_fit, read_history, repin
-from folkmoot.engine.holding import Holding
-from folkmoot.engine.owner import Identity, drawn
+from folkmoot.engine.history import Fork, asking, begun, check_fit, read_history, repin
 from folkmoot.engine.runs import Installation
-from folkmoot.errors import Conflict, Elsewhere, Held
+from folkmoot.errors import Conflict, Elsewhere, Held, OperationFailed, WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Inbox
 from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.run import AgentRun
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, RunQuery
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, RunQuery
 from folkmoot.views.result import Result
 
 
@@ -222,15 +215,14 @@ class LocalEngine(Holding):
         await self._journal.release(claim)
         return Result(run.id, log.drafts)
 
-    async def adopt(self, past: Callable[[str], Sequence[Draft]]) -> str:
-        """Give a new run the past that it gets under its name; it is then resumed like any other."""
+    async def fork(self, past: RunHistory, fork: Fork, project: Project) -> str:
+        """A new run with the past that it gets under its name; it is then resumed like any other."""
         while True:
             run_id = self._identify(self._clock).run
-            first, *rest = past(run_id)
-            assert isinstance(first.event, RunStarted)
-            first = replace(first, event=await self._signed(run_id, first.event))
+            drafts = RunHistory(begun(past, fork, project, self._clock.now(), run_id))
+            drafts[0] = replace(drafts[0], event=await self._signed(run_id, drafts.started))
             try:
-                await self._journal.append(run_id, NewRun(self.owner, self.lease), [first, *rest])
+                await self._journal.append(run_id, NewRun(self.owner, self.lease), drafts)
             except Conflict:
                 continue  # the name was taken
             return run_id
@@ -241,6 +233,51 @@ class LocalEngine(Holding):
         check_time(item, reply, self._clock.now())
         await self.send(item.run, AnswerItem(reply, item), wake=wake)
         return item
+
+    async def send(self, id: str, command: Command, *, wake: bool = True) -> None:
+        """Bring a command to a run, or the run of a session; return when it is applied here, recorded in a run that
+        nobody holds, or acknowledged by the process that holds the run. Raises `WrongUse` if the run cannot take it."""
+        run_id = run_of(id)
+        if activation := self.activation(run_id):
+            await command.apply(activation, self._journal)
+            await activation.run.log.settle()
+            return
+        command.check(run_id, await read_history(self._journal, run_id) if command.recorded else RunHistory())
+        if not command.recorded or not await self._record(run_id, command):
+            await self._journal.post(run_id, command.kind, post_body(command), wake=wake)
+            while not await command.is_done(self._journal, run_id):
+                await self._clock.sleep(ATTEND_EVERY)
+
+    async def receive(self, activation: Activation, post: Post) -> None:
+        """Apply what somebody left for a run that is held here; what comes too late is dropped."""
+        if command := read_post(post):
+            with suppress(WrongUse):
+                await command.apply(activation, self._journal)
+            await activation.run.log.settle()
+        await self._journal.take(post)
+
+    async def _record(self, run_id: str, command: Command) -> bool:
+        """In a run that nobody holds; one that waits goes on waiting for the same. False if somebody holds it."""
+        try:
+            async with self.taking_over(run_id) as claim:
+                past = await read_history(self._journal, run_id)
+                command.check(run_id, past)
+                log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
+                command.record(log)
+                if past.is_parked and not log.drafts.is_over:
+                    log.note(Place.of(past[-1]), past.last)
+                await log.settle()
+                await self._journal.release(claim)
+        except Held:
+            return False
+        return True
+
+    async def _take_in(self) -> None:
+        for post in await self._journal.posts(list(self._live)):
+            if not (activation := self.activation(post.run)):
+                continue  # ended or parked meanwhile; what was said to it is for whoever goes on with it
+            with suppress(OperationFailed):  # somebody else owns the run by now, and gets the post
+                await self.receive(activation, post)
 
     async def gate(self, change: GateChanged) -> GateChanged:
         """As it is noted, when a session has heard which tools it has no longer, or again."""

@@ -25,7 +25,7 @@ from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fence import Sign, Watch
 from folkmoot.domain.settings import Storage
 from folkmoot.domain.value import Value
-from folkmoot.engine.owner import is_gone
+from folkmoot.engine.claims import is_gone
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.front import News
 from folkmoot.journal.postgres.server import Connection, Line, Listener, Server

@@ -37,10 +37,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.inbox_events import (
-    ApprovalExpired,
-    ClientCalled,
-)
+from folkmoot.domain.inbox_events import ApprovalExpired, ClientCalled
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.spans import prefixes
 from folkmoot.domain.team_events import GuardLoopBlocked, TeamCancelled, TeamStarted

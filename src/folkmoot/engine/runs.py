@@ -23,8 +23,8 @@ from folkmoot.domain.events import ADOPTIONS, RUN_ENDS, RunAdopted, RunPruned, R
 from folkmoot.domain.naming import LAST, RUN
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunRow, RunSummary
 from folkmoot.domain.value import Value
+from folkmoot.engine.claims import held_claims
 from folkmoot.engine.history import append_last, last_entry
-from folkmoot.engine.owner import held_claims
 from folkmoot.errors import Conflict, ForeignRun, JournalDamaged
 from folkmoot.journal.codec import to_entry
 from folkmoot.ports import Clock, Journal, Query, RunQuery, Stored, Swept, Version
@@ -200,23 +200,19 @@ class Installation:
         """Empty where no secret can be kept; such a run continues only after it was adopted somewhere."""
         if not self._secret:
             self._secret = await self._journal.installation_secret() or secret_in(self._file)
-        return (
-            hmac.digest(self._secret, f"{run} {graph}".encode(), "sha256").hex()[:32] if self._secret else ""
-        )
+        digest = hmac.digest(self._secret, f"{run} {graph}".encode(), "sha256")
+        return digest.hex()[:32] if self._secret else ""
 
     async def require(self, run: str, started: RunStarted) -> None:
         """Raises `ForeignRun` for a run that neither began nor was adopted here."""
         proof = await self.proof(run, started.graph)
-        if proof and hmac.compare_digest(started.origin, proof):
+        if not proof:
+            raise ForeignRun(run)
+        if hmac.compare_digest(started.origin, proof):
             return
-        async for entry in self._journal.read(Query(stream=ADOPTIONS)):
-            if (
-                isinstance(entry.event, RunAdopted)
-                and (entry.event.run, entry.event.proof) == (run, proof)
-                and proof
-            ):
-                return
-        raise ForeignRun(run)
+        adopted = [entry.event async for entry in self._journal.read(Query(stream=ADOPTIONS))]
+        if RunAdopted(run, proof) not in adopted:
+            raise ForeignRun(run)
 
     async def adopt(self, clock: Clock, runs: Mapping[str, RunStarted]) -> list[str]:
         """Let these runs continue here; those that could not until now."""

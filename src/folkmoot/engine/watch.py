@@ -20,15 +20,13 @@ from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.watch import Moments, Sight, leads_of
 from folkmoot.coordination.watch_rules import FIRST, THEN, Move, Rule, due, errand, not_told, request, summary
 from folkmoot.domain.entry import Event
-from folkmoot.domain.errand import Block, Errand
+from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunCompleted
 from folkmoot.domain.task import ResumeReminderSent, Task
 from folkmoot.domain.value import Value
 from folkmoot.errors import FolkmootError
 from folkmoot.ports import Query
 
-Start = Callable[[str, str, Errand], Awaitable[object]]
-"""Run an agent with a request; return when that has ended or is surely left to somebody, raise if there is no run."""
 ANSWER = 4_000
 """Characters of an unblocker's answer that are passed on."""
 
@@ -57,13 +55,18 @@ class Done(Value):
 
 class Watch:
     def __init__(
-        self, moot: Moot, objection: Callable[[str], str], start: Start, duties: Sequence[Duty] = ()
+        self,
+        moot: Moot,
+        admit: Callable[[str, str], object],
+        run: Callable[..., Awaitable[object]],
+        duties: Sequence[Duty] = (),
     ) -> None:
-        """`objection` says why an agent cannot be started; empty if it can."""
+        """`admit` raises if an agent cannot be started; `run` returns when its run has ended or is surely left to
+        somebody, and raises if there is none. Both as `Folkmoot` has them."""
         self.settings = moot.graph.settings.agents.defaults.task_continuation
         self._moot = moot
-        self._objection = objection
-        self._run = start
+        self._admit = admit
+        self._run = run
         self._duties = duties
         self._moments = Moments(moot.clock)
         self._leads = leads_of(moot.graph)
@@ -120,6 +123,13 @@ class Watch:
             tuple(self._telling.values()),
         )
 
+    def _objection(self, agent: str) -> str:
+        try:
+            self._admit(agent, "go on")
+        except FolkmootError as error:
+            return str(error)
+        return ""
+
     async def _attend(self, task: Task, sight: Sight, rules: Sequence[Rule]) -> None:
         for rule in due(task, sight, rules):
             if move := await self._recorded(rule, task):
@@ -152,7 +162,7 @@ class Watch:
         try:
             heard = await self._heard(move)
             written = await self._moot.tasks.sources([move.task.id])
-            await self._run(move.tells, request(move), replace(errand(move, heard), sources=written))
+            await self._run(move.tells, request(move), errand=replace(errand(move, heard), sources=written))
         except Exception as error:
             await self._recorded(partial(not_told, move=move, why=str(error)), move.task)
             raise

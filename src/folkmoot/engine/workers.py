@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.events import RunParked
 from folkmoot.domain.run_row import OPEN_STATUSES, is_overdue
-from folkmoot.engine.activation import Project, Shift
+from folkmoot.engine.activation import Project
+from folkmoot.engine.claims import Shift, held_claims
 from folkmoot.engine.history import last_entry
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.owner import held_claims
 from folkmoot.errors import (
     Elsewhere,
     FolkmootError,
@@ -43,6 +43,8 @@ PATIENCE = 60.0
 
 
 class _Resumer:
+    """Resumes single runs, and says what became of each."""
+
     def __init__(self, resume: Callable[[str], Awaitable[Result]], patience: float) -> None:
         """`patience`: seconds until a run that could not go on is tried again."""
         self._resume = resume

@@ -16,11 +16,11 @@ from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
-from folkmoot.engine.activation import Placement, Project, Shift, TeamSubscriber
+from folkmoot.engine.activation import Project, TeamSubscriber
 from folkmoot.engine.admission import reachable
+from folkmoot.engine.claims import Identity, Placement, Shift, drawn, is_gone, this_host, this_process
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.owner import Identity, drawn, is_gone, this_host, this_process
 from folkmoot.engine.runs import Installation
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
@@ -186,7 +186,7 @@ class Workshop:
         """Bring the files that follow from the records up to date, if anybody has looked at a record here."""
         if self._moot is None or self._around.journal is not None:
             return ()
-        from folkmoot.engine.projections import project
+        from folkmoot.engine.outlets import project
         from folkmoot.journal.database import FOLDER
 
         await project(self._moot, self.folder / FOLDER)

@@ -20,8 +20,8 @@ from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions import entrusted
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionEntrusted
+from folkmoot.engine.claims import drawn
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.owner import drawn
 from folkmoot.engine.workers import Caretaker
 from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.http.stream.event_source import unless_gone

@@ -29,9 +29,8 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.trace import told
+from folkmoot.engine.claims import ATTEND_EVERY, drawn
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.commands import ATTEND_EVERY
-from folkmoot.engine.owner import drawn
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.orchestration.inbox import Answerer
 from folkmoot.protocols.mcp_offers import (

@@ -27,9 +27,8 @@ from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, Quest
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
+from folkmoot.engine.claims import ATTEND_EVERY, Identity
 from folkmoot.engine.clock import FakeClock, SystemClock
-from folkmoot.engine.commands import ATTEND_EVERY
-from folkmoot.engine.owner import Identity
 from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
@@ -109,9 +108,7 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
             drafts=[entry.draft async for entry in moot.events(result.run_id)],
             surprises=tools.surprises,
             tasks=[task_document(task) for task in (await moot.moot.tasks.all()).values()],
-            decisions=[
-                decision_document(decision) for decision in (await moot.moot.decisions.all()).values()
-            ],
+            decisions=[decision_document(each) for each in (await moot.moot.decisions.all()).values()],
         )
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
+from folkmoot.engine.claims import claim_run
 from folkmoot.engine.clock import FakeClock
-from folkmoot.engine.owner import claim_run
 from folkmoot.errors import Held
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.server import MIGRATIONS

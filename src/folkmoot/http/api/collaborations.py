@@ -10,8 +10,8 @@ from folkmoot.coordination.collaboration import Scene, WaitMove
 from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
+from folkmoot.engine.claims import holder
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
-from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.requests import Given, Said, Words
 from folkmoot.ports import RunQuery

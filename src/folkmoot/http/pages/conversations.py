@@ -16,7 +16,7 @@ from starlette.routing import Route
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.work_sessions import categorised, known_category
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.engine.owner import chance
+from folkmoot.engine.claims import chance
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.pages.form import Form, person
 from folkmoot.http.pages.rendering import form_route, fragment, page

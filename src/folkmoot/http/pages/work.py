@@ -11,8 +11,8 @@ from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
 from folkmoot.domain.work_session import WorkSession, WorkSessionAsked, WorkSessionOpened
+from folkmoot.engine.claims import chance
 from folkmoot.engine.collaboration import begun, gathered, seats
-from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.form import Form, find_form, perform_form, person
 from folkmoot.http.pages.rendering import form_route, page
