@@ -17,8 +17,7 @@ import aiohttp
 
 from bench.process import ROOT
 from folkmoot import Folkmoot
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import RunCancelled, RunStarted, ToolFinished
 from folkmoot.http.server import listening
 from folkmoot.http.state import Door, ServerState

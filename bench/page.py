@@ -13,8 +13,7 @@ from playwright.async_api import Page, async_playwright
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     LlmRequest,
     LlmResponse,

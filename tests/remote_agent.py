@@ -1,7 +1,5 @@
 """A remote agent as anybody would write one: served by the official SDK, on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable

@@ -2,15 +2,15 @@
 
 import asyncio
 
-from folkmoot import tool
 from folkmoot.domain.duration import seconds_between
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
-from tests.desk import SETTINGS, Desk
+from tests.desk import SETTINGS, Desk, look
+from tests.fakes import fake
 from tests.orchestration.calling import ask, ask_all, calling
 from tests.orchestration.messages import calls as making
 from tests.orchestration.messages import have, tell, write
-from tests.test_resume import PATTERNS, SAID, look
+from tests.test_resume import PATTERNS, SAID
 
 LONG = "All is well. " * 400
 SLOW = {"delay": "1h", "text": "late"}
@@ -18,22 +18,9 @@ CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "count", "reason": "r"}
 CLARIFY = {"tool": "agent__ask_clarification", "arguments": {"child_id": "clerk", "question": "why 3?"}}
 
 
-@tool(effect="pure", access="write", asks="high")
-async def pay(to: str) -> str:
-    """Pay."""
-    return f"paid {to}"
-
-
-@tool(effect="once", access="write")
-async def send(to: str) -> str:
-    """Send it."""
-    return f"sent to {to}"
-
-
-@tool(effect="pure", access="read")
-async def book() -> str:
-    """Read all of it."""
-    return "page " * 9000
+pay = fake("pay(to)", "paid {to}", access="write", asks="high")
+send = fake("send(to)", "sent to {to}", effect="once", access="write")
+book = fake("book", "page " * 9000)
 
 
 async def plainly(at):

@@ -5,8 +5,6 @@ lets time pass only when nothing else can happen. The same seed gives the same o
 found. Nothing in it sleeps, no thread is started, and waiting for what can never come is an error, not a hang.
 """
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import random

@@ -12,8 +12,8 @@ from folkmoot import (
     WrongUse,
     tool,
 )
-from folkmoot.engine.loading import load_project
-from folkmoot.orchestration.reach import Reach
+from folkmoot.engine.workshop import load_project
+from folkmoot.orchestration.kit import Reach
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import wanted_items
 from tests.desk import SETTINGS, write
@@ -82,32 +82,6 @@ async def test_a_python_module_is_run_once_when_its_project_is_opened(project, a
         pass
 
     assert trace.read_text() == "run "
-
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [("import nothing_like_this", "cannot be loaded: ModuleNotFoundError"), ("x = 1", "makes no tools")],
-)
-async def test_a_python_module_that_gives_no_tools_is_a_problem_of_its_file(project, around, code, message):
-    (project / "tools" / "psp.py").write_text(code)
-    write(project, {"a": "tools: [psp]"}, WITH_TOOLS)
-    allow(project, around)
-
-    with pytest.raises(DeclarationError, match=message) as caught:
-        async with Folkmoot.open(project, around=around):
-            pass
-    assert caught.value.problems[0].file == "tools/psp.py"
-
-
-async def test_a_tool_that_its_module_does_not_make_is_named(project, around):
-    write(project, {"a": "tools: [psp.steal]"}, WITH_TOOLS)
-    allow(project, around)
-
-    with pytest.raises(
-        DeclarationError, match=r"'psp.steal' does not exist; known are psp.balance, psp.refund"
-    ):
-        async with Folkmoot.open(project, around=around):
-            pass
 
 
 async def test_an_unknown_agent_is_answered_with_the_nearest_one(desk):

@@ -8,13 +8,12 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import Attachment, ToolResult
 from folkmoot.domain.part import IMAGE_TOKENS, File, Part
-from folkmoot.engine.importing import import_runs
-from folkmoot.engine.local import encoded
-from folkmoot.journal.bundle import write_bundle
+from folkmoot.engine.runs import import_runs
 from folkmoot.journal.codec import data_of
-from folkmoot.journal.source import open_source
-from folkmoot.ports import NewRun, Query
+from folkmoot.journal.copies import open_source, write_bundle
+from folkmoot.ports import Query
 from tests.desk import SETTINGS, unclaimed
+from tests.fakes import fake
 from tests.files import BILL, NOTE, PDF, PHOTO, PNG
 from tests.orchestration import test_contract as contract
 
@@ -24,10 +23,7 @@ AGENTS = {"desk": "tools: [look]"}
 REFUSED = {"error": {"message": "no images here", "status": 400}}
 
 
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look."""
-    return "seen"
+look = fake("look", "seen")
 
 
 async def played(at, agent="desk.ai", files=(PHOTO, BILL), **more):
@@ -116,13 +112,10 @@ async def test_a_run_cut_after_any_event_sends_the_same_content_again(desk):
     """DESIGN 4: the span rule holds for what is attached."""
     whole = await played(first := desk(AGENTS, TALK, tools=[look]))
     for cut in range(1, len(whole.drafts)):
-        again = desk(AGENTS, TALK, tools=[look])
+        again = first.again()
         for content in (PNG, PDF):
             again.journal.keep(content)
-        async with again.open() as moot:
-            again.journal.keep(encoded(moot.graph))
-            await again.journal.append("run-1", NewRun("host/0/0/gone", 0.0), whole.drafts[:cut])
-            continued = await again.played(await moot.resume("run-1"))
+        continued = await again.continued(whole.drafts[:cut], journal=again.journal)
 
         assert unclaimed(continued.drafts) == whole.drafts, f"cut after event {cut}"
         heard = [replace(request, again=False) for request in continued.model.heard]

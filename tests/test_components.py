@@ -1,7 +1,5 @@
 """Every component of the coordination has tests of its own; see E-87."""
 
-from __future__ import annotations
-
 import pytest
 
 from checks.files import ROOT

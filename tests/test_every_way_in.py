@@ -1,8 +1,6 @@
 """The same answer whichever way somebody comes in: of every template of `folkmoot init`, of every example, and of
 agents that report in every form. Each project has one server, which all but Python and the terminal go through."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -5,10 +5,11 @@ import re
 
 import pytest
 
-from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot import MemoryJournal, WrongUse
 from folkmoot.domain.duration import seconds_between
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun
+from tests.fakes import fake
 
 FILES = {"desk": "agents: [clerk.ai]\ntools: [ask_user]", "clerk": "tools: [pay, look]"}
 CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "pay", "reason": "r"}}
@@ -19,18 +20,8 @@ SCRIPT = {
     "clerk": [{"calls": [PAY[0], {"tool": "look"}, PAY[1]]}, "ok"],
 }
 SEND = {"desk": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "ok"]}
-
-
-@tool(effect="pure", access="write", asks="high")
-async def pay(to: str) -> str:
-    """Pay."""
-    return f"paid {to}"
-
-
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look."""
-    return "seen"
+pay = fake("pay(to)", "paid {to}", access="write", asks="high")
+look = fake("look", "seen")
 
 
 async def decide(item):
@@ -39,64 +30,26 @@ async def decide(item):
     return item.deny("not bob") if item.arguments["to"] == "bob" else item.approve()
 
 
-def by_span(drafts):
-    """What happened in each span; branches and parallel calls may come in another order."""
-    spans = {}
-    for draft in drafts:
-        spans.setdefault(draft.span, []).append(repr(draft.event))
-    return {span: sorted(events) for span, events in spans.items()}
-
-
-async def cut_and_continued(at, drafts, cut, answer=None):
-    at.journal = MemoryJournal(at.clock.monotonic)
-    async with at.open() as moot:
-        at.journal.keep(encoded(moot.graph))
-        await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), drafts[:cut])
-        return await at.played(await moot.resume("run-1", answer=answer))
-
-
 async def test_a_run_with_questions_and_approvals_cut_after_any_event_ends_the_same(desk):
     """DESIGN 4, B-34, U-7: nobody is asked twice, nothing that was denied is made."""
     at = desk(FILES, SCRIPT, tools=[pay, look])
-    async with at.open() as moot:
-        whole = await at.played(await moot.run("desk", "hello", answer=decide))
+    whole = await at.run_cut_anywhere("desk", in_order=False, answer=decide)
+
     assert whole.report == "done"
     assert len(whole.drafts) > 25
-
-    for cut in range(1, len(whole.drafts)):
-        again = desk(FILES, SCRIPT, tools=[pay, look])
-        played = await cut_and_continued(again, whole.drafts, cut, decide)
-
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
-        assert played.result.totals == whole.result.totals
-
-
-class Post:
-    """A tool that must not be repeated; `sent` is what it really did."""
-
-    def __init__(self):
-        self.sent = []
-
-        @tool(effect="once", access="write")
-        async def send(to: str) -> str:
-            """Send it."""
-            self.sent.append(to)
-            return f"sent to {to}"
-
-        self.tool = send
 
 
 @pytest.fixture
 async def doubtful(desk):
     """A run whose process died in the middle of a `once` call, and which therefore waits."""
-    post = Post()
-    at = desk({"desk": "tools: [send]"}, SEND, tools=[post.tool])
+    send = fake("send(to)", "sent to {to}", effect="once", access="write")
+    at = desk({"desk": "tools: [send]"}, SEND, tools=[send])
     whole = await at.run("desk")
     cut = whole.types.index("tool.started") + 1
-    again = desk({"desk": "tools: [send]"}, SEND, tools=[post.tool])
-    played = await cut_and_continued(again, whole.drafts, cut)
-    assert (played.result.status, post.sent) == ("waiting", ["x"])
-    return again, post
+    again = desk({"desk": "tools: [send]"}, SEND, tools=[send])
+    played = await again.continued(whole.drafts[:cut])
+    assert (played.result.status, send.calls) == ("waiting", ["x"])
+    return again, send
 
 
 async def settled(at, decision, text=""):
@@ -107,8 +60,7 @@ async def settled(at, decision, text=""):
         if decision == "retry":
             await at.clock.advance(seconds_between(at.clock.now(), item.retry_from))
         await moot.reply(item.settle(decision, text, "ann"))
-    async with at.open() as moot:
-        return await at.played(await moot.resume("run-1"))
+    return await at.resumed()
 
 
 @pytest.mark.parametrize(
@@ -123,19 +75,19 @@ async def settled(at, decision, text=""):
 )
 async def test_a_call_in_doubt_is_settled_by_a_persons_word(doubtful, decision, text, read, sent):
     """C3, DESIGN 8: done, retry, fail."""
-    at, post = doubtful
+    at, send = doubtful
     played = await settled(at, decision, text)
 
     assert played.result.success
     assert at.model.heard[-1].messages[-1].text == read
-    assert post.sent == sent
+    assert send.calls == sent
     (event,) = played.events("tool.settled")
     assert (event.decision, event.by) == (decision, "ann")
 
 
 async def test_a_call_in_doubt_cannot_be_made_again_before_its_former_process_must_be_through(doubtful):
     """K-7: lease, tool timeout and 5 s; the time is said, and the other words are free."""
-    at, post = doubtful
+    at, send = doubtful
     async with at.open() as moot:
         (item,) = await moot.inbox()
         assert seconds_between(item.at, item.retry_from) == 30 + 300 + 5
@@ -147,12 +99,12 @@ async def test_a_call_in_doubt_cannot_be_made_again_before_its_former_process_mu
         await at.clock.advance(0.1)
         await moot.reply(item.settle("retry"))
 
-    assert post.sent == ["x"]
+    assert send.calls == ["x"]
 
 
 async def test_who_is_there_and_wants_a_call_made_again_says_so_once(doubtful):
     """K-7: it is made as soon as that is allowed."""
-    at, post = doubtful
+    at, send = doubtful
     async with at.open() as moot:
 
         async def answer(item):
@@ -160,23 +112,23 @@ async def test_who_is_there_and_wants_a_call_made_again_says_so_once(doubtful):
 
         resuming = asyncio.ensure_future(moot.resume("run-1", answer=answer))
         await at.clock.advance(300)
-        assert post.sent == ["x"]
+        assert send.calls == ["x"]
         await at.clock.advance(40)
 
         assert (await resuming).success
-    assert post.sent == ["x", "x"]
+    assert send.calls == ["x", "x"]
 
 
 async def test_a_call_that_was_made_again_and_cut_off_again_is_in_doubt_again(doubtful):
     """C3: one word allows one repetition."""
-    at, post = doubtful
+    at, send = doubtful
     played = await settled(at, "retry")
     cut = len(played.types) - played.types[::-1].index("tool.started")
-    again = await cut_and_continued(at, played.drafts, cut)
+    again = await at.continued(played.drafts[:cut])
 
     assert again.result.status == "waiting"
     assert again.types[-2:] == ["tool.in_doubt", "run.parked"]
-    assert post.sent == ["x", "x"]
+    assert send.calls == ["x", "x"]
 
 
 async def test_a_journal_from_before_the_inbox_names_a_call_in_doubt_by_its_key(doubtful):
@@ -204,15 +156,8 @@ async def test_a_journal_from_before_the_inbox_names_a_call_in_doubt_by_its_key(
 
 async def test_a_run_that_is_taken_up_while_somebody_looks_is_never_told_as_still_running(desk, monkeypatch):
     """U-7: whoever follows a run hears that it waits or how it ended, also if another goes on with it just then."""
-    begun, over = asyncio.Event(), asyncio.Event()
-
-    @tool(effect="pure", access="read")
-    async def hold() -> str:
-        """Hold."""
-        begun.set()
-        await over.wait()
-        return "held"
-
+    over = asyncio.Event()
+    hold = fake("hold", "held", does=over.wait)
     script = {"desk": [{"calls": [ASK]}, {"calls": [{"tool": "hold"}]}, "done"]}
     at = desk({"desk": "tools: [ask_user, hold]"}, script, tools=[hold])
     async with at.open() as moot:
@@ -225,7 +170,7 @@ async def test_a_run_that_is_taken_up_while_somebody_looks_is_never_told_as_stil
             [item] = await moot.inbox(run)
             await moot.reply(item.answer("5"))
             others.append(asyncio.create_task(moot.resume(run)))
-            await begun.wait()
+            await hold.reached.wait()
 
         monkeypatch.setattr(moot, "events", with_another)
         assert (await moot.followed(run)).status == "waiting"

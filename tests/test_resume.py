@@ -1,15 +1,14 @@
 """A run cut after any of its events and continued gives the same journal and the same report."""
 
-from itertools import groupby
-
 import pytest
 
-from folkmoot import MemoryJournal, tool
-from folkmoot.domain.events import LlmResponse, ToolFailed, ToolFinished
+from folkmoot import MemoryJournal
+from folkmoot.domain.events import LlmResponse
 from folkmoot.engine.local import encoded
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.ports import NewRun, Query
-from tests.desk import unclaimed
+from folkmoot.ports import Query
+from tests.desk import look, unclaimed
+from tests.fakes import fake
 
 LOOK = {
     "calls": [{"tool": "look", "arguments": {"where": "x"}}, {"tool": "look", "arguments": {"where": "y"}}]
@@ -42,50 +41,12 @@ SAID = {
 }
 
 
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
-
-
 def memory(desk, folder):
     return MemoryJournal(desk.clock.monotonic)
 
 
 def sqlite(desk, folder):
     return SqliteJournal.open(folder, desk.clock.monotonic)
-
-
-async def cut_and_continued(desk, drafts, cut, journal, before=None):
-    """The same project over a journal that holds only the first `cut` events; `before` may do something first."""
-    desk.journal = journal
-    async with desk.open() as moot:
-        journal.keep(encoded(moot.graph))
-        await journal.append("run-1", NewRun("host/0/0/gone", 0.0), drafts[:cut])
-        if before:
-            await before(moot)
-        return await desk.played(await moot.resume("run-1"))
-
-
-def by_span(drafts):
-    """Parallel branches and the results of parallel calls may come in another order; what happened in each may not."""
-    spans = {}
-    for draft in unclaimed(drafts):
-        spans.setdefault(draft.span, []).append(draft)
-    return {
-        span: [each for _, some in groupby(of, _result_in) for each in _in_order(some)]
-        for span, of in spans.items()
-    }
-
-
-def _result_in(draft):
-    """The turn, of a result."""
-    return draft.event.turn if isinstance(draft.event, ToolFinished | ToolFailed) else None
-
-
-def _in_order(drafts):
-    drafts = list(drafts)
-    return drafts if _result_in(drafts[0]) is None else sorted(drafts, key=lambda draft: draft.event.call)
 
 
 @pytest.mark.parametrize("backend", [memory, sqlite])
@@ -100,7 +61,7 @@ async def test_a_conversation_cut_after_any_event_continues_to_the_identical_jou
         folder.mkdir()
         again = desk(AGENTS, SCRIPT, tools=[look])
         journal = backend(again, folder)
-        played = await cut_and_continued(again, whole.drafts, cut, journal)
+        played = await again.continued(whole.drafts[:cut], journal=journal)
         await journal.close()
 
         assert unclaimed(played.drafts) == whole.drafts, f"cut after event {cut}"
@@ -112,16 +73,9 @@ async def test_a_conversation_cut_after_any_event_continues_to_the_identical_jou
 
 async def test_all_patterns_together_cut_after_any_event_continue_to_the_same_end(desk):
     """DESIGN 4, A-107: no branch runs twice, none takes another's result."""
-    whole = await desk(PATTERNS, SAID, tools=[look]).run("front.ai")
+    whole = await desk(PATTERNS, SAID, tools=[look]).run_cut_anywhere("front.ai")
+
     assert whole.report == "Dear customer"
-
-    for cut in range(1, len(whole.drafts)):
-        again = desk(PATTERNS, SAID, tools=[look])
-        played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
-
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
-        assert played.report == whole.report
-        assert played.result.totals == whole.result.totals
 
 
 async def test_a_finished_run_is_only_shown_again(desk):
@@ -143,7 +97,7 @@ async def test_a_resumed_run_uses_the_files_it_was_started_with(desk, tmp_path):
     (tmp_path / "desk.ai").write_text("---\ntools: [look]\n---\nYou are somebody else.")
     again.journal = MemoryJournal(again.clock.monotonic)
     again.journal.keep(pinned)
-    played = await cut_and_continued(again, whole.drafts, 2, again.journal)
+    played = await again.continued(whole.drafts[:2], journal=again.journal)
 
     assert played.model.heard[0].messages[0].text == "You are desk."
     assert unclaimed(played.drafts) == whole.drafts
@@ -152,13 +106,7 @@ async def test_a_resumed_run_uses_the_files_it_was_started_with(desk, tmp_path):
 async def test_a_once_call_that_may_have_happened_waits_for_a_person(desk):
     """C3, O-22: the run is parked, says what waits, and nothing is sent twice."""
     sent = []
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        sent.append(to)
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write", calls=sent)
     files, script = (
         {"desk": "tools: [send]"},
         {"desk": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "ok"]},
@@ -166,7 +114,7 @@ async def test_a_once_call_that_may_have_happened_waits_for_a_person(desk):
     whole = await desk(files, script, tools=[send]).run("desk.ai")
     cut = whole.types.index("tool.started") + 1
     again = desk(files, script, tools=[send])
-    played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
+    played = await again.continued(whole.drafts[:cut])
 
     assert sent == ["x"]
     assert played.result.status == "waiting"

@@ -1,7 +1,5 @@
 """A project that worker processes share, and what one sees of them: the journal, and who did what."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A project behind the door of a real `folkmoot serve`, and the official client before it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -2,16 +2,12 @@
 
 import pytest
 
-from folkmoot import tool
 from folkmoot.engine.clock import SystemClock
 from tests.a2a_server.conftest import behind_the_door, client_of, message, sent, state
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
-
-@tool(effect="once", access="write")
-async def save() -> str:
-    """Save."""
-    return "saved"
+save = fake("save", "saved", effect="once", access="write")
 
 
 @pytest.mark.parametrize("trusted", [False, True])

@@ -1,7 +1,5 @@
 """A project served on a free port of this machine, in the loop of whoever looks at it."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

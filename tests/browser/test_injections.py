@@ -1,8 +1,6 @@
 """Whatever agents, tools and people write is shown as text: on no screen does it become a script, an image, a link, a
 style or a request."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

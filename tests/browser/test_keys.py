@@ -6,9 +6,9 @@ from contextlib import suppress
 import pytest
 from playwright.async_api import expect
 
-from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
+from tests.fakes import fake
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
 BROKEN = {"error": {"message": "tired", "retryable": False}}
@@ -112,12 +112,7 @@ async def test_every_text_is_sent_with_ctrl_or_cmd_and_enter(house, visit, path,
 
 async def test_a_reason_is_sent_as_a_denial(house, visit):
     """K-85: Ctrl+Enter never approves what somebody wrote a reason against."""
-
-    @tool(effect="once", access="write", asks="high")
-    async def pay(to: str) -> str:
-        """Pay."""
-        raise AssertionError(to)
-
+    pay = fake("pay(to)", AssertionError(), effect="once", access="write", asks="high")
     call = {"calls": [{"tool": "pay", "arguments": {"to": "eve"}}]}
     moot = await house({"clerk": "tools: [pay]"}, {"clerk": [call, "not paid"]}, tools=[pay])
     await moot.run("clerk", "pay eve")

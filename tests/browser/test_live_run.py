@@ -4,11 +4,11 @@ import asyncio
 
 from playwright.async_api import expect
 
-from folkmoot import tool
 from folkmoot.http.server import application
 from folkmoot.http.state import Door, ServerState
 from tests.browser.serving import listening
 from tests.browser.visitor import visiting
+from tests.fakes import fake
 
 BROKEN = "console: [object Event]"
 """What htmx says of a stream that broke."""
@@ -16,19 +16,12 @@ BROKEN = "console: [object Event]"
 
 async def test_what_happened_while_the_connection_was_broken_is_there_afterwards(house, browser):
     """Nothing is missing, nothing is twice, and nobody has to load the page again."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    @tool(effect="pure", access="read")
-    async def ledger(order: str) -> str:
-        """Look an order up."""
-        reached.set()
-        await go_on.wait()
-        return "charged twice"
-
+    go_on = asyncio.Event()
+    ledger = fake("ledger(order)", "charged twice", does=go_on.wait)
     script = {"desk": [{"calls": [{"tool": "ledger", "arguments": {"order": "1"}}]}, "Paid back."]}
     moot = await house({"desk": "tools: [ledger]"}, script, tools=[ledger])
     running = asyncio.create_task(moot.run("desk.ai", "Twice!"))
-    await reached.wait()
+    await ledger.reached.wait()
     [row] = await moot.runs()
     served = ServerState(moot=moot, door=Door())
     async with listening(application(served)) as home, visiting(browser, home) as visitor:

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from playwright.async_api import expect
 
-from folkmoot import tool
 from tests.browser.visitor import PATIENCE
+from tests.fakes import fake
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which card?"}}]}
 LOOK = {"calls": [{"tool": "ledger", "arguments": {}}]}
@@ -22,16 +22,9 @@ SCRIPT = {"desk": [{"route": "billing"}], "billing": [LOOK, "a draft"], "editor"
 @pytest.fixture
 def held():
     """A tool that waits until the test lets it go."""
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    @tool(effect="pure", access="read")
-    async def ledger() -> str:
-        """Look an order up."""
-        reached.set()
-        await go_on.wait()
-        return "charged twice"
-
-    return ledger, reached, go_on
+    go_on = asyncio.Event()
+    ledger = fake("ledger", "charged twice", does=go_on.wait)
+    return ledger, ledger.reached, go_on
 
 
 async def start(visitor, agent="desk", request="I was charged twice."):
@@ -116,9 +109,4 @@ async def test_a_run_that_asks_says_so_where_its_answer_will_be_and_goes_on(hous
 
 
 def tool_without_use():
-    @tool(effect="pure", access="read")
-    async def ledger() -> str:
-        """Look an order up."""
-        return "charged twice"
-
-    return ledger
+    return fake("ledger", "charged twice")

@@ -3,11 +3,11 @@
 import pytest
 from playwright.async_api import expect
 
-from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
+from tests.fakes import fake
 from tests.orchestration.messages import ANN, BOB, calls, write
 
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which one?"}}]}
@@ -16,13 +16,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
 def till(paid):
-    @tool(effect="once", access="write", asks="high")
-    async def pay(to: str) -> str:
-        """Pay."""
-        paid.append(to)
-        return f"paid {to}"
-
-    return pay
+    return fake("pay(to)", "paid {to}", effect="once", access="write", asks="high", calls=paid)
 
 
 async def ended(moot, run):

@@ -1,7 +1,5 @@
 """Somebody who looks at the page in a real browser, and notes everything that must never happen there."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

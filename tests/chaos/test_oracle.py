@@ -16,20 +16,14 @@ from chaos.oracle import (
     stop_faults,
 )
 from chaos.witness import Seen
-from folkmoot import tool
 from folkmoot.domain.run_row import RunRow
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import NewRun, Query
+from tests.desk import look
 
 CALL = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
 SENT = Seen(1, "tool", "run-1/0/turn:1/call:1", "once")
 BOOKED = Seen(1, "tool", "run-1/0/turn:1/call:2", "keyed")
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 @pytest.fixture

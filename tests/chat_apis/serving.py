@@ -1,7 +1,5 @@
 """A project behind a real `folkmoot serve`, as clients of other makers meet it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

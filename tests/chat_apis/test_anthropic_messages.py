@@ -1,7 +1,5 @@
 """Messages, with Anthropic's own client against the real server."""
 
-from __future__ import annotations
-
 import anthropic
 import httpx
 import msgspec
@@ -153,24 +151,6 @@ def test_a_tool_of_the_client_that_failed_is_told_as_such(server: Server, client
     (told,) = [each for each in server.events(said.folkmoot["runId"]) if each["type"] == "client.answered"]
     assert (told["data"]["failed"], "Sorry." in told["data"]["text"]) == (True, True)
     assert said.folkmoot["runId"] == wished.folkmoot["runId"]
-
-
-def test_a_run_that_waits_for_an_approval_says_so_and_goes_on_when_it_was_given(server: Server, client):
-    question = user("Pay ann.")
-    told = asked(client, "payer", question)
-    (item,) = told.folkmoot["waiting"]
-    assert told.stop_reason == "end_turn"
-    assert f"{server.address}inbox/{item}" in told.content[0].text
-
-    answer = {"by": "eve"}
-    assert (
-        httpx.post(f"{server.address}api/approvals/{item}/approve", json=answer, timeout=60).status_code
-        == 200
-    )
-    said = asked(client, "payer", question, told.to_param(), user("And now?"))
-
-    assert said.content[0].text == "Paid."
-    assert said.folkmoot["runId"] == told.folkmoot["runId"]
 
 
 @pytest.mark.parametrize(

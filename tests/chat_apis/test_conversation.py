@@ -1,7 +1,5 @@
 """A client's messages as what an agent is asked, and the run that they go on from."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.domain.entry import Draft

@@ -1,7 +1,5 @@
 """Clients that do not bring the results of their own tools: with the official clients against the real server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anthropic

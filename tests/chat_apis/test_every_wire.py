@@ -1,7 +1,5 @@
 """Rules that hold on every chat wire, whatever its form."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A request that comes again under its `Idempotency-Key`: with the official clients against the real server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

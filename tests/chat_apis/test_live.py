@@ -3,8 +3,6 @@
 The model cannot go on before the bell is rung, and that is done only when its first words have come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chat completions, with OpenAI's own client against the real server."""
 
-from __future__ import annotations
-
 import httpx
 import openai
 import pytest

@@ -1,7 +1,5 @@
 """The Responses API, with OpenAI's own client against the real server."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 

@@ -1,7 +1,5 @@
 """Runs that wait, clients that go, servers that stop: with OpenAI's own client against the real server."""
 
-from __future__ import annotations
-
 import json
 import signal
 

@@ -1,7 +1,5 @@
 """Agents of other frameworks that use an agent of ours: as their model, through each door, and as a tool."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

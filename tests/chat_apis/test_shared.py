@@ -1,7 +1,5 @@
 """Chat clients in front of a journal that workers share: the server runs nothing, and answers all the same."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 

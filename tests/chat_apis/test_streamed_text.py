@@ -5,7 +5,7 @@ import pytest
 from folkmoot.http.problems import ChatError
 from folkmoot.protocols.answers import ChatReply
 from folkmoot.protocols.wire import StreamedText
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 
 def reply(text: str, status: str = "completed") -> ChatReply:

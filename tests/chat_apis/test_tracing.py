@@ -3,8 +3,6 @@
 What is exported is decoded by a collector; what goes out is seen by a model server and by a second Folkmoot.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """The same conversation over each of the three chat wires, as plain HTTP."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

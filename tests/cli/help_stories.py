@@ -1,7 +1,5 @@
 """The stories in which `test_help_examples` types every example: `$ ` stands before what only leads up to one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import NamedTuple

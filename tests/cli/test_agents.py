@@ -6,6 +6,7 @@ FILES = {
 
 
 def test_the_list_tells_who_works_with_whom(folkmoot):
+    """D-3."""
     folkmoot.write(FILES, {})
 
     rows = folkmoot("agents", "list", "--json").json
@@ -32,46 +33,8 @@ def test_one_agent_is_shown_with_its_references_models_and_worst_case(folkmoot):
     assert "advisors: risk.ai\n" in text
 
 
-def test_a_program_reads_every_option_that_holds_defaults_included(folkmoot):
-    folkmoot.write({"a": "maxTurns: 2\nbudget: {usd: 1}"}, {})
-
-    shown = folkmoot("agents", "show", "a", "--json").json
-    text = {"format": "text", "schema": None, "schemaRef": None}
-    assert (shown["input"], shown["output"]) == (text, {**text, "claims": False})
-    assert (shown["options"]["maxTurns"], shown["options"]["maxRetries"]) == (2, 3)
-    assert (shown["options"]["llmTimeout"], shown["options"]["temperature"]) == (600.0, None)
-    assert shown["budget"] == {
-        "usd": 1.0,
-        "tokens": None,
-        "requests": None,
-        "descendants": None,
-        "wall": None,
-    }
-    assert "options: maxTurns 2\nbudget: usd 1.0\n" in folkmoot("agents", "show", "a").out
-
-
-def test_an_unknown_agent_is_wrong_use_with_a_suggestion(folkmoot):
-    folkmoot.write(FILES, {})
-
-    done = folkmoot("agents", "show", "dsek.ai")
-
-    assert done.code == 2
-    assert "did you mean 'desk.ai'?" in done.err
-
-
 def test_a_folder_without_agents_says_how_to_begin(folkmoot):
     assert "folkmoot init" in folkmoot("agents", "list").err
-
-
-def test_the_template_has_every_key_and_is_itself_an_agent(folkmoot):
-    """A-18: handoff, router, advisors, team and chat are described."""
-    folkmoot.write({}, {})
-    template = folkmoot("agents", "template").out
-
-    for key in ("handoff", "router", "advisors", "team", "chat"):
-        assert f"# {key}: " in template
-    (folkmoot.folder / "new.ai").write_text(template)
-    assert folkmoot("check").code == 0
 
 
 def test_an_id_that_several_agents_have_names_none_of_them(folkmoot):

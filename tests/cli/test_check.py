@@ -63,22 +63,6 @@ def test_another_folder_is_checked_by_its_path(folkmoot, tmp_path):
     assert folkmoot("check", str(tmp_path)).code == 4
 
 
-def test_a_wrong_script_is_a_problem_too(folkmoot):
-    folkmoot.write({"a": "description: a"}, {"a": [{"reprot": "fine"}]})
-
-    done = folkmoot("check")
-
-    assert done.code == 4
-    assert "script.yaml:" in done.out
-
-
-@pytest.mark.parametrize("path", ["no-such-folder", "folkmoot.yaml"])
-def test_what_is_no_project_is_wrong_use(folkmoot, path):
-    folkmoot.write({"a": "description: a"}, ANSWER)
-
-    assert folkmoot("check", path).code == 2
-
-
 def test_the_nearest_settings_upwards_make_the_project(folkmoot, monkeypatch):
     folkmoot.write({"a": "description: a"}, ANSWER)
     deep = folkmoot.folder / "some" / "where"

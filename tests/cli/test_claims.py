@@ -32,17 +32,6 @@ def test_run_says_beside_the_report_what_nothing_bears_out(folkmoot):
     assert "a claims what is not verified: it was called verified without evidence" in done.err
 
 
-def test_a_quiet_run_prints_the_report_alone_and_json_holds_everything(folkmoot):
-    """C-6."""
-    folkmoot = counted(folkmoot)
-    assert folkmoot("run", "a.ai", "How many?", "--quiet").err == ""
-
-    shown = folkmoot("run", "a.ai", "How many?", "--json", "--quiet").json
-    claims = shown["finalReport"]["claims"]
-    assert [claim["status"] for claim in claims] == ["verified", "unverified", "unverified"]
-    assert [one["id"] for one in shown["evidence"]] == claims[0]["evidence"]
-
-
 def test_runs_show_lists_what_was_claimed_with_its_evidence(folkmoot):
     folkmoot = counted(folkmoot)
     folkmoot("run", "a.ai", "How many?")

@@ -1,7 +1,5 @@
 """`folkmoot events` and `folkmoot projections` as their users meet them."""
 
-from __future__ import annotations
-
 import pytest
 
 AGENTS = {"a": "agents: [b.ai]", "b": "description: b"}

@@ -18,23 +18,6 @@ def example(folkmoot):
     return made
 
 
-def test_the_research_assistant_sends_out_three_and_combines_what_they_find(example):
-    """B-60, B-59, B-23: who is called and who is done is on stderr, the report alone on stdout."""
-    folkmoot = example("research-assistant")
-
-    assert "no problems, no warnings" in folkmoot("check").err
-    done = folkmoot("run", "assistant.ai", "Is a heat pump worth it for my house of 1962?")
-    assert done.out.startswith("A heat pump works in an old house if 55 °C are enough")
-    for line in ("assistant calls call_agent", "  market starts, called as a tool", "  market is done"):
-        assert line in done.err
-    tree = folkmoot("sessions", "list").out.splitlines()
-    assert [line.split()[0:2] for line in tree[2:]] == [
-        ["├─", "technology"],
-        ["├─", "market"],
-        ["└─", "rules"],
-    ]
-
-
 ORCHESTRATORS = [
     ("research-assistant", "assistant"),
     ("code-review", "lead"),
@@ -51,44 +34,6 @@ def test_the_orchestrators_of_the_examples_have_fifty_turns(example, name, agent
     assert values["maxTurns", f"{agent}.ai"] == 50
     assert values["planningStrategy", f"{agent}.ai"] == "native_react"
     assert values["orchestration.sub_agent_max_steps", None] == 30
-
-
-def test_an_orchestrator_that_never_finishes_is_stopped_at_its_fiftieth_turn(example):
-    """B-45: its budget of requests, which would stop it before, is lifted."""
-    folkmoot = example("research-assistant")
-    settings = folkmoot.folder / "folkmoot.yaml"
-    settings.write_text(settings.read_text().replace("requests: 40, ", ""))
-    endless = "agents: {assistant: {turns: [{calls: [{tool: nothing}]}], repeat: true}}"
-    (folkmoot.folder / "script.yaml").write_text(endless)
-    done = folkmoot("run", "assistant.ai", "Is it worth it?", "--json")
-
-    assert done.code == 1
-    assert done.json["stopReason"] == "MAX_TURNS"
-    assert done.json["totals"]["modelRequests"] == 50
-
-
-def test_review_and_documentation_come_at_the_same_time(example):
-    """B-60, B-28."""
-    folkmoot = example("code-review")
-
-    assert "no problems, no warnings" in folkmoot("check").err
-    result = folkmoot("run", "lead.ai", "def mean(xs): return sum(xs) / len(xs)", "--json").json
-    assert result["finalReport"]["content"].startswith("**Not yet.**")
-    [call] = [message for message in result["conversation"] if message.get("tool") == "call_agents_parallel"]
-    assert '"succeeded":2' in call["text"]
-
-
-def test_an_agent_made_at_run_time_reads_the_books_and_cannot_write_to_them(example):
-    """B-60, B-15, B-39: it asked for both tools."""
-    folkmoot = example("custom-agent")
-    folkmoot("trust", "--yes")
-
-    assert "no problems, no warnings" in folkmoot("check").err
-    result = folkmoot("run", "orchestrator.ai", "Can I deduct my trips of 2025?", "--json").json
-    assert result["finalReport"]["content"].startswith("Yes: 1,240.00 EUR")
-    [looked] = [entry for entry in result["accounting"] if entry["name"] == "books__look_up"]
-    assert looked["agentId"] == "custom"
-    assert looked["status"] == "ok"
 
 
 def test_the_inspector_plans_without_tools_acts_by_its_plan_and_shows_what_it_rests_on(example):

@@ -97,21 +97,6 @@ def waiting(till):
     return till("run", "a.ai", "x", "--json").json["waiting"][0]
 
 
-def test_an_approval_for_the_run_holds_for_equal_calls(till):
-    """Issue 5: `--for-run`."""
-    done = till("approvals", "approve", waiting(till), "--for-run", "--resume")
-
-    assert (done.code, done.out) == (0, "fine\n")
-    assert paid(till) == ["bob", "bob"]
-
-
-def test_an_approval_for_once_asks_again(till):
-    done = till("approvals", "approve", waiting(till), "--resume")
-
-    assert done.code == 6
-    assert paid(till) == ["bob"]
-
-
 def test_always_adds_a_rule_and_later_runs_do_not_ask(till):
     """Issue 5: bound to the arguments; to take it back is to take the rule out."""
     said = till("approvals", "approve", waiting(till), "--always", "--resume")
@@ -161,41 +146,3 @@ def test_tools_are_taken_from_a_session_listed_and_given_back(till):
 
     assert (done.code, paid(till)) == (0, [])
     assert till("sessions", "gate", session, "t.pay").code == 2
-
-
-@pytest.mark.parametrize(
-    ("decision", "to", "code", "said"),
-    [
-        ("deny", "x" * 40 + "!", 6, "folkmoot approvals approve"),
-        ("deny", "x" * 60_000, 0, "fine"),
-        ("allow", "x" * 150_000, 6, "folkmoot approvals approve"),
-        ("allow", "x" * 40, 0, "fine"),
-    ],
-)
-def test_no_text_of_a_model_makes_a_rule_compute_for_ever(folkmoot, decision, to, code, said):
-    """K-13: what is too long to be decided is never allowed, and always denied."""
-    rule = f"rules:\n  - {{tool: t.pay, arguments: {{to: {{regex: '(x+x+)+'}}}}, decision: {decision}}}\n"
-    script = {"a": [{"calls": [{"tool": "t.pay", "arguments": {"to": to}}]}, {"report": "fine"}]}
-    folkmoot.write({"a": "tools: [t]"}, script, TOOLS + rule)
-    (folkmoot.folder / "t.py").write_text(SOURCE)
-    folkmoot("trust", "--yes")
-
-    done = ended(folkmoot.started("run", "a.ai", "x"))
-
-    assert done.code == code
-    assert said in done.out + done.err
-    assert len(paid(folkmoot)) == (decision == "allow" and code == 0)
-
-
-def test_a_rule_that_cannot_be_decided_in_bounded_time_is_a_load_error(folkmoot):
-    """K-13: with its place and a remedy."""
-    rule = "rules:\n  - {tool: '*', arguments: {to: {regex: '(a)\\1'}}, decision: deny}\n"
-    folkmoot.write({"a": ""}, {}, SETTINGS + rule)
-
-    done = folkmoot("check")
-
-    assert done.code == 4
-    assert (
-        "`to` has a `regex` that refers back to a group, which cannot be decided in bounded time" in done.out
-    )
-    assert "write two rules, or `glob`, `under` or `host`" in done.out

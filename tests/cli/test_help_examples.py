@@ -1,7 +1,5 @@
 """Every example in every `--help` is typed, in a project in which it makes sense, and does what it says."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import signal

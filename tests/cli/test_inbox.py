@@ -96,54 +96,11 @@ def test_approving_leaves_the_word_and_names_the_command_that_goes_on(till):
     assert len(paid(till)) == 1
 
 
-def test_resume_with_the_answer_goes_on_at_once(till):
-    """DESIGN 8: `--resume`."""
-    done = till("approvals", "approve", waiting(till), "--resume", "--json")
-
-    assert done.code == 0
-    assert done.json["finalReport"]["content"] == "fine"
-    assert len(paid(till)) == 1
-
-
-def test_a_denial_reaches_the_agent_with_its_reason(till):
-    """U-7."""
-    done = till("approvals", "deny", waiting(till), "--reason", "too much", "--resume", "--json")
-
-    assert paid(till) == []
-    assert done.json["conversation"][-2]["text"] == "(tool failed: approval_denied: too much)"
-
-
-def test_a_question_is_answered_and_the_answer_is_the_result(till):
-    id = waiting(till, "q")
-    assert "Which \\u001b[31mone?" in till("inbox", "list").out
-    empty = till("inbox", "answer", id, " ")
-    assert (empty.code, empty.err) == (2, f"there is nothing in the answer to {id}; give it a text\n")
-    done = till("inbox", "answer", id, "the blue one", "--resume", "--json")
-
-    assert done.json["conversation"][-2]["text"] == "the blue one"
-    assert till("inbox", "list").err == "nothing waits for anybody\n"
-    assert till("inbox", "list", "--all", "--json").json[0]["status"] == "answered"
-
-
-def test_an_unknown_or_decided_id_and_a_wrong_word_change_nothing(till):
-    """DESIGN 8: non-zero."""
-    id = waiting(till)
-
-    assert till("approvals", "approve", "ap_nope").code == 2
-    assert till("inbox", "answer", id, "yes").code == 2
-    assert till("inbox", "settle", id, "perhaps").code == 2
-    assert till("approvals", "deny", id).code == 0
-    late = till("approvals", "approve", id)
-    assert late.code == 2
-    assert "decided already" in late.err
-    assert till("approvals", "list", "--json").json == []
-
-
 def test_an_inbox_where_nothing_ever_ran_is_empty(folkmoot):
     folkmoot.write({"a": ""}, {"a": [{"report": "x"}]})
 
     assert folkmoot("inbox", "list", "--json").json == []
-    assert folkmoot("inbox", "show", "x").code == 2
+    assert folkmoot("inbox", "list").err == "nothing waits for anybody\n"
 
 
 def test_a_run_that_stays_is_woken_by_another_process(till):
@@ -186,58 +143,6 @@ def test_what_was_typed_too_early_approves_nothing(till):
 
     assert code == 0
     assert paid(till) == []
-
-
-def test_a_call_that_was_cut_off_is_settled_from_the_inbox(folkmoot):
-    """C3, DESIGN 8: the process died in the middle of it. K-7: it cannot be made again at once."""
-    source = "import os\n\n\n@tool(effect='once')\nasync def send() -> str:\n    os._exit(9)\n"
-    folkmoot.write_with_tool("send", source)
-    assert ended(folkmoot.started("run", "a.ai", "x")).code == 9
-    parked = folkmoot("runs", "resume", "last")
-    (item,) = folkmoot("inbox", "list", "--json").json
-
-    assert parked.code == 6
-    assert f"can be made again, with `retry`, from {item['retryFrom']} on" in parked.err
-    assert (item["kind"], item["call"]) == ("in_doubt", '{"arguments":{},"tool":"t__send"}')
-    early = folkmoot("inbox", "settle", item["id"], "retry")
-    assert early.code == 2
-    assert f"{item['id']} can be made again from {item['retryFrom']} on" in early.err
-    done = folkmoot("inbox", "settle", item["id"], "done", "--text", "receipt 4711", "--resume", "--json")
-    assert done.code == 0
-    assert done.json["conversation"][-2]["text"] == "receipt 4711"
-
-
-def test_an_approval_is_taken_back_until_the_call_is_made(till):
-    """O-17: the agent reads a denial; afterwards it is too late, with a code and a reason."""
-    id = waiting(till)
-    early = till("approvals", "revoke", id)
-    till("approvals", "approve", id)
-    done = till("approvals", "revoke", id, "--reason", "wrong customer", "--resume", "--json")
-
-    assert early.code == 2
-    assert "is not approved, so there is nothing to take back" in early.err
-    assert done.code == 0
-    assert "approval_denied: wrong customer" in done.out
-    assert paid(till) == []
-
-    id = waiting(till)
-    till("approvals", "approve", id, "--resume")
-    late = till("approvals", "revoke", id)
-    assert late.code == 2
-    assert "too late" in late.err
-    assert len(paid(till)) == 1
-
-
-def test_going_on_with_a_run_that_still_waits_says_the_same_again(till):
-    """O-22: nothing new is recorded."""
-    waiting(till)
-    run = till("runs", "list", "--json").json[0]["runId"]
-    before = till("log", run, "--json").out
-    done = till("runs", "resume", run)
-
-    assert done.code == 6
-    assert "folkmoot approvals approve" in done.err
-    assert till("log", run, "--json").out == before
 
 
 def test_the_time_in_which_a_run_waited_for_somebody_is_no_active_time(till):

@@ -22,28 +22,3 @@ def test_a_kept_session_is_listed_and_destroyed_from_another_process(folkmoot):
     assert folkmoot("sessions", "list", "--live", "--json").json == []
     assert "no finished session" in folkmoot("sessions", "list", "--live").err
     assert interrupted(process).code == 130
-
-
-def test_a_session_that_is_not_kept_cannot_be_destroyed(folkmoot):
-    """A-113, A-102: nobody is kept when the run is over."""
-    folkmoot.write(FILES, {"a": [CALL, {"report": "fine"}], "b": ["3"]})
-    folkmoot("run", "a.ai", "x")
-    child = folkmoot("sessions", "list", "--json").json[1]["id"]
-
-    done = folkmoot("sessions", "destroy", child)
-    assert (done.code, done.out) == (2, "")
-    assert "there is no kept session" in done.err
-
-
-def test_destroying_answers_as_json(folkmoot):
-    """A-113."""
-    folkmoot.write(FILES, {"a": [CALL, FOREVER], "b": ["3"]})
-    process = folkmoot.started("run", "a.ai", "x", "-v")
-    wait_for(process.stderr, "a asks s/demo, turn 2")
-    [child] = folkmoot("sessions", "list", "--live", "--json").json
-
-    assert folkmoot("sessions", "destroy", child["id"], "--json").json == {
-        "sessionId": child["id"],
-        "status": "destroyed",
-    }
-    assert interrupted(process).code == 130

@@ -1,7 +1,5 @@
 """`folkmoot doctor` finds model servers on this machine, and says how to use them."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -41,18 +41,6 @@ def test_help_names_every_command_and_how_agents_work_together(folkmoot):
         assert f"`{key}`" in done.out
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["init", "check", "run", "runs list", "runs show", "runs cancel", "runs resume", "sessions list", "agents list",
-     "agents show", "agents template", "config show", "log export", "graph", "doctor", "trust"],
-)  # fmt: skip
-def test_the_help_of_every_command_has_an_example(folkmoot, command):
-    done = folkmoot(*command.split(), "--help")
-
-    assert done.code == 0
-    assert f"Examples:\n    folkmoot {command.split()[0]}" in done.out or "Examples:" in done.out
-
-
 def test_global_options_may_stand_after_the_command():
     given = ["run", "a.ai", "-v", "--set", "maxTurns=3", "--project=x", "text", "--", "-v"]
 

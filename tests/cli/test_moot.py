@@ -1,11 +1,8 @@
 """What outlives a run, as its users meet it: one collaboration, seen from every side."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
-import signal
 from collections import defaultdict
 
 import msgspec
@@ -13,18 +10,10 @@ import pytest
 
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import GROUPS
-from tests.cli.conftest import soon, wait_for
 from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
 SINK = "\nsinks: {file: {kind: ndjson, events: ['*'], path: all.ndjson}}\n"
-KILLED = {
-    "looks the plan over": "Look the plan over",
-    "step s1 is done": "Carry out step s2",
-    "votes on": "Vote on",
-    "is asked to take over": "passes from",
-}
-"""What is said before a process is killed, and what it is then waiting for: it gets no further."""
 SEED_SPELLINGS = ("plan", "steps", "step", "arguments", "agent_role", "tool_calls")
 
 
@@ -36,71 +25,10 @@ def shop(folkmoot):
     return folkmoot
 
 
-def delay(shop, when, seconds):
-    """Whoever is asked this takes so long to answer."""
-    script = shop.folder / "script.yaml"
-    rule = rf"(- when: {when}\n +delay: )\w+"
-    text, changed = re.subn(rule, rf"\g<1>{seconds}", script.read_text())
-    assert changed
-    script.write_text(text)
-
-
 @pytest.fixture
 def done(shop):
     assert shop("collaborate", GOAL, "--quiet").code == 0
     return shop
-
-
-def test_a_collaboration_that_is_killed_goes_on_where_it_was(shop):
-    """D-27, D-39: kill -9 and restart; everything is there, and nothing is done twice."""
-    goal = [GOAL]
-    for words, waits in KILLED.items():
-        delay(shop, waits, "1h")
-        process = shop.started("collaborate", *(goal or ["--resume", "last"]))
-        wait_for(process.stderr, words)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
-        delay(shop, waits, "0ms")
-        goal = []
-
-    again = shop("collaborate", "--resume", "last", "--json")
-
-    assert (again.code, again.json["state"]) == (0, "Completed")
-    assert shop("verify").code == 0
-    assert len(shop("decisions", "list", "--json").json) == 1
-    assert len(shop("plans", "list", "--json").json) == 1
-
-
-def test_ctrl_c_leaves_a_collaboration_for_whoever_goes_on(shop):
-    """D-27: what is under way ends, nothing is cancelled, and the command to go on is printed."""
-    delay(shop, "Carry out step s2", "3s")  # there is something under way when the signal comes
-    process = shop.started("collaborate", GOAL)
-    wait_for(process.stderr, "step s1 is done")
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    delay(shop, "Carry out step s2", "0ms")
-
-    assert process.returncode == 130
-    assert re.search(r"ws_\S+ was interrupted\ngo on with: folkmoot collaborate --resume ws_", said), said
-    assert "cancelled" not in {run["status"] for run in shop("runs", "list", "--json").json}
-    assert shop("collaborate", "--resume", "last", "--json").json["state"] == "Completed"
-    assert shop("verify").code == 0
-
-
-def test_who_comes_second_to_a_collaboration_is_told_that_another_process_carries_it_on(shop):
-    """C3: two processes at one work session do nothing twice."""
-    delay(shop, "Submit a plan", "1h")
-    first = shop.started("collaborate", GOAL)
-    wait_for(first.stderr, "planner")
-    soon(lambda: shop("events", "--type", "llm.request", "--json").json)
-    second = shop("collaborate", "--resume", "last")
-    first.send_signal(signal.SIGINT)
-    first.send_signal(signal.SIGTERM)
-    first.communicate(timeout=60)
-
-    assert second.code == 6
-    assert "waits: another process carries it on" in second.err
-    assert first.returncode == 130
 
 
 def test_each_role_shows_the_events_that_it_is_for(done):

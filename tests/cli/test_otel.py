@@ -1,7 +1,5 @@
 """Traces and metrics from the terminal: examples, over the death of the run and of whoever sends, and who may send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -168,25 +166,6 @@ async def test_a_run_and_a_sender_that_are_killed_make_one_trace_in_which_nothin
 async def killed(process: subprocess.Popen[str]) -> None:
     process.kill()
     await asyncio.to_thread(process.communicate)
-
-
-def test_a_collector_that_is_down_loses_nothing_and_breaks_no_run(folkmoot, backend):
-    backend.answers = [(503, {"Retry-After": "0"})] * 4 + [(400, {})]
-    folkmoot.write(
-        {"a": ""}, {"a": [REPORT]}, f"{SETTINGS}sinks: {{t: {{kind: otel, url: '{backend.url}'}}}}\n"
-    )
-    ran = folkmoot("run", "a.ai", "hello")
-
-    failed = folkmoot("sinks", "run", "--once")
-    listed = folkmoot("sinks", "list", "--json").json
-    again = folkmoot("sinks", "run", "--once")
-
-    assert (ran.code, failed.code, again.code) == (0, 1, 0)
-    assert failed.err == "sink t: 127.0.0.1 answered 400\n"
-    assert [(row["position"], row["lag"], row["error"]) for row in listed] == [
-        (0, 6, "127.0.0.1 answered 400")
-    ]
-    assert backend.tree() == [("invoke_agent a", [("chat demo", [])])]
 
 
 def test_the_trace_of_a_run_stands_in_what_is_shown_of_it_with_a_link_if_there_is_one(folkmoot):

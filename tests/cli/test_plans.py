@@ -1,7 +1,5 @@
 """`folkmoot plans`, as people meet it."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -12,10 +10,11 @@ from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.cli.planning import follow
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination.plan_service import Plans
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.domain.agent import Graph
 
 PLAN = """
@@ -102,18 +101,6 @@ def test_steps_are_carried_out_passed_on_and_reopened_at_the_terminal(moot):
     }
 
 
-def test_a_plan_without_owners_is_committed_only_when_they_are_there(moot):
-    """D-4, D-14: the steps are named; nothing is carried out before."""
-    moot("plans", "draft", "Add export", "--step", "Write it", "--step", "Test it")
-    moot("plans", "submit", "last")
-    refused = moot("plans", "approve", "last", "--commit")
-    early = moot("plans", "start", "last", "s1")
-
-    assert refused.code == early.code == 2
-    assert "step s1 has no owner and no acceptance; step s2 has no owner and no acceptance" in refused.err
-    assert "is submitted: it waits for a decision" in early.err
-
-
 def test_wrong_input_is_named(moot):
     (moot.folder / "bad.yaml").write_text("titel: x\n")
     (moot.folder / "broken.yaml").write_text("title: [\n")
@@ -128,69 +115,6 @@ def test_wrong_input_is_named(moot):
         done = moot("plans", *arguments)
         assert done.code == (4 if "broken" in said else 2)
         assert re.search(said, done.err), done.err
-
-
-CODER = [
-    {"calls": [{"tool": "files.write", "arguments": {"path": "a.py", "content": "x"}}]},
-    {"report": "See a.py."},
-]
-
-
-def carrying_out(moot, policy):
-    moot.write({"coder": "tools: [files.write]", "tester": ""}, {"coder": CODER})
-    (moot.folder / "plan.yaml").write_text(
-        "title: Add export\ntools_requested: [files.*]\n"
-        f"steps: [{{description: Write it, owner: coder, acceptance: It runs., tool_policy: {policy}}}]"
-    )
-    committed(moot)
-    return moot("plans", "run", "last", "s1", "--quiet")
-
-
-@pytest.mark.parametrize(
-    ("policy", "code", "written"),
-    [
-        ("{approval: auto}", 0, True),
-        ("{approval: ask}", 6, False),
-        ("{approval: auto, tools: [files.read]}", 0, False),
-        ("{approval: auto, budget: {files_changed: 0}}", 1, False),
-    ],
-)
-def test_a_step_is_carried_out_within_its_policy_at_the_terminal(moot, policy, code, written):
-    """D-15, D-23, D-24, D-25: the same agent and call, other steps."""
-    done = carrying_out(moot, policy)
-    (step,) = moot("plans", "show", "last", "--json").json["steps"]
-
-    assert done.code == code
-    assert (moot.folder / "a.py").exists() == written
-    assert (step["status"], step["note"]) == (("done", "See a.py.") if code == 0 else ("in_progress", None))
-    if "files_changed" in policy:
-        assert "the step may change 0 files, and this would be file 1" in done.err
-
-
-def test_a_step_is_not_carried_out_before_its_plan_is_committed(moot):
-    """D-14."""
-    moot("plans", "draft", "--file", "plan.yaml")
-    done = moot("plans", "run", "last", "s1", "--quiet")
-
-    assert done.code == 2
-    assert (
-        "is draft: it must be submitted first; only a plan that is committed can be carried out" in done.err
-    )
-
-
-def test_plans_survive_as_files_that_follow_from_the_journal(moot):
-    """E-75, O-10: written anew from the records, whatever somebody wrote into them."""
-    plan = committed(moot)
-    moot("projections")
-    file = moot.folder / ".folkmoot" / "plans" / f"{plan['id']}.json"
-    written = file.read_bytes()
-    file.write_text("{}")
-    checked = moot("projections", "--check")
-    moot("projections")
-
-    assert json.loads(written) == plan
-    assert checked.code == 1
-    assert file.read_bytes() == written
 
 
 async def test_the_live_view_follows_a_plan_until_it_is_done():

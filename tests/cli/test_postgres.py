@@ -36,20 +36,6 @@ def test_a_run_is_recorded_shown_listed_and_exported(shared):
     assert not (shared.folder / ".folkmoot").exists()
 
 
-def test_a_run_that_waits_is_answered_and_goes_on(shared):
-    """O-22."""
-    script = {"a": [{"calls": [{"tool": "t.pay", "arguments": {"to": "ann"}}]}, {"report": "fine"}]}
-    shared.write({"a": "tools: [t]"}, script, TOOLS + shared.storage)
-    (shared.folder / "t.py").write_text(SOURCE)
-    shared("trust", "--yes")
-    (item,) = shared("run", "a.ai", "x", "--json").json["waiting"]
-
-    done = shared("approvals", "approve", item, "--resume", "--json")
-
-    assert done.json["finalReport"]["content"] == "fine"
-    assert paid(shared) == ["ann"]
-
-
 def test_a_run_whose_process_was_killed_is_resumed(shared):
     """C1: from the server alone."""
     shared.write({"a": "description: a"}, {"a": [FOREVER]}, SETTINGS + shared.storage)
@@ -64,15 +50,6 @@ def test_a_run_whose_process_was_killed_is_resumed(shared):
 
     assert interrupted == "interrupted"
     assert done.json["finalReport"]["content"] == "fine"
-
-
-def test_a_run_of_another_process_is_cancelled(shared):
-    shared.write({"a": "description: a"}, {"a": [FOREVER]}, SETTINGS + shared.storage)
-    process = shared.started("run", "a.ai", "x", "--json")
-    wait_for(process.stderr, "a starts")
-
-    assert shared("runs", "cancel", "last").code == 0
-    assert '"cancelled"' in ended(process).out
 
 
 def test_the_doctor_looks_at_the_server(shared, postgres):

@@ -112,27 +112,6 @@ def test_an_unknown_setting_exits_4(folkmoot):
     assert "maxTurns" in done.json["problems"][0]["message"]
 
 
-def test_code_of_a_project_runs_only_after_its_user_allowed_it(tooled):
-    refused = tooled("run", "a.ai", "x")
-    assert (refused.code, refused.out) == (4, "")
-    assert "run the Python module t.py" in refused.err
-    assert "folkmoot trust" in refused.err
-    assert "t.py" in tooled("run", "a.ai", "x", "--json").json["error"]
-
-    asked = tooled("trust")
-    assert asked.code == 4
-    assert "--yes" in asked.err
-
-    allowed = tooled("trust", "--yes", "--json")
-    assert [wish["text"] for wish in allowed.json] == ["run the Python module t.py"]
-    assert tooled("run", "a.ai", "x", "-q").out == "fine\n"
-    assert tooled("trust").code == 0
-
-    with (tooled.folder / "t.py").open("a") as module:
-        module.write("# changed\n")
-    assert tooled("run", "a.ai", "x").code == 4
-
-
 def test_on_a_terminal_a_run_asks_and_goes_on(tooled):
     code, written = tooled.on_a_terminal("run", "a.ai", "x", typed=b"n\n")
     assert code == 4

@@ -115,22 +115,3 @@ def test_a_payment_killed_in_the_middle_is_booked_once_when_its_run_is_resumed(t
     first, again = ((tmp_path / "payments.csv").read_text()).splitlines()
     assert (first.rpartition(",")[2], again.rpartition(",")[2]) == ("booked", "known already")
     assert first.rpartition(",")[0] == again.rpartition(",")[0]
-
-
-def test_the_review_team_asks_back_once_and_names_what_must_change(folkmoot):
-    """A-89: a team of three, offline."""
-    copied("review-team", folkmoot.folder)
-    script = folkmoot.folder / "script.yaml"
-    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
-
-    assert folkmoot("trust", ".", "--yes").code == 0
-    assert folkmoot("check").err == "5 agents, no problems, no warnings\n"
-    review = folkmoot("run", "review.ai", "May this be merged?", "-q").out
-    assert review.startswith("**Not yet.** Two things must change")
-    shown = re.findall(
-        r"```text\n(review\.ai .*?)```", (folkmoot.folder / "README.md").read_text(), re.DOTALL
-    )[0]
-    drawn = folkmoot("graph").out
-    assert [line.partition(".ai")[0] for line in shown.splitlines()] == [
-        line.partition(".ai")[0] for line in drawn.splitlines()
-    ]

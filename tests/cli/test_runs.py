@@ -78,15 +78,6 @@ def test_a_run_is_shown_whole(ran):
         assert line in shown
 
 
-def test_a_run_as_json_is_its_result_with_the_state_of_its_record(ran):
-    shown = ran("runs", "show", "last", "--json").json
-
-    assert shown["finalAgentId"] == "editor"
-    assert shown["routerSelection"]["agent"] == "billing"
-    assert shown["heldBy"] is None
-    assert shown["journal"]["intact"] is True
-
-
 def test_a_changed_record_is_told(ran):
     database = sqlite3.connect(ran.folder / ".folkmoot" / "folkmoot.db")
     with database:
@@ -108,13 +99,6 @@ def test_a_broken_project_does_not_hide_what_ran(ran):
     assert ran("runs", "list").code == 0
     assert ran("runs", "show", "last").code == 0
     assert ran("runs", "resume", "last").out == "# Paid\n"
-
-
-def test_a_run_that_is_over_cannot_be_cancelled(ran):
-    done = ran("runs", "cancel", "last")
-
-    assert (done.code, done.out) == (2, "")
-    assert "is over already: completed" in done.err
 
 
 def test_the_sessions_are_a_tree(ran):

@@ -42,17 +42,6 @@ def running(folkmoot, *faults: str):
     return process
 
 
-def test_nothing_is_started_before_its_exact_command_line_was_trusted(folkmoot):
-    write(folkmoot)
-
-    done = folkmoot("run", "a.ai", "hello")
-
-    assert done.code == 4
-    assert f"start the tool server 'rogue': {sys.executable} {ROGUE}\n" in done.err
-    assert "folkmoot trust" in done.err
-    assert not (folkmoot.folder / "started").exists()
-
-
 def test_trust_shows_what_a_server_offers_and_a_run_may_use_it(folkmoot):
     write(folkmoot)
 
@@ -145,14 +134,6 @@ def test_a_server_that_does_not_start_is_not_trusted(folkmoot):
     assert folkmoot("run", "a.ai", "hello").code == 4
 
 
-def test_on_a_terminal_a_run_asks_for_trust(folkmoot):
-    write(folkmoot)
-
-    code, _ = folkmoot.on_a_terminal("run", "a.ai", "hello", when=[("Allow this?", b"y\n")])
-
-    assert code == 0
-
-
 def test_a_replay_needs_no_server(folkmoot):
     write(folkmoot)
     folkmoot("trust", "--yes")
@@ -194,13 +175,3 @@ def test_after_a_kill_the_next_start_ends_what_was_left(folkmoot):
 
     assert (done.code, done.out) == (0, "fine\n")
     assert not servers(process.pid)
-
-
-def test_a_server_that_dies_in_mid_call_does_not_end_the_run(folkmoot):
-    write(folkmoot, arguments={"do": "die"})
-    folkmoot("trust", "--yes")
-
-    done = folkmoot("run", "a.ai", "hello")
-
-    assert (done.code, done.out) == (0, "fine\n")
-    assert "the tool server 'rogue' was lost" in folkmoot("runs", "show", "last").out

@@ -1,7 +1,5 @@
 """`folkmoot sinks`: sending on from the terminal, and over the death of the process that does it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
@@ -82,18 +80,6 @@ def test_what_lies_behind_can_be_left_out(folkmoot):
     assert folkmoot("sinks", "run", "--once").code == 0
 
     assert not (folkmoot.folder / FILE).exists()
-
-
-def test_an_address_that_nobody_trusted_gets_nothing(folkmoot, monkeypatch):
-    """E-59: as for every other address outside."""
-    monkeypatch.setenv("CHAT", "https://chat.example/hook")
-    write(folkmoot, "  chat: {kind: discord, urlEnv: CHAT}\n")
-    folkmoot("trust", "--not-mine")
-
-    refused = folkmoot("sinks", "run", "--once")
-
-    assert refused.code == 4
-    assert "send what happens here on to the address in $CHAT, as the sink 'chat'" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
 """Teams as their users meet them in the terminal."""
 
-import json
-
 from tests.cli.conftest import ended
 from tests.orchestration.test_nested_teams import FILES, SAID
-from tests.orchestration.test_team import STRAY, left
 
 
 def test_a_team_within_a_team_is_checked_drawn_run_and_shown(folkmoot):
@@ -26,26 +23,3 @@ def test_a_team_within_a_team_is_checked_drawn_run_and_shown(folkmoot):
     assert ["│", "├─", "coder"] in tree
     assert folkmoot("runs", "replay", "last").code == 0
     assert folkmoot("verify").code == 0
-
-
-def test_a_member_with_a_handoff_is_still_refused(folkmoot):
-    """O-1, A-11, O-48: with its file and line; the team file may have one."""
-    agents = {"board": "team: {members: [build.ai]}\nhandoff: law.ai", "build": "handoff: law.ai", "law": ""}
-    folkmoot.write(agents, {})
-
-    done = folkmoot("check")
-    assert done.code == 4
-    assert "build.ai:2:10: this agent is a member of the team of 'board.ai'" in done.out + done.err
-    assert "board.ai:" not in done.out + done.err
-
-
-def test_one_slip_of_a_lead_without_members_does_not_lose_the_teams_work(folkmoot):
-    """A-81, O-46, K-120."""
-    schema = "output: {format: json, schema: {type: object, required: [sum]}}"
-    agents = {"desk": f"team: {{members: [clerk.ai], supervisorMaxTurns: 4}}\n{schema}", "clerk": ""}
-    slips = [STRAY, {"report": {"total": 3}}]
-    folkmoot.write(agents, {"clerk": [left("it is 3")], "desk": [*slips, {"report": {"sum": 3}}]})
-
-    done = ended(folkmoot.started("run", "desk.ai", "count", "--json"))
-    assert done.code == 0
-    assert json.loads(done.out)["finalReport"]["contentJson"] == {"sum": 3}

@@ -39,17 +39,6 @@ def test_one_look_does_what_is_due_and_says_so_in_one_line(idle):
     assert idle("watch", "--once").out == ""
 
 
-def test_with_json_each_move_is_a_document_of_one_line(idle):
-    lines = idle("watch", "--once", "--json").out.splitlines()
-
-    (move,) = map(json.loads, lines)
-    assert (move["type"], move["taskId"], move["agentId"]) == (
-        "continuation.sent",
-        task_of(idle)["id"],
-        "coder",
-    )
-
-
 def test_disabled_it_says_so_and_tells_nobody_anything(folkmoot):
     """E-33."""
     folkmoot.write(AGENTS, COMPLETE, QUICK.replace("idleThreshold", "enabled: false, idleThreshold"))
@@ -62,17 +51,6 @@ def test_disabled_it_says_so_and_tells_nobody_anything(folkmoot):
     assert task_of(folkmoot)["status"] == "in_progress"
 
 
-def test_a_bad_duration_is_an_error_that_names_its_place(folkmoot):
-    """E-33, O-9: never a silent default."""
-    folkmoot.write(AGENTS, COMPLETE, QUICK.replace("1ms", "soon"))
-
-    done = folkmoot("watch", "--once")
-
-    assert done.code == 4
-    assert "folkmoot.yaml:3:" in done.err
-    assert "idleThreshold" in done.err
-
-
 def test_an_interval_that_is_off_cannot_be_watched_by(folkmoot):
     folkmoot.write(AGENTS, COMPLETE, QUICK.replace("50ms", "off"))
 
@@ -80,23 +58,6 @@ def test_an_interval_that_is_off_cannot_be_watched_by(folkmoot):
 
     assert done.code == 2
     assert "checkInterval` is off; set it, or use --once" in done.err
-
-
-def test_defaults_are_shown_by_config_show(folkmoot):
-    """E-33, X-E8: nothing is sent to a channel outside unless somebody says so."""
-    folkmoot.write(AGENTS, COMPLETE)
-
-    shown = folkmoot("config", "show", "--json").json
-
-    prefix = "agents.defaults.taskContinuation."
-    found = {row["key"].removeprefix(prefix): row["value"] for row in shown if row["key"].startswith(prefix)}
-    assert found == {
-        "enabled": True,
-        "checkInterval": 120,
-        "idleThreshold": 180,
-        "zombieTaskTtl": 86400,
-        "channel": "internal",
-    }
 
 
 def test_ctrl_c_ends_it_cleanly_and_cancels_what_it_started(idle):

@@ -6,8 +6,6 @@ lock, and take the `resolved` addresses out of it. The agent's model is scripted
 answers only if their results hold what stands in files that were written for this very run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -5,22 +5,18 @@ import zipfile
 
 import pytest
 
-from folkmoot import tool
 from folkmoot.contract.verify import verify
-from folkmoot.journal.bundle import write_bundle
 from folkmoot.journal.codec import LIMIT, to_line
-from folkmoot.journal.source import open_source
+from folkmoot.journal.copies import open_source, write_bundle
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Query
+from tests.fakes import fake
 
 AGENTS = {"front": "advisors: [law.ai]\ntools: [look]", "law": ""}
 SCRIPT = {"front": [{"calls": [{"tool": "look", "arguments": {}}]}, "done"], "law": ["by law"]}
 
 
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look at something large."""
-    return "x" * (LIMIT + 1)
+look = fake("look", "x" * (LIMIT + 1))
 
 
 @pytest.fixture

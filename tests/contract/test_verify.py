@@ -3,14 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from folkmoot import MemoryJournal, tool
-from folkmoot.contract.verification import Verification
-from folkmoot.contract.verify import _Checking, verify
+from folkmoot import MemoryJournal
+from folkmoot.contract.verify import Verification, _Checking, verify
 from folkmoot.domain.budget import Budget
+from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.events import (
     ArtifactCreated,
     CancelRequested,
-    HandoffRequested,
     LlmRequest,
     LlmResponse,
     RunCancelled,
@@ -22,11 +21,11 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.inbox_events import ApprovalApproved, ToolSettled
+from folkmoot.domain.inbox_events import ApprovalApproved, GateChanged, ToolSettled
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, look
+from tests.fakes import fake
 
 AGENTS = {
     "front": "advisors: [law.ai]\nrouter: {destinations: [clerk.ai]}\nhandoff: editor.ai\nbudget: {requests: 40, tokens: 900000}",
@@ -43,7 +42,7 @@ SCRIPT = {
         {
             "calls": [
                 {"tool": "look", "arguments": {"where": "x"}},
-                {"tool": "pay", "arguments": {"euros": 20}},
+                {"tool": "pay", "arguments": {"euros": "20"}},
             ]
         },
         {"calls": [{"tool": "send", "arguments": {"to": "y"}}]},
@@ -56,22 +55,8 @@ SCRIPT = {
 UNTAINTED = SETTINGS + "gate: {taint: off}"
 
 
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
-
-
-@tool(effect="keyed", access="write", asks="low")
-async def pay(euros: int) -> str:
-    """Pay it."""
-    return "paid"
-
-
-@tool(effect="once", access="write")
-async def send(to: str) -> str:
-    """Send it."""
-    return "sent"
+pay = fake("pay(euros)", "paid", effect="keyed", access="write", asks="low")
+send = fake("send(to)", "sent", effect="once", access="write")
 
 
 class Forged:

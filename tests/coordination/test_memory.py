@@ -2,12 +2,11 @@
 
 import pytest
 
-from folkmoot import Folkmoot, Surroundings
-from folkmoot.engine.identity import Identity
+from folkmoot import Folkmoot, MemoryJournal, Surroundings
+from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.ports import Query, Version
 from tests.desk import SETTINGS
-from tests.test_resume import cut_and_continued, memory
 
 FILES = {
     "ann": "tools: [memory]\nmemory: {readers: [bob]}",
@@ -87,10 +86,10 @@ async def test_a_note_whose_process_died_is_not_noted_twice(desk):
     played = await at.run("ann")
     kept = [entry.draft async for entry in at.journal.read(Query(stream="memory_ann"))]
     again = desk(FILES, {"ann": [note(), "ok"]})
-    journal = memory(again, None)
+    journal = MemoryJournal(again.clock.monotonic)
     await journal.append("memory_ann", Version(0), kept)
     cut = played.types.index("tool.started") + 1
-    await cut_and_continued(again, played.drafts, cut, journal)
+    await again.continued(played.drafts[:cut], journal=journal)
 
     assert [entry.draft async for entry in journal.read(Query(stream="memory_ann"))] == kept
     assert (await replay(journal, "run-1")).equal

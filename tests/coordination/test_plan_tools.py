@@ -1,18 +1,12 @@
 """Agents that have a plan agreed on, in real runs."""
 
-from __future__ import annotations
-
-import pytest
-
-from folkmoot import MemoryJournal
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.errand import errand_for
+from folkmoot.coordination.plan_service import errand_for
+from folkmoot.coordination.plans import approve
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.identity import Identity
-from folkmoot.ports import NewRun, Query, Version
-from tests.desk import SETTINGS
-from tests.test_inbox_resume import by_span
+from folkmoot.engine.owner import Identity
+from folkmoot.ports import Query, Version
+from tests.desk import SETTINGS, by_span
 
 FILES = {
     "coder": "tools: [plans, files.write]",
@@ -97,55 +91,20 @@ async def test_a_lead_need_not_name_the_plan_that_waits_in_its_work_session(desk
     assert [plan.status for plan in await plans_of(at)] == ["approved"]
 
 
-async def test_an_agent_that_is_no_lead_decides_nothing_and_reads_why(desk):
-    """E-74, U-6: the tool alone gives nobody the right."""
-    at = desk(FILES, {})
-    await played_by(at, "coder", 1, submit())
-    (plan,) = await plans_of(at)
-    tried = await played_by(at, "tester", 2, call("plan_approve", plan_id=plan.id))
-
-    assert "only a lead or a person may approve a plan; tester is a worker" in read(tried)
-    assert await plans_of(at) == [plan]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"steps": []}, "it has 0 steps"),
-        ({"steps": [{"owner": "coder"}]}, "description"),
-        (
-            {"steps": [{"description": "x", "tool_policy": {"budget": {"time": "soon"}}}]},
-            "has the time 'soon'",
-        ),
-        ({"plan_id": "plan_none"}, "there is no plan 'plan_none'"),
-    ],
-)
-async def test_a_plan_that_cannot_be_kept_is_told_to_the_model(desk, arguments, said):
-    at = desk(FILES, {})
-    played = await played_by(at, "coder", 1, submit(**arguments))
-
-    assert said in read(played)
-    assert await plans_of(at) == []
-
-
 async def test_a_run_that_submits_a_plan_cut_after_any_event_makes_one_plan(desk):
     """C3, O-40: the call that is made again finds the plan that it made."""
     script = {"coder": [submit(), "done"]}
     at = desk(FILES, script)
-    async with at.open() as moot:
-        whole = await at.played(await moot.run("coder", "go"))
+    whole = await at.run("coder", "go")
     (plan,) = await plans_of(at)
     records = [entry.draft async for entry in at.journal.read(Query(stream=plan.id))]
     called = whole.types.index("tool.started")
 
     for cut in range(1, len(whole.drafts)):
-        again = desk(FILES, script)
-        again.journal = MemoryJournal(again.clock.monotonic)
-        async with again.open() as moot:
-            await again.journal.append("run-1", NewRun("host/0/0/gone", 0.0), whole.drafts[:cut])
-            if cut > called:  # the call may have done its work before its process died
-                await again.journal.append(plan.id, Version(0), records)
-            played = await again.played(await moot.resume("run-1"))
+        again = at.again()
+        if cut > called:  # the call may have done its work before its process died
+            await again.journal.append(plan.id, Version(0), records)
+        played = await again.continued(whole.drafts[:cut], journal=again.journal)
 
         assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
         assert await plans_of(again) == [plan]
@@ -159,7 +118,7 @@ async def test_a_worker_writes_nothing_before_its_plan_is_approved_and_then_what
     write = call("files.write", path="export.py", content="x")
     before = await played_by(at, "coder", 2, write, errand=errand_for(plan, "s1"))
     async with at.open() as moot:
-        plan = await moot.moot.plans.change(plan.id, Author("ann"), life.approve)
+        plan = await moot.moot.plans.change(plan.id, Author("ann"), approve)
     after = await played_by(at, "coder", 3, write, errand=errand_for(plan, "s1"))
 
     assert "the plan was not granted files__write; what it was granted: reading ones only" in read(before)
@@ -199,26 +158,3 @@ async def test_whoever_submits_a_plan_writes_nothing_in_that_session_before_it_i
     assert (at.folder / "export.py").read_text() == "x"
     (plan,) = await plans_of(at)
     assert (plan.status, plan.decided_by) == ("approved", "boss")
-
-
-async def test_a_step_that_passed_to_another_goes_on_under_the_same_plan(desk):
-    """D-18, D-41: the new owner's run carries the plan, and the events name the new owner."""
-    at = desk(FILES, {})
-    ann = Author("ann")
-    one = [{"description": "Write it", "owner": "coder", "acceptance": "It is there."}]
-    await played_by(at, "coder", 1, submit(steps=one))
-    (plan,) = await plans_of(at)
-    async with at.open() as moot:
-        desk_ = moot.moot.plans
-        await desk_.change(plan.id, ann, life.approve, committed=True)
-        await desk_.change(plan.id, ann, steps.start, "s1")
-        await desk_.change(plan.id, ann, steps.reassign, "s1", "tester", "knows it")
-        await desk_.change(plan.id, ann, steps.accept, "s1")
-        plan = await desk_.change(plan.id, ann, steps.start, "s1")
-    played = await played_by(
-        at, "tester", 2, call("plan_status", plan_id=plan.id), errand=errand_for(plan, "s1")
-    )
-
-    assert "s1 in_progress, tester: Write it" in read(played)
-    started = [e.event async for e in at.journal.read(Query(stream=plan.id, types=("step.started",)))]
-    assert [event.owner for event in started] == ["coder", "tester"]

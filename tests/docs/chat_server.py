@@ -4,8 +4,6 @@ What it answers follows from what it is asked alone. Who is to sort a request ge
 that leads there; who may pay back does so once, and then says what came of it; anybody else writes about the parcel.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Where pages are played, and what they find there."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

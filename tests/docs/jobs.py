@@ -1,7 +1,5 @@
 """Commands that a page leaves running behind it: `$ command &`, until `$ kill %1` or the end of the page."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

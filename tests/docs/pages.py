@@ -22,8 +22,6 @@ is shown for it; `$ kill %1` ends the first of them, and the end of the page all
 An id in a command is the one that was printed where the page shows it, or else the latest of its kind.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

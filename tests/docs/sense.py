@@ -1,7 +1,5 @@
 """What is only shown must make sense all the same: commands that the program takes, and texts that can be read."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import json

@@ -1,7 +1,5 @@
 """What a page shows, compared with what there is: printed, or in the journal of the project."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

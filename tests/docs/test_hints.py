@@ -1,7 +1,5 @@
 """Whatever the program, its pages or its documents tell people to type is a command that there is."""
 
-from __future__ import annotations
-
 import ast
 import shlex
 from collections.abc import Iterator

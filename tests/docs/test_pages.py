@@ -1,7 +1,5 @@
 """The documentation is true: its examples run and give what they show."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The documentation is true with others beside it: a model's server, a database, another framework."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The documentation is true where its reader starts a server of ours and asks it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

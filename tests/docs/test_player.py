@@ -1,7 +1,5 @@
 """A page is played as a reader would, and one that lies is found out."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The texts of the documentation, and what each page needs beside a folder to be played in."""
 
-from __future__ import annotations
-
 from checks.files import ROOT
 
 DOCS = ROOT / "docs"

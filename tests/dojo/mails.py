@@ -1,7 +1,5 @@
 """A small set of attacks of our own, as `dojo.playing` takes it: somebody else's mails, and a page on the web."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 

@@ -5,8 +5,6 @@ between any two of its steps for any time, and the answer to each of its commits
 truth: says `retry` only if the call has not arrived by then, and as soon as that is allowed. Time passes in ticks.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple

@@ -1,13 +1,10 @@
 """Counting votes: nothing but the votes that stand, the weights and the rule decides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.domain.decision import ABSTAIN, Option, Proposal, Rule, Vote, Voter, rule_of
-from folkmoot.domain.tally import tally
+from folkmoot.domain.decision import ABSTAIN, Option, Proposal, Rule, Vote, Voter, rule_of, tally
 
 OPTIONS = ("a", "b", "c")
 RULES = st.one_of(

@@ -1,7 +1,5 @@
 """Whoever subscribes hears what is recorded, and nothing else; see E-44 and E-45."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

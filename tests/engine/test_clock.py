@@ -2,9 +2,10 @@
 
 import asyncio
 
-from folkmoot import FakeClock, ScriptedModel, tool
+from folkmoot import FakeClock, ScriptedModel
 from folkmoot.domain.duration import later
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
 
 async def test_who_is_due_at_one_moment_is_woken_in_the_order_in_which_they_lay_down():
@@ -47,10 +48,7 @@ async def test_a_clock_that_is_set_ends_no_time_limit_of_what_is_under_way(desk)
     assert played.report == "in time"
 
 
-@tool(effect="pure", access="write", asks="medium")
-async def pay(to: str) -> str:
-    """Pay."""
-    return f"paid {to}"
+pay = fake("pay(to)", "paid {to}", access="write", asks="medium")
 
 
 async def test_an_approval_expires_by_the_time_of_day(desk):

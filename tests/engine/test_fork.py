@@ -16,10 +16,10 @@ from folkmoot import (
     tool,
 )
 from folkmoot.domain.message import Message, ToolCall
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import NewRun, Query
-from tests.desk import SETTINGS, write
-from tests.test_resume import PATTERNS, SAID, look
+from tests.desk import SETTINGS, look, write
+from tests.test_resume import PATTERNS, SAID
 
 REFUND = {"calls": [{"tool": "refund", "arguments": {"order": 1042}}]}
 FILES = {"desk": "tools: [look]"}

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from folkmoot import Folkmoot, tool
+from folkmoot import Folkmoot
 from folkmoot.errors import WrongUse
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
 FILES = {"desk": "tools: [save, wait]\nagents: [clerk.ai]", "clerk": "tools: [save]"}
 ASK_CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "p", "reason": "r"}}
@@ -16,31 +17,17 @@ OFF = SETTINGS + "gate: {taint: off}"
 
 class Disk:
     def __init__(self):
-        self.saved = []
-        self.reached = asyncio.Event()
-        self.go_on = asyncio.Event()
-
-        @tool(effect="pure", access="write")
-        async def save(path: str) -> str:
-            """Save."""
-            self.saved.append(path)
-            return "saved"
-
-        @tool(effect="pure", access="read")
-        async def wait() -> str:
-            """Wait."""
-            self.reached.set()
-            await self.go_on.wait()
-            return "waited"
-
-        self.tools = [save, wait]
+        self.saved, self.go_on = [], asyncio.Event()
+        save = fake("save(path)", "saved", access="write", calls=self.saved)
+        self.wait = fake("wait", "waited", does=self.go_on.wait)
+        self.tools = [save, self.wait]
 
 
 async def during(at, disk, act):
     """A run, and what somebody does while its first tool is under way."""
     async with at.open() as moot:
         going = asyncio.ensure_future(moot.run("desk", "hello"))
-        await disk.reached.wait()
+        await disk.wait.reached.wait()
         await act(moot)
         disk.go_on.set()
         played = await at.played(await going)

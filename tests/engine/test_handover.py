@@ -4,29 +4,21 @@ import asyncio
 
 import pytest
 
-from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot import MemoryJournal, WrongUse
 from folkmoot.domain.errand import Errand
 from folkmoot.errors import HandedOver
+from tests.fakes import fake
 
 CALL = {"calls": [{"tool": "work"}]}
 
 
 class Bench:
-    """A tool that takes as long as the test wants, and counts."""
+    """A tool that takes as long as the test wants."""
 
     def __init__(self):
-        self.begun = 0
         self.go_on = asyncio.Event()
-        self.busy = asyncio.Event()
-
-        @tool(effect="once", access="write")
-        async def work() -> str:
-            self.begun += 1
-            self.busy.set()
-            await self.go_on.wait()
-            return "done"
-
-        self.tool = work
+        self.tool = fake("work", effect="once", access="write", does=self.go_on.wait)
+        self.busy = self.tool.reached
 
 
 async def handed_over(at, bench, *, at_once=False):
@@ -47,11 +39,10 @@ async def test_what_is_under_way_ends_and_nothing_new_begins(desk):
     at = desk({"a": "tools: [work]"}, {"a": [CALL, CALL, "fine"]}, tools=[bench.tool])
 
     left = await handed_over(at, bench)
-    async with at.open() as moot:
-        ended = await at.played(await moot.resume("run-1"))
+    ended = await at.resumed()
 
     assert left.types[-1] == "tool.finished"
-    assert (ended.report, bench.begun) == ("fine", 2)
+    assert (ended.report, len(bench.tool.calls)) == ("fine", 2)
     assert not [type for type in ended.types if "cancel" in type or "park" in type or "doubt" in type]
 
 

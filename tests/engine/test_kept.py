@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from folkmoot import MemoryJournal, WrongUse, tool
-from folkmoot.engine.rehearsal import _by_user
+from folkmoot import MemoryJournal, WrongUse
+from folkmoot.engine.replayer import _by_user
+from tests.fakes import fake
 from tests.orchestration.test_clarify import CALL, FILES, Ids, ask, called, refusal, results
-from tests.test_resume import cut_and_continued
 
 TWO = {"calls": CALL["calls"] * 2}
 SLOWLY = {"delay": "10s", "text": "thinking", "calls": [{"tool": "agent__nobody"}]}
@@ -156,7 +156,7 @@ async def test_a_child_of_a_run_that_nobody_holds_is_destroyed_and_the_run_conti
         await moot.destroy(clerks[0])
         assert (await moot.result("run-1")).status == "interrupted"
 
-    played = await cut_and_continued(at, whole.drafts, cut, journal, destroyed_first)
+    played = await at.continued(whole.drafts[:cut], journal=journal, before=destroyed_first)
 
     assert refusal(results(played)[-1])["code"] == "child_destroyed"
     assert len(played.model.heard_from("clerk")) == 0
@@ -171,27 +171,20 @@ async def test_a_question_that_was_passed_on_is_answered_although_the_child_is_d
     for type in ("clarification.asked", "clarification.answered"):
         at = desk(FILES, script)
         cut = whole.types.index(type) + 1
-        played = await cut_and_continued(
-            at, whole.drafts, cut, MemoryJournal(at.clock.monotonic), lambda moot: moot.destroy(clerks[0])
-        )
+        played = await at.continued(whole.drafts[:cut], before=lambda moot: moot.destroy(clerks[0]))
         assert results(played)[-1] == results(whole)[-1]
 
 
 async def test_a_run_that_waits_goes_on_waiting_when_a_child_is_destroyed(desk):
     """A-113, O-22."""
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write")
     files = {**FILES, "desk": "agents: [clerk.ai]\ntools: [send]"}
     script = {"desk": [CALL, {"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "ok"], "clerk": ["3"]}
     whole = await desk(files, script, tools=[send]).run("desk.ai")
     cut = len(whole.types) - whole.types[::-1].index("tool.started")
     at = desk(files, script, tools=[send])
     journal = MemoryJournal(at.clock.monotonic)
-    parked = await cut_and_continued(at, whole.drafts, cut, journal)
+    parked = await at.continued(whole.drafts[:cut], journal=journal)
     assert parked.result.status == "waiting"
 
     async with at.open() as moot:

@@ -5,14 +5,15 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from folkmoot import ScriptedModel, tool
+from folkmoot import ScriptedModel
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
-from folkmoot.engine.inbox import read_inbox
-from folkmoot.engine.listing import find_run, run_list, run_row
+from folkmoot.engine.commands import read_inbox
+from folkmoot.engine.runs import find_run, run_list, run_row
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import Query, Version
+from tests.fakes import fake
 
 PAY = {"calls": [{"tool": "pay"}]}
 ASK = {"calls": [{"tool": "ask_user", "arguments": {"question": "Which?"}}]}
@@ -39,10 +40,7 @@ class Counting(MemoryJournal):
             yield entry
 
 
-@tool(effect="pure", access="write", asks="medium")
-async def pay() -> str:
-    """Pay."""
-    return "paid"
+pay = fake("pay", "paid", access="write", asks="medium")
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Sinks as `folkmoot.yaml` and the environment make them."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal

@@ -1,7 +1,5 @@
 """Files that say what the journal says; see O-10."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.engine.projections import Difference, difference, write

@@ -1,7 +1,5 @@
 """What 0.1.0 wrote is read, verified, replayed and gone on with: in SQLite, in PostgreSQL and in bundles."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

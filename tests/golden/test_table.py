@@ -1,7 +1,5 @@
 """Every command and every HTTP operation of 0.1.0 answers as it did, but for what `differences.toml` lists."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A project behind a real server in this process, and a program that talks to it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +9,11 @@ from typing import Any
 
 import aiohttp
 
-from folkmoot import Folkmoot, ScriptedModel, Surroundings, tool
+from folkmoot import Folkmoot, ScriptedModel, Surroundings
 from folkmoot.http.server import listening
 from folkmoot.http.state import Door, ServerState
 from tests.desk import write
+from tests.fakes import fake
 
 FILES = {
     "desk": "description: Answers.",
@@ -37,27 +36,16 @@ SCRIPT = {
 }
 
 
-@tool(effect="pure", access="write", asks="high")
-async def pay(to: str) -> str:
-    """Pay."""
-    return f"paid {to}"
+pay = fake("pay(to)", "paid {to}", access="write", asks="high")
 
 
 class Bench:
     """A tool that takes as long as the test wants."""
 
     def __init__(self) -> None:
-        self.busy = asyncio.Event()
         self.go_on = asyncio.Event()
-
-        @tool(effect="pure", access="read")
-        async def work() -> str:
-            """Work."""
-            self.busy.set()
-            await self.go_on.wait()
-            return "worked"
-
-        self.tool = work
+        self.tool = fake("work", "worked", does=self.go_on.wait)
+        self.busy = self.tool.reached
 
 
 @dataclass

@@ -1,7 +1,5 @@
 """A server in this process, and clients that may say whatever they like."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

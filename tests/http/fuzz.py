@@ -3,8 +3,6 @@
 `./dev fuzz` makes the full run; the suite makes a short one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

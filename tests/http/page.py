@@ -1,7 +1,5 @@
 """A browser without scripts: it reads pages and sends forms through the whole application, guard included."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import re

@@ -1,7 +1,5 @@
 """A team reaches its goal over HTTP: begun by a client, carried on by the server, also the next one."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from contextlib import asynccontextmanager
@@ -10,8 +8,8 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
+from folkmoot.engine.activation import Shift
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.making import Shift
 from folkmoot.http.server import listening
 from folkmoot.http.state import Door, ServerState
 from folkmoot.ports import Query

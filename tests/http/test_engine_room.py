@@ -1,14 +1,12 @@
 """Runs that a server begins for clients, goes on with for others, and leaves behind when it stops."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
 
 from folkmoot import Folkmoot
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.caretaker import EVERY, PATIENCE, Caretaker
+from folkmoot.engine.workers import EVERY, PATIENCE, Caretaker
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.runs import GRACE, RunManager
 from folkmoot.ports import Query

@@ -1,7 +1,5 @@
 """Who is let in: names, origins, content types, tokens; and what every answer says to browsers."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """How much a client may ask for, and how slowly. What it has taken is free again when it goes."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack, suppress
 

@@ -2,8 +2,8 @@
 
 from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import ToolSpec
@@ -117,22 +117,6 @@ async def test_to_deny_needs_a_reason_which_the_agent_reads(desk):
         assert "not today" in at.model.heard_from("clerk")[-1].messages[-1].text
 
 
-async def test_an_approval_for_the_run_covers_equal_calls_without_asking_again(desk):
-    """D-26."""
-    call = {"tool": "pay", "arguments": {"to": "ann"}}
-    PAID.clear()
-    at = desk(
-        {"clerk": "tools: [pay]"}, {"clerk": [{"calls": [call]}, {"calls": [call]}, "done"]}, tools=[pay]
-    )
-    async with browsing(at) as page:
-        item = await asked(page)
-        await page.send(f"/inbox/{item.id}", word="approve_run", hash=item.hash)
-        await page.rest()
-
-        assert PAID == ["ann", "ann"]
-        assert (await page.house.moot.result("run-1")).status == "completed"
-
-
 async def test_what_was_answered_elsewhere_stands_in_its_past_form_with_who_answered(desk):
     """D-26: the first answer counts; a later one is told so in the form."""
     async with browsing(clerk(desk, to="ann")) as page:
@@ -148,17 +132,6 @@ async def test_what_was_answered_elsewhere_stands_in_its_past_form_with_who_answ
         late = await page.send(f"/inbox/{item.id}", word="approve", hash=item.hash)
         assert late.status == 409
         assert "decided already: deny by bob" in late.words
-
-
-async def test_an_answer_holds_for_the_call_that_was_shown_alone(desk):
-    """D-26: bound by its hash."""
-    async with browsing(clerk(desk, to="ann")) as page:
-        item = await asked(page)
-
-        sent = await page.send(f"/inbox/{item.id}", word="approve", hash="of another call")
-
-        assert sent.status == 409
-        assert "another call than the one that was shown" in sent.words
 
 
 async def test_a_question_is_answered_and_the_agent_reads_it(desk):
@@ -198,8 +171,7 @@ async def test_a_file_write_is_shown_as_what_it_changes(desk):
 async def test_a_call_in_doubt_is_settled_by_what_a_person_says(desk):
     """D-26: a process died in the middle of a call that must not happen twice. K-7: not again at once."""
     whole = clerk(desk, to="ann")
-    async with whole.open() as moot:
-        played = await whole.played(await moot.run("clerk", "pay", answer=_yes))
+    played = await whole.run("clerk", "pay", answer=_yes)
     cut = played.types.index("tool.started") + 1
     async with browsing(at := clerk(desk, to="ann")) as page:
         moot = page.house.moot
@@ -257,19 +229,6 @@ async def test_plans_tasks_and_undecided_votes_wait_there_too(desk):
         assert "Waits for you · 1" in (await page.get("/inbox")).words
         await page.send(f"/decisions/{decision.id}/commit", by="eve", option="b")
         assert "decided by eve: b" in (await page.get("/inbox")).words
-
-
-async def test_nothing_that_an_agent_writes_becomes_part_of_the_page(desk):
-    """DESIGN 8: every field is escaped."""
-    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
-    ask = {"tool": "ask_user", "arguments": {"question": evil}}
-    async with browsing(desk({"clerk": "tools: [ask_user]"}, {"clerk": [{"calls": [ask]}, evil]})) as page:
-        item = await asked(page)
-        shown = await page.get(f"/inbox/{item.id}")
-
-        assert "<script>alert" not in shown.html
-        assert "<img" not in shown.html
-        assert "&lt;script&gt;alert(1)" in shown.html
 
 
 async def test_an_unknown_id_is_said_to_be_unknown(desk):

@@ -10,25 +10,19 @@ import pytest
 
 from bench.page import RUN, STEPS, write
 from folkmoot import tool
-from folkmoot.domain.decision import Option, Proposal
-from folkmoot.domain.decision_events import DecisionProposed, DecisionVoted
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.decision import DecisionProposed, DecisionVoted, Option, Proposal
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import HandoffRequested, RunStarted, SessionStarted, ToolStarted
+from folkmoot.domain.events import RunStarted, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated, StepCompleted, StepStarted
+from folkmoot.domain.plan import Plan, PlanCreated, StepCompleted, StepStarted
 from folkmoot.domain.trace import trace_id
 from folkmoot.engine.local import encoded
 from folkmoot.http.pages.run import AT_ONCE, GROUP
 from folkmoot.ports import NewRun
 from tests.browser.serving import serving
 from tests.desk import SETTINGS
-from tests.orchestration.test_nested_teams import FILES as NESTED
-from tests.orchestration.test_nested_teams import SAID as NESTED_SAID
-from tests.orchestration.test_nested_teams import look
 from tests.views.test_timeline import FILES, SCRIPT
-
-FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 class Visitor:
@@ -100,18 +94,6 @@ async def test_a_run_is_listed_with_its_title_its_agents_and_what_went_wrong(des
     assert 'class="state failed' in page
 
 
-async def test_the_stage_that_failed_is_named_on_the_page_and_in_the_api(desk, visit):
-    """A-44, O-15, K-125: also when it is the first of a chain."""
-    project = desk(
-        {"a": "handoff: b.ai", "b": ""}, {"a": [{"error": {"message": "gone", "retryable": False}}]}
-    )
-    await project.run("a.ai")
-    async with visit(project) as visitor:
-        pages = [await visitor.get(path) for path in ("/runs", "/runs/run-1", "/api/runs/run-1")]
-
-    assert all("'a' failed (stage 1 of a -> b): no model answered" in page for page in pages)
-
-
 async def test_the_address_says_which_runs_are_shown(desk, visit):
     project = desk(
         {"a": "", "b": ""}, {"a": ["one", "two"], "b": [{"error": {"message": "x", "retryable": False}}]}
@@ -166,28 +148,6 @@ async def test_a_run_shows_its_tree_and_each_step_its_exact_prompt(desk, visit):
     assert drawer.strip().startswith('<aside class="drawer')
     assert re.search(r'<b>original_user_request</b>__<span class="nonce">[0-9a-f]{12}</span>', drawer)
     assert "I want my money back" in drawer
-
-
-async def test_a_team_within_a_team_stands_below_its_member_in_the_tree(desk, visit):
-    """A-30, A-105, O-48, K-122: once for each cycle of the outer team."""
-    project = desk(NESTED, NESTED_SAID, tools=[look])
-    await project.run("board")
-    async with visit(project) as visitor:
-        page = await visitor.get("/runs/run-1")
-
-    row = re.compile(
-        r'class="op k-(?:team|session)"[^>]*aria-level="(\d)".*?class="who"[^>]*>([^<]+)<', re.DOTALL
-    )
-    tree = ["  " * int(level) + who for level, who in row.findall(page) if who != "broadcast"]
-    inner = ["coder", "tester", "build", "coder", "tester", "build"]
-    assert tree == [
-        "  board",
-        *("    build", *(f"      {who}" for who in inner)),
-        *("    sales", "      clerk", "      prices"),
-        "    board",
-        *("    build", "      coder", "      build"),
-        *("    sales", "    board"),
-    ]
 
 
 async def test_a_run_that_is_sent_to_opentelemetry_shows_its_trace_there(desk, visit):

@@ -1,7 +1,7 @@
 """The task board shows where each task stands, and people act on tasks by forms."""
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.task import Blocking
 from tests.http.page import browsing
@@ -54,33 +54,6 @@ async def test_the_board_is_narrowed_by_its_address(desk):
         here = await page.get(f"/tasks?workSession={task.work_session_id}")
         assert "Sweep" in here.words
         assert "Other" not in here.words
-
-
-async def test_a_person_adds_approves_blocks_resumes_and_completes_tasks(desk):
-    """D-10, E-13, E-28."""
-    async with browsing(desk(FILES, {})) as page:
-        tasks = page.house.moot.moot.tasks
-        added = await page.send(
-            "/tasks", agent="clerk", description="Paint", steps="one\n\ntwo", priority="high"
-        )
-        task = await tasks.get(added.location.removeprefix("/tasks/"))
-        assert (task.status, task.priority, len(task.steps)) == ("backlog", "high", 2)
-
-        waiting = await started(page, requires_approval=True)
-        await page.send(f"/tasks/{waiting.id}/approve")
-        assert (await tasks.get(waiting.id)).status == "in_progress"
-        await page.send(f"/tasks/{waiting.id}/block", reason="no broom", unblockBy="ann")
-        assert (await tasks.get(waiting.id)).status == "blocked"
-        assert "no broom" in (await page.get(f"/tasks/{waiting.id}")).words
-        await page.send(f"/tasks/{waiting.id}/resume")
-
-        refused = await page.send(f"/tasks/{waiting.id}/complete", summary="clean")
-        assert refused.status == 409
-        assert "front" in refused.between('role="alert"', "</div>")
-        await page.send(f"/tasks/{waiting.id}/complete", summary="clean", force="on")
-        assert "clean" in (await page.get(f"/tasks/{waiting.id}")).words
-        await page.send(f"/tasks/{task.id}/cancel", reason="no paint")
-        assert (await tasks.get(task.id)).status == "cancelled"
 
 
 async def test_a_wrong_form_is_shown_again_with_what_to_do_and_what_was_written(desk):

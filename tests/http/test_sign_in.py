@@ -1,7 +1,5 @@
 """Signing in at the page, staying in, and being sent away when the token changes."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import AsyncExitStack

@@ -1,7 +1,5 @@
 """Signing in as a browser does it, with the headers that it adds by itself."""
 
-from __future__ import annotations
-
 from playwright.async_api import async_playwright
 
 from folkmoot.http.state import Door

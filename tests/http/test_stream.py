@@ -1,24 +1,23 @@
 """Server-sent events, as a client gets them over a socket; see X-24, D-7, D-8, D-11 and D-38."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
 import pytest
 from starlette.routing import Route
 
-from folkmoot import ScriptedModel, tool
+from folkmoot import ScriptedModel
 from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan_events import PlanProgress, StepReopened
+from folkmoot.domain.plan import PlanProgress, StepReopened
 from folkmoot.http.state import house_of
 from folkmoot.http.stream.event_source import STALLED, EventSource, Message
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query, Version
 from tests.desk import Desk
+from tests.fakes import fake
 from tests.http.onlooker import Event, visited
 from tests.sinks.receiver import happen, steps
 
@@ -113,13 +112,8 @@ async def test_a_session_stream_gives_the_progress_of_its_plan_and_no_other(tmp_
 
 async def test_decisions_and_approvals_come_without_asking_again(tmp_path):
     """D-38: decision messages and approval prompts on the live channel."""
-
-    @tool(effect="once", access="write", asks="medium")
-    def pay(amount: int) -> str:
-        """Pay."""
-        return "paid"
-
-    script = {"a": [{"calls": [{"tool": "pay", "arguments": {"amount": 5}}]}, {"report": "paid"}]}
+    pay = fake("pay(amount)", "paid", effect="once", access="write", asks="medium")
+    script = {"a": [{"calls": [{"tool": "pay", "arguments": {"amount": "5"}}]}, {"report": "paid"}]}
     played = desk(tmp_path, {"a": "tools: [pay]"}, script, tools=[pay])
     proposal = Proposal("Which database?", (Option("sqlite"), Option("postgres")), (Voter("a"),))
     async with (
@@ -132,7 +126,7 @@ async def test_decisions_and_approvals_come_without_asking_again(tmp_path):
         asked, proposed = await stream.take(2)
 
     assert (asked.event, proposed.event) == ("approval.requested", "decision.proposed")
-    assert asked.data["data"]["arguments"] == {"amount": 5}
+    assert asked.data["data"]["arguments"] == {"amount": "5"}
     assert proposed.data["data"]["proposal"]["topic"] == "Which database?"
 
 

@@ -1,7 +1,5 @@
 """The hub: nothing is missed and nothing comes twice, whoever cuts whom off and when; see X-24."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from random import Random
@@ -9,7 +7,7 @@ from random import Random
 import pytest
 
 from folkmoot import MemoryJournal
-from folkmoot.domain.plan_events import PlanCompleted
+from folkmoot.domain.plan import PlanCompleted
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.stream import hub as hubs
 from folkmoot.http.stream.hub import Hub

@@ -1,20 +1,17 @@
 """The WebSocket of monitors, as a client gets it; see E-31, E-81, E-82 and the messages of the Monitor API."""
 
-from __future__ import annotations
-
 import json
 
 import aiohttp
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import SessionStarted
-from folkmoot.domain.plan_events import PlanApproved, StepStarted
+from folkmoot.domain.plan import PlanApproved, StepStarted
+from folkmoot.domain.task import ContinuationSent
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.domain.watch_events import ContinuationSent
 from folkmoot.http import monitor
 from folkmoot.http.monitor import messages
 from tests.desk import Desk

@@ -1,7 +1,5 @@
 """Projects in a folder, written in a line and loaded in the next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -86,10 +86,3 @@ def test_where_any_agent_may_be_called_nobody_is_unreachable(tmp_path):
 
     assert len(warnings(tmp_path, files)) == 1
     assert warnings(tmp_path, {**files, "folkmoot.yaml": settings}) == []
-
-
-def test_agents_of_files_that_wait_for_each_other_are_refused(tmp_path):
-    """O-34: recursion on purpose goes through `call_agent`."""
-    files = {"a.ai": "agents: [b.ai]", "b.ai": "agents: [a.ai]"}
-
-    assert "agents wait for each other: a.ai -> b.ai -> a.ai" in error(tmp_path, files)

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings, tool
+from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.domain.events import LlmResponse
 from folkmoot.engine.local import encoded
 from folkmoot.engine.replay import replay
 from folkmoot.ports import NewRun
 from tests.desk import Desk, unclaimed
+from tests.fakes import fake
 from tests.models.gemini import MODEL, calling, refused, said, text
 from tests.models.provider import KEY, answered, streamed
 
@@ -24,10 +25,7 @@ PAUSE = 7.25
 REPORT = calling("agent__final_report", report_format="json", content_json={"lamps": 3})
 
 
-@tool(effect="pure", access="read")
-async def count(what: str) -> str:
-    """Count something."""
-    return f"3 {what}"
+count = fake("count(what)", "3 {what}")
 
 
 class Leaping(FakeClock):

@@ -1,7 +1,5 @@
 """One operation through every interface that has it: what it did, how it was refused, and whom it was recorded for."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

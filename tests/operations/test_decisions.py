@@ -1,7 +1,5 @@
 """Every operation on decisions does the same, refuses with the same code and records its actor in every interface."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.coordination.author import Author

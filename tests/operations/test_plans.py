@@ -1,12 +1,11 @@
 """Every operation on plans does the same, refuses with the same code and records its actor in every interface."""
 
-from __future__ import annotations
-
 import pytest
 
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.operations import plan_steps
 from folkmoot.operations.plan_steps import (
     AcceptStep,

@@ -1,11 +1,9 @@
 """Every operation on tasks does the same, refuses with the same code and records its actor, whatever the interface."""
 
-from __future__ import annotations
-
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking
 from folkmoot.operations import tasks
 from folkmoot.operations.task_reading import ListTasks, ShowTask

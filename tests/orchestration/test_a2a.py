@@ -2,10 +2,9 @@
 
 import pytest
 
-from folkmoot.domain.role import role
-from tests.desk import SETTINGS, blocks
+from folkmoot.domain.entry import role
+from tests.desk import SETTINGS, blocks, look
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
-from tests.test_resume import look
 
 
 def a2a(played):

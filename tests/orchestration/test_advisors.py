@@ -1,7 +1,5 @@
 """Advisors: consulted in parallel before an agent's session."""
 
-import asyncio
-
 from tests.desk import blocks
 
 FILES = {"desk": "advisors: [law.ai, tax.ai, risk.ai]", "law": "", "tax": "", "risk": ""}
@@ -47,10 +45,7 @@ async def test_a_slow_advisor_is_a_failed_one(desk):
     """A-65."""
     files = {**FILES, "tax": "llmTimeout: 5s\nmaxRetries: 1"}
     at = desk(files, {**SAID, "tax": [{"delay": "1h", "text": "late"}]})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(6)
-        played = await at.played(await running)
+    played = await at.run("desk", "hello", lasting=6)
 
     assert played.result.success
     assert "did not answer in time: within 5s" in blocks(played.prompt("desk"))[2][2]

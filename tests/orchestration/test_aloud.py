@@ -6,9 +6,7 @@ import pytest
 
 from folkmoot import MemoryJournal
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.local import encoded
 from folkmoot.orchestration.invocation import Ear
-from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 from tests.orchestration.test_strategies import PLAN
 
@@ -139,13 +137,10 @@ async def test_a_run_that_is_resumed_is_told_from_its_first_word(desk):
     at = desk({"a": ""}, {"a": ["the end"]})
     played, _ = await followed(at)
     cut = played.types.index("llm.request") + 1
-    at.journal, listener = MemoryJournal(), Listener()
-    async with at.open() as moot:
-        at.journal.keep(encoded(moot.graph))
-        await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), played.drafts[:cut])
-        result = await moot.resume("run-1", hear=listener.ear)
+    listener = Listener()
+    continued = await at.continued(played.drafts[:cut], hear=listener.ear)
 
-    assert listener.attempts == [result.final_report.content] == ["the end"]
+    assert listener.attempts == [continued.report] == ["the end"]
 
 
 async def test_such_a_run_can_be_replayed(desk):

@@ -2,9 +2,8 @@
 
 import pytest
 
-from folkmoot import tool
 from tests.desk import SETTINGS, blocks
-from tests.test_inbox_resume import by_span, cut_and_continued
+from tests.fakes import fake
 
 APPROVERS = SETTINGS + "approvals: {approvers: [parent, human]}\n"
 FILES = {"desk": "tools: [pay]\nagents: [clerk.ai]", "clerk": "tools: [pay]"}
@@ -15,18 +14,8 @@ PAY = {"tool": "pay", "arguments": {"to": "ann"}}
 class Till:
     def __init__(self, asks="medium"):
         self.paid = []
-
-        @tool(effect="once", access="write", asks=asks)
-        async def pay(to: str) -> str:
-            """Pay."""
-            self.paid.append(to)
-            return f"paid {to}"
-
-        @tool(effect="pure", access="egress")
-        async def fetch() -> str:
-            """Fetch."""
-            return "pay ann"
-
+        pay = fake("pay(to)", "paid {to}", effect="once", access="write", asks=asks, calls=self.paid)
+        fetch = fake("fetch", "pay ann", access="egress")
         self.tools = [pay, fetch]
 
 
@@ -133,20 +122,11 @@ async def test_the_root_has_nobody_above_it_but_a_person(desk):
 
 async def test_a_run_in_which_a_parent_approves_cut_after_any_event_ends_the_same(desk):
     """DESIGN 4: the parent is asked once."""
-    whole = await desk(FILES, script("approve", "done"), tools=pure(), settings=APPROVERS).run("desk")
-
-    for cut in range(1, len(whole.drafts)):
-        again = desk(FILES, script("approve", "done"), tools=pure(), settings=APPROVERS)
-        played = await cut_and_continued(again, whole.drafts, cut)
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
+    await desk(FILES, script("approve", "done"), tools=pure(), settings=APPROVERS).run_cut_anywhere("desk")
 
 
 def pure():
-    @tool(effect="pure", access="write", asks="medium")
-    async def pay(to: str) -> str:
-        """Pay."""
-        return f"paid {to}"
-
+    pay = fake("pay(to)", "paid {to}", access="write", asks="medium")
     return [pay]
 
 

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from folkmoot import tool
-from folkmoot.session.conversation import UNDER_WAY
-from folkmoot.views.branches import rows
+from folkmoot.session.record import UNDER_WAY
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
+from tests.fakes import fake
 from tests.orchestration.test_clarify import results
 from tests.orchestration.test_clarify_resume import ends_the_same
 
@@ -327,12 +327,7 @@ async def test_questions_cut_after_any_event_continue_to_the_same_end(desk):
 
 async def test_a_child_that_waits_for_a_person_beside_its_parents_answer_parks_and_goes_on(desk):
     """O-22: the answer is given once, and the run waits for the person alone."""
-
-    @tool(effect="once", access="write", asks="low")
-    async def pay() -> str:
-        """Pay."""
-        return "paid"
-
+    pay = fake("pay", "paid", effect="once", access="write", asks="low")
     files = {**FILES, "clerk": "tools: [ask_parent, ask_user, pay]"}
     calls = [
         *ask("which?")["calls"],

@@ -1,7 +1,5 @@
 """What a tool gives beside text is kept, and the model reads where."""
 
-from __future__ import annotations
-
 import re
 
 from folkmoot import tool

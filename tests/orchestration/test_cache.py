@@ -2,20 +2,18 @@
 
 import asyncio
 
-from folkmoot import tool
-from folkmoot.engine.identity import Identity
+from folkmoot import MemoryJournal
+from folkmoot.engine.owner import Identity
+from tests.desk import by_span
+from tests.fakes import fake
 from tests.orchestration.calling import ask, ask_all, calling, results
-from tests.test_resume import by_span, cut_and_continued, memory
 
 FILES = {"desk": "tools: [rest]\ntoolTimeout: off", "clerk": ""}
 CACHE = "enable_result_cache: true"
 COUNT = {"calls": [ask("count", "clerk")]}
 
 
-@tool(effect="pure", access="read")
-async def rest() -> str:
-    """Rest."""
-    return "rested"
+rest = fake("rest", "rested")
 
 
 def at_desk(desk, script, more=CACHE, files=FILES):
@@ -131,9 +129,8 @@ async def test_a_run_with_hits_cut_after_any_event_continues_to_the_same_end(des
 
     for cut in range(1, len(whole.drafts)):
         again = at_desk(desk, said)
-        journal = memory(again, None)
-        journal.keep(kept)
-        played = await cut_and_continued(again, whole.drafts, cut, journal)
+        (journal := MemoryJournal(again.clock.monotonic)).keep(kept)
+        played = await again.continued(whole.drafts[:cut], journal=journal)
 
         assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
         assert played.result.totals == whole.result.totals
@@ -146,7 +143,7 @@ async def test_a_result_that_nobody_kept_is_found_out_anew(desk):
     second = [draft.span for draft in whole.drafts].index("0", whole.types.index("sub_agent.completed")) + 1
 
     again = at_desk(desk, said)
-    played = await cut_and_continued(again, whole.drafts, second, memory(again, None))
+    played = await again.continued(whole.drafts[:second])
 
     assert played.report == "ok"
     assert len(again.model.heard_from("clerk")) == 1

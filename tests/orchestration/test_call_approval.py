@@ -1,7 +1,7 @@
 """`call_agent` asks a person first, at any depth, unless the project says otherwise."""
 
-from folkmoot import tool
 from tests.desk import SETTINGS
+from tests.fakes import fake
 from tests.orchestration.calling import ask
 
 CALLING = SETTINGS + "orchestration: {enable_agent_tool: true}\n"
@@ -59,17 +59,8 @@ async def test_what_a_called_agent_needs_is_shown_at_the_root_run_with_its_path(
 
 async def test_a_called_agent_works_in_a_sandbox(desk):
     """B-51: it has the allowed tools alone, its calls wait at the root, and it takes fewer steps than its caller."""
-
-    @tool(effect="pure", access="read", asks="high")
-    async def look() -> str:
-        """Look."""
-        return "seen"
-
-    @tool(effect="once", access="write")
-    async def write() -> str:
-        """Write."""
-        raise AssertionError("never reached")
-
+    look = fake("look", "seen", asks="high")
+    write = fake("write", AssertionError("never reached"), effect="once", access="write")
     bounded = "auto_approve: true, sub_agent_tool_allowlist: [look], sub_agent_max_steps: 3"
     settings = CALLING.replace("enable_agent_tool: true", f"enable_agent_tool: true, {bounded}")
     both = {"turns": [{"calls": [{"tool": "look"}, {"tool": "write"}]}], "repeat": True}

@@ -8,7 +8,6 @@ import pytest
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 
-CLERK = "run-1:sub_clerk_"
 FILES = {"desk": "agents: [clerk.ai]", "clerk": "chat: true"}
 CALL = {"calls": [{"tool": "agent__clerk", "arguments": {"prompt": "count", "reason": "r"}}]}
 DIVIDER = "\n\n---\n"
@@ -296,10 +295,7 @@ async def test_two_questions_in_one_turn_are_answered_one_after_the_other(desk, 
     id = await clerk()
     asks = {"calls": [ask(id, "a?"), ask(id, "b?")]}
     at = desk(FILES, {"desk": [CALL, asks, "ok"], "clerk": ["3", {"delay": "5s", "text": "A"}, "B"]})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(10)
-        played = await at.played(await running)
+    played = await at.run("desk", "hello", lasting=10)
 
     assert [answer(text)[0]["content"] for text in results(played)[1:]] == ["A", "B"]
     said = [message.text.rpartition("\n")[2] for message in played.model.heard_from("clerk")[2].messages[1:]]

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, in_no_order
 from tests.orchestration.test_clarify import (
     BOUND,
     CALL,
@@ -17,14 +17,13 @@ from tests.orchestration.test_clarify import (
     nested,
     rehearsed,
 )
-from tests.test_resume import by_span, cut_and_continued, memory
 
 
 async def ends_the_same(desk, files, script, settings=SETTINGS):
     whole = await desk(files, script, settings=settings).run("desk.ai")
     for cut in range(1, len(whole.drafts)):
         again = desk(files, script, settings=settings)
-        played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
+        played = await again.continued(whole.drafts[:cut])
 
         assert in_no_order(played.drafts) == in_no_order(whole.drafts), f"cut after event {cut}"
         assert played.report == whole.report
@@ -33,11 +32,6 @@ async def ends_the_same(desk, files, script, settings=SETTINGS):
         assert len(again.model.heard) == len(whole.model.heard) - answered
         assert heard(again.model) <= heard(whole.model)
     return whole
-
-
-def in_no_order(drafts):
-    """By span; calls of one turn may come to their ends in another order."""
-    return {span: sorted(map(repr, of_span)) for span, of_span in by_span(drafts).items()}
 
 
 def heard(model):

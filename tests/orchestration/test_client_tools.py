@@ -4,13 +4,12 @@ import asyncio
 
 import pytest
 
-from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot import WrongUse
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import ToolSpec
-from folkmoot.engine.local import encoded
-from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 from tests.desk import write as write_project
+from tests.fakes import fake
 from tests.orchestration.test_strategies import PLAN
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -38,8 +37,7 @@ async def said(at, *replies):
     async with at.open() as moot:
         for reply in replies:
             await moot.reply(reply)
-    async with at.open() as moot:
-        return await at.played(await moot.resume("run-1"))
+    return await at.resumed()
 
 
 async def test_a_call_of_a_tool_of_the_caller_waits_for_the_caller_and_its_answer_is_the_result(desk):
@@ -120,8 +118,7 @@ async def test_whoever_is_there_gives_the_result_and_the_run_does_not_park(desk)
 
 async def test_a_call_that_does_not_fit_the_schema_never_reaches_the_caller(desk):
     at = desk({"desk": ""}, {"desk": [{"calls": [{"tool": "get_weather"}]}, "sorry"]})
-    async with at.open() as moot:
-        played = await at.played(await moot.run("desk", "hello", errand=BROUGHT))
+    played = await at.run("desk", "hello", errand=BROUGHT)
 
     assert "'city' is a required property" in played.model.heard[1].messages[-1].text
     assert played.events("client.called") == []
@@ -179,10 +176,7 @@ async def test_an_agent_that_works_by_a_plan_has_them_where_it_has_tools(desk):
     assert played.report == "rainy"
 
 
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look."""
-    return "seen"
+look = fake("look", "seen")
 
 
 @pytest.mark.parametrize(
@@ -206,10 +200,7 @@ async def test_a_name_that_a_model_could_not_tell_from_another_is_refused_before
         assert await moot.runs() == []
 
 
-@tool(effect="pure", access="write")
-async def write() -> str:
-    """Write."""
-    return "written"
+write = fake("write", "written", access="write")
 
 
 async def test_what_a_tool_of_the_caller_gives_is_text_of_others(desk):
@@ -242,13 +233,7 @@ async def test_a_run_with_tools_of_its_caller_replays_and_goes_on_after_a_cut_an
         assert (await moot.replay("run-1")).equal
 
     for cut in range(1, len(whole.drafts)):
-        again = desk({"desk": ""}, BOTH)
-        again.journal = MemoryJournal(again.clock.monotonic)
-        async with again.open() as moot:
-            again.journal.keep(encoded(moot.graph))
-            await again.journal.append("run-1", NewRun("host/0/0/gone", 0.0), whole.drafts[:cut])
-            played = await again.played(await moot.resume("run-1", answer=weather))
-
+        played = await at.again().continued(whole.drafts[:cut], answer=weather)
         assert happened(played) == happened(whole), f"cut after event {cut}"
 
 

@@ -2,24 +2,14 @@
 
 import re
 
-from folkmoot import tool
+from tests.desk import look
+from tests.fakes import fake
 from tests.orchestration.calling import ask, calling, results
 
 MADE = {"system_prompt": "Du bist Steuerberater.", "tool_allowlist": ["look"]}
 
 
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
-
-
-@tool(effect="once", access="write")
-async def file_write(path: str) -> str:
-    """Write a file."""
-    return "written"
-
-
+file_write = fake("file_write(path)", "written", effect="once", access="write")
 FILES = {"desk": "tools: [look, file_write]\nmaxTurns: 6", "clerk": "tools: [file_write]"}
 
 

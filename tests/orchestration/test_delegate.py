@@ -1,8 +1,6 @@
 """Agents as tools."""
 
-import asyncio
-
-from tests.desk import SETTINGS, blocks
+from tests.desk import blocks
 
 ASK = {"tool": "agent__clerk", "arguments": {"prompt": "count", "reason": "need a number"}}
 FILES = {"desk": "agents: [clerk.ai]", "clerk": "description: Counts things."}
@@ -77,63 +75,6 @@ async def test_wrong_arguments_start_nothing(desk):
         "(tool failed: prompt is empty)",
         "(tool failed: Object contains unknown field `_parent_session_id`)",
     ]
-
-
-async def test_twenty_calls_under_five_requests_make_five_requests(desk):
-    """O-33, pains 2: one of the root, three children, one closing request of the root."""
-    settings = SETTINGS + "budget: {requests: 5}\n"
-    files = {"desk": "agents: [clerk.ai]\nmaxToolCallsPerTurn: 20", "clerk": ""}
-    said = {"desk": [{"calls": [ASK] * 20}, {"report": "as far as it went"}], "clerk": ["3"]}
-    played = await desk(files, said, settings=settings).run("desk.ai")
-
-    assert len(played.model.heard) == 5
-    assert played.report == "as far as it went"
-    assert played.offered("desk", 1) == ["agent__final_report"]
-    results = [m.text for m in played.model.heard_from("desk")[1].messages if m.role == "tool"]
-    assert results.count("3\n[runtime: 0 tool calls]") == 3
-    assert sum("5 requests of the run" in text for text in results) == 17
-
-
-async def test_twenty_calls_under_a_limit_of_tokens_leave_enough_for_the_root_to_close(desk):
-    """Pains 2, the first scenario: at least one child runs, and the total stays within the limit."""
-    settings = SETTINGS + "budget: {tokens: 3000}\n"
-    files = {"desk": "agents: [clerk.ai]\nmaxToolCallsPerTurn: 20", "clerk": ""}
-    child = {"text": "3", "usage": {"tokensIn": 900, "tokensOut": 100}}
-    root = {"calls": [ASK] * 20, "usage": {"tokensIn": 500, "tokensOut": 100}}
-    closing = {"report": "as far as it went", "usage": {"tokensIn": 900, "tokensOut": 50}}
-    played = await desk(files, {"desk": [root, closing], "clerk": [child]}, settings=settings).run("desk.ai")
-
-    assert played.report == "as far as it went"
-    assert len(played.model.heard_from("clerk")) >= 1
-    assert played.result.totals.tokens_in + played.result.totals.tokens_out <= 3000
-    assert "3000 tokens of the run" in played.model.heard_from("desk")[1].messages[-1].text
-
-
-async def test_calls_deeper_than_the_limit_are_refused(desk):
-    """X-3, O-25: the root counts."""
-    files = {"a": "agents: [b.ai]", "b": "agents: [c.ai]", "c": "agents: [d.ai]", "d": ""}
-
-    def ask(name):
-        return {"calls": [{"tool": f"agent__{name}", "arguments": {"prompt": "p", "reason": "r"}}]}
-
-    said = {"a": [ask("b"), "A"], "b": [ask("c"), "B"], "c": [ask("d"), "C"]}
-    played = await desk(files, said).run("a.ai")
-
-    assert played.started() == ["a", "b", "c"]
-    assert "limits.callDepth" in played.model.heard_from("c")[1].messages[-1].text
-
-
-async def test_cancelling_reaches_called_agents(desk):
-    """A-45."""
-    at = desk(FILES, {"desk": [{"calls": [ASK, ASK]}, "x"], "clerk": [{"delay": "1h", "text": "late"}]})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(1)
-        await moot.cancel("run-1")
-        played = await at.played(await running)
-
-    assert played.result.status == "cancelled"
-    assert len(played.events("session.cancelled")) == 3
 
 
 async def test_children_hang_under_the_call_that_started_them(desk):

@@ -3,11 +3,9 @@
 import msgspec
 import pytest
 
-from folkmoot import MemoryJournal, tool
-from folkmoot.domain.draw import draw
-from folkmoot.engine.identity import Identity
-from tests.desk import SETTINGS
-from tests.test_resume import by_span, cut_and_continued
+from folkmoot.domain.naming import draw
+from folkmoot.engine.owner import Identity
+from tests.desk import SETTINGS, look
 
 SEED = "a seed nobody knows"
 CALL = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
@@ -17,12 +15,6 @@ FAMILY = {
     "clerk": "tools: [look]\noutput: {claims: true}",
 }
 ASK = {"calls": [{"tool": "agent__clerk", "arguments": {"prompt": "count", "reason": "r"}}]}
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 def evidence_id(span="0", turn=1, call=1, seed=SEED):
@@ -264,13 +256,5 @@ async def test_a_run_with_claims_cut_after_any_event_continues_to_the_same_end(d
         "desk": [ASK, claiming(("a", ["ev_made_up"])), claiming(("two", [found]), ("b", []))],
         "clerk": [CALL, {"report": "done", "claims": [{"text": "c", "status": "verified"}]}],
     }
-    whole = await desk(FAMILY, said, tools=[look]).run("desk.ai")
+    whole = await desk(FAMILY, said, tools=[look]).run_cut_anywhere("desk.ai")
     assert claims(whole) == [("two", "verified", (found,)), ("b", "unverified", ())]
-
-    for cut in range(1, len(whole.drafts)):
-        again = desk(FAMILY, said, tools=[look])
-        journal = MemoryJournal(again.clock.monotonic)
-        played = await cut_and_continued(again, whole.drafts, cut, journal)
-
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
-        assert played.result.to_json() == whole.result.to_json()

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from folkmoot import WrongUse, tool
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.item import Reply
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.inbox import Reply
+from folkmoot.domain.message import ToolCall, fingerprint
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
 PAY = {"tool": "pay", "arguments": {"to": "ann", "amount": 5}}
 ASK = {"tool": "ask_user", "arguments": {"question": "Which colour?"}}
@@ -47,8 +47,7 @@ async def parked(at, agent="desk"):
 
 
 async def resumed(at):
-    async with at.open() as moot:
-        return await at.played(await moot.resume("run-1"))
+    return await at.resumed()
 
 
 async def open_items(at):
@@ -117,19 +116,12 @@ async def test_two_approvals_of_one_turn_are_shown_together_and_then_run_togethe
 
 
 async def test_calls_that_need_no_word_are_not_held_up_by_one_that_does(desk):
-    till, seen = Till(), []
-
-    @tool(effect="pure", access="read")
-    async def look() -> str:
-        """Look."""
-        seen.append(1)
-        return "seen"
-
+    till, look = Till(), fake("look", "seen")
     script = {"desk": [{"calls": [PAY, {"tool": "look"}]}, "ok"]}
     at = desk({"desk": "tools: [pay, look]"}, script, tools=[till.tool, look])
     await parked(at)
 
-    assert (seen, till.paid) == ([1], [])
+    assert (len(look.calls), till.paid) == (1, [])
 
 
 async def test_a_denial_is_a_result_with_its_reason_and_is_not_tried_again(desk):
@@ -162,8 +154,7 @@ async def test_whoever_is_there_is_asked_and_the_run_does_not_park(desk):
     """O-22."""
     till = Till()
     at = desk(DEEP, DEEP_SAID, settings=DENY, tools=[till.tool])
-    async with at.open() as moot:
-        played = await at.played(await moot.run("desk", "hello", answer=approve))
+    played = await at.run("desk", "hello", answer=approve)
 
     assert played.report == "done"
     assert till.paid == [("ann", 5)]
@@ -366,7 +357,7 @@ async def test_an_answer_that_comes_while_the_end_is_being_written_is_not_lost(d
     def append_late(stream, expected, drafts):
         written = append(stream, expected, drafts)
         if drafts[-1].event.type == "run.parked":
-            inbox = moot._engine._holding.activation("run-1").run.inbox
+            inbox = moot._engine.activation("run-1").run.inbox
             inbox.take(inbox.items[drafts[-1].event.waiting[0]].approve())
         return written
 

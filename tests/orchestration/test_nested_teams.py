@@ -1,17 +1,15 @@
 """Members of a team that lead a team of their own, route, or have advisors and agents: patterns nest without a limit."""
 
-import asyncio
 import re
 
 import pytest
 
-from folkmoot import MemoryJournal, tool
-from folkmoot.views.branches import rows
 from folkmoot.views.optree import sessions
 from folkmoot.views.run_tree import RunTree
-from tests.desk import blocks
+from folkmoot.views.sessions import rows
+from tests.desk import blocks, look
+from tests.fakes import fake
 from tests.orchestration.test_team import BROKEN, heard, left, sections, spans
-from tests.test_resume import by_span, cut_and_continued
 
 LOOK = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
 FILES = {
@@ -33,12 +31,6 @@ SAID = {
     "style": ["tabs"],
     "board": [{"broadcast": "ship and sell"}, {"report": "all is well"}],
 }
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 async def test_a_team_within_a_team_reports_to_the_outer_one_and_goes_on(desk):
@@ -174,11 +166,7 @@ async def test_the_turns_of_a_member_bound_the_lead_of_its_team(desk):
 async def test_cancelling_stops_the_sessions_of_an_inner_team(desk):
     """A-112, O-48."""
     at = desk(FILES, SAID | {"coder": [{"delay": "1h", "text": "late"}]}, tools=[look])
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("board", "hello"))
-        await at.clock.advance(1)
-        await moot.cancel("run-1", "no more")
-        played = await at.played(await running)
+    played = await at.cancelled("board", "no more")
 
     assert played.result.status == "cancelled"
     assert spans(played, "session.cancelled") == ["0/member:build/member:coder/cycle:1"]
@@ -241,22 +229,11 @@ DEEP_SAID = SAID | {
 @pytest.mark.parametrize(("root", "files", "said"), [("board", FILES, SAID), ("top", DEEP, DEEP_SAID)])
 async def test_teams_in_teams_cut_after_any_event_continue_to_the_same_end(desk, root, files, said):
     """A-30, O-48, DESIGN 4: nothing is read twice, nobody speaks twice."""
-    whole = await desk(files, said, tools=[look]).run(root)
+    whole = await desk(files, said, tools=[look]).run_cut_anywhere(root)
     assert whole.result.success
 
-    for cut in range(1, len(whole.drafts)):
-        again = desk(files, said, tools=[look])
-        played = await cut_and_continued(again, whole.drafts, cut, MemoryJournal(again.clock.monotonic))
 
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
-        assert played.result.totals == whole.result.totals
-        assert played.result.teams == whole.result.teams
-
-
-@tool(effect="pure", access="write", asks="high")
-async def pay(to: str) -> str:
-    """Pay."""
-    return f"paid {to}"
+pay = fake("pay(to)", "paid {to}", access="write", asks="high")
 
 
 async def test_an_approval_and_a_kept_child_of_an_inner_member_end_as_everywhere(desk):

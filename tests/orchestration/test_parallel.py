@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from folkmoot import tool
+from tests.fakes import fake
 from tests.orchestration.calling import ask_all, calling, results
-from tests.test_resume import by_span, cut_and_continued, memory
 
 FILES = {"desk": "", "clerk": "", "bad": ""}
 BROKEN = [{"error": {"message": "down", "retryable": False}}]
@@ -29,10 +28,7 @@ async def test_results_stand_in_the_order_of_the_missions_and_a_failure_stops_no
     rules = [{"when": "slow", "delay": "1m", "text": "S"}, {"when": "quick", "text": "Q"}]
     said = {"desk": [{"calls": [ask_all(*missions)]}, "ok"], "clerk": {"rules": rules}, "bad": BROKEN}
     at = at_desk(desk, said)
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(60)
-        played = await at.played(await running)
+    played = await at.run("desk", "hello", lasting=60)
 
     [together] = results(played)
     assert (together["success"], together["total"], together["succeeded"], together["failed"]) == (
@@ -162,15 +158,8 @@ async def test_a_batch_cut_after_any_event_continues_to_the_same_end(desk):
         "bad": BROKEN,
         "custom": ["g"],
     }
-    whole = await at_desk(desk, said).run("desk.ai")
+    whole = await at_desk(desk, said).run_cut_anywhere("desk.ai")
     assert results(whole)[0]["succeeded"] == 2
-
-    for cut in range(1, len(whole.drafts)):
-        again = at_desk(desk, said)
-        played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
-
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
-        assert played.result.totals == whole.result.totals
 
 
 async def test_long_results_are_cut_one_by_one_and_stay_aligned(desk):
@@ -194,11 +183,7 @@ async def test_cancelling_reaches_every_mission(desk):
     """A-45, B-14: also those that wait for their turn never begin."""
     call = ask_all(*[COUNT] * 5, max_concurrency=2)
     at = at_desk(desk, {"desk": [{"calls": [call]}, "x"], "clerk": [{"delay": "1h", "text": "late"}]})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("desk", "hello"))
-        await at.clock.advance(1)
-        await moot.cancel("run-1")
-        played = await at.played(await running)
+    played = await at.cancelled("desk")
 
     assert played.result.status == "cancelled"
     assert len(played.events("session.cancelled")) == len(played.started()) == 3
@@ -207,12 +192,7 @@ async def test_cancelling_reaches_every_mission(desk):
 
 async def test_a_mission_that_waits_for_a_person_parks_the_run_when_the_others_are_done(desk):
     """O-22, B-13: waiting is no failure of a child."""
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write")
     files = {"desk": "", "clerk": "", "post": "tools: [send]"}
     missions = [{"mission": "send", "specialist": "post"}, COUNT]
     said = {
@@ -225,7 +205,7 @@ async def test_a_mission_that_waits_for_a_person_parks_the_run_when_the_others_a
         n for n, d in enumerate(whole.drafts, 1) if d.agent_id == "post" and d.event.type == "tool.started"
     )
     again = desk(files, said, settings=calling(), tools=[send])
-    played = await cut_and_continued(again, whole.drafts, cut, memory(again, None))
+    played = await again.continued(whole.drafts[:cut])
 
     assert played.result.status == "waiting"
     assert [(item.kind, item.span) for item in played.result.inbox] == [

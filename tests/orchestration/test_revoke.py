@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from folkmoot import MemoryJournal, WrongUse, tool
+from folkmoot import WrongUse
 from folkmoot.engine.commands import AnswerItem
 from folkmoot.views.timeline import timeline
+from tests.fakes import fake
 from tests.orchestration.test_clarify import results
-from tests.test_resume import cut_and_continued
 
 FILES = {"desk": "tools: [pay, ask_user]"}
 PAY = {"tool": "pay", "arguments": {"to": "ann"}}
@@ -22,12 +22,7 @@ def paid():
 
 @pytest.fixture
 def till(desk, paid):
-    @tool(effect="once", access="write", asks="high")
-    async def pay(to: str) -> str:
-        """Pay."""
-        paid.append(to)
-        return "paid"
-
+    pay = fake("pay(to)", "paid", effect="once", access="write", asks="high", calls=paid)
     return lambda script=SCRIPT: desk(FILES, script, tools=[pay])
 
 
@@ -57,8 +52,7 @@ async def test_a_call_that_was_approved_and_not_made_is_withdrawn_and_reads_as_d
 async def test_an_approval_that_was_recorded_before_its_process_died_can_still_be_taken_back(till, paid):
     """O-17: cut between the word and the call."""
     at = till()
-    async with at.open() as moot:
-        whole = await at.played(await moot.run("desk", "go", answer=lambda item: approved(item)))
+    whole = await at.run("desk", "go", answer=lambda item: approved(item))
     assert paid == ["ann"]
     cut = whole.types.index("approval.approved") + 1
 
@@ -67,9 +61,7 @@ async def test_an_approval_that_was_recorded_before_its_process_died_can_still_b
         await moot.reply(item.revoke("no"))
 
     again = till()
-    played = await cut_and_continued(
-        again, whole.drafts, cut, MemoryJournal(again.clock.monotonic), taken_back
-    )
+    played = await again.continued(whole.drafts[:cut], before=taken_back)
 
     assert paid == ["ann"]
     assert results(played) == ["(tool failed: approval_denied: no)"]

@@ -1,8 +1,9 @@
 """A secret reaches the tool it is meant for, and nothing that is kept or shown."""
 
-from folkmoot import Folkmoot, Surroundings, tool
+from folkmoot import Folkmoot, Surroundings
 from folkmoot.journal.codec import data_of
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
 TOKEN = "s3cr3t-t0k3n-value"
 LISTED = SETTINGS + "secrets: [API_TOKEN]"
@@ -12,18 +13,8 @@ class Service:
     def __init__(self):
         self.got = []
 
-        @tool(effect="pure", access="read")
-        async def query(token: str) -> str:
-            """Ask the service."""
-            self.got.append(token)
-            return f"hello {token} " + "x" * 20_000
-
-        @tool(effect="pure", access="read")
-        async def broken() -> str:
-            """Fail."""
-            raise ValueError(f"401 for {TOKEN}")
-
-        self.tools = [query, broken]
+        query = fake("query(token)", "hello {token} " + "x" * 20_000, calls=self.got)
+        self.tools = [query, fake("broken", ValueError(f"401 for {TOKEN}"))]
 
 
 def opened(at, env):

@@ -2,15 +2,19 @@
 
 import pytest
 
-from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life
-from folkmoot.coordination.plans.errand import errand_for
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish
+from folkmoot.coordination.plan_service import errand_for
+from folkmoot.coordination.plans import (
+    BudgetWish,
+    PlanWish,
+    PolicyWish,
+    StepWish,
+    approve,
+)
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.step_policy import StepBudget, StepPolicy
+from folkmoot.domain.gate import StepBudget, StepPolicy
 from tests.desk import SETTINGS
-from tests.test_inbox_resume import by_span, cut_and_continued
+from tests.fakes import fake
 
 ANN = Author("ann")
 ASK_CLERK = {"tool": "agent__clerk", "arguments": {"prompt": "p", "reason": "r"}}
@@ -24,28 +28,12 @@ def save(path):
 class Disk:
     """Tools that remember what they really did."""
 
-    def __init__(self, clock=None):
+    def __init__(self, does=None):
         self.saved = []
-
-        @tool(effect="keyed", access="write", asks="medium")
-        async def save(path: str, content: str) -> str:
-            """Save a file."""
-            self.saved.append(path)
-            return f"saved {path}"
-
-        @tool(effect="pure", access="read")
-        async def look() -> str:
-            """Look somewhere."""
-            if clock:
-                await clock.advance(40)
-            return "seen"
-
-        @tool(effect="once", access="egress")
-        async def send(to: str) -> str:
-            """Send it."""
-            self.saved.append(to)
-            return "sent"
-
+        write = {"effect": "keyed", "access": "write", "asks": "medium"}
+        save = fake("save(path, content)", "saved {path}", calls=self.saved, **write)
+        look = fake("look", "seen", does=does)
+        send = fake("send(to)", "sent", effect="once", access="egress", calls=self.saved)
         self.tools = [save, look, send]
 
 
@@ -86,20 +74,6 @@ async def test_a_tool_that_the_step_does_not_list_is_neither_offered_nor_made_fo
     assert played.offered("desk") == ["look", "agent__clerk", "agent__final_report"]
     assert played.offered("clerk") == ["look", "agent__final_report"]
     assert "its tools: look, agent.*" in played.events("tool.failed")[0].text
-
-
-@pytest.mark.parametrize(("approval", "waits"), [("auto", False), ("ask", True), ("usual", True)])
-async def test_the_same_tool_runs_at_once_in_one_step_and_waits_for_a_decision_in_the_other(
-    desk, approval, waits
-):
-    """D-24."""
-    disk = Disk()
-    at = desk(CHAIN, {"desk": [{"calls": [save("a")]}, "ok"]}, tools=disk.tools)
-    played = await carried_out(at, errand(approval=approval))
-
-    assert ("approval.requested" in played.types) == waits
-    assert disk.saved == ([] if waits else ["a"])
-    assert played.result.status == ("waiting" if waits else "completed")
 
 
 async def test_a_step_stops_with_a_reason_when_it_would_change_too_many_files(desk):
@@ -158,7 +132,7 @@ async def test_a_step_stops_with_a_reason_when_its_time_is_over(desk):
     """D-25: by the fake clock; a call under way is cut off, and no other request is made."""
     script = {"desk": [{"calls": [{"tool": "look"}]}, {"calls": [{"tool": "look"}]}, "never asked"]}
     at = desk(CHAIN, script)
-    at.tools = Disk(at.clock).tools
+    at.tools = Disk(lambda: at.clock.advance(40)).tools
     played = await carried_out(at, errand(budget=StepBudget(time=60.0)))
 
     assert (played.result.stop_reason, played.result.error) == (
@@ -176,13 +150,9 @@ async def test_a_run_under_a_budget_of_files_cut_after_any_event_ends_the_same(d
         "clerk": [{"calls": [save("b"), save("c")]}, "never asked"],
     }
     policy = errand(approval="auto", budget=StepBudget(files_changed=2))
-    whole = await carried_out(desk(CHAIN, script, tools=Disk().tools), policy)
+    whole = await desk(CHAIN, script, tools=Disk().tools).run_cut_anywhere("desk", errand=policy)
+
     assert "budget.exceeded" in whole.types
-
-    for cut in range(1, len(whole.drafts)):
-        played = await cut_and_continued(desk(CHAIN, script, tools=Disk().tools), whole.drafts, cut)
-
-        assert by_span(played.drafts) == by_span(whole.drafts), f"cut after event {cut}"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +178,7 @@ async def test_nobody_writes_before_the_plan_is_approved_and_then_only_with_the_
             ANN, PlanWish("t", (step,), tools_requested=("save",)), chance="1", submitted=True
         )
         if agreed:
-            plan = await moot.moot.plans.change(plan.id, ANN, life.approve, committed=True)
+            plan = await moot.moot.plans.change(plan.id, ANN, approve, committed=True)
     played = await carried_out(at, errand_for(plan, "s1"))
 
     assert disk.saved == saved

@@ -1,12 +1,10 @@
 """Where the project says so, agents work on nothing that is no task."""
 
-from __future__ import annotations
-
 import pytest
 
-from folkmoot import tool
 from folkmoot.domain.errand import Errand
 from tests.desk import SETTINGS
+from tests.fakes import fake
 
 ENFORCED = SETTINGS + "tasks: {enforce: true}\n"
 FILES = {"coder": "tools: [tasks, save, look]", "clerk": "tools: [save]"}
@@ -16,73 +14,55 @@ END = {"calls": [{"tool": "task_complete"}]}
 WAIT = {"calls": [{"tool": "task_start", "arguments": {"description": "x", "requires_approval": True}}]}
 
 
-class Disk:
-    def __init__(self) -> None:
-        self.saved: list[str] = []
-
-        @tool(effect="keyed", access="write")
-        async def save(text: str, idempotency_key: str) -> str:
-            """Save a text."""
-            self.saved.append(text)
-            return "saved"
-
-        @tool(effect="pure", access="read")
-        async def look() -> str:
-            """Look around."""
-            return "seen"
-
-        self.tools = [save, look]
-
-
 @pytest.fixture
-def disk() -> Disk:
-    return Disk()
+def save():
+    return fake("save(text)", "saved", effect="keyed", access="write")
 
 
-async def refusals(desk, disk, *turns, agent="coder", settings=ENFORCED):
+async def refusals(desk, save, *turns, agent="coder", settings=ENFORCED):
     """What was refused because there was no task."""
-    at = desk(FILES, {agent: [*turns, "done"]}, tools=disk.tools, settings=settings)
+    at = desk(FILES, {agent: [*turns, "done"]}, tools=[save, fake("look", "seen")], settings=settings)
     played = await at.run(f"{agent}.ai")
     assert played.result.status == "completed", played.result.error
     return [event for event in played.events("tool.failed") if event.code == "no_task"]
 
 
-async def test_work_before_a_task_is_refused_with_an_instruction_and_the_refusal_is_recorded(desk, disk):
+async def test_work_before_a_task_is_refused_with_an_instruction_and_the_refusal_is_recorded(desk, save):
     """E-88."""
-    (refused,) = await refusals(desk, disk, SAVE, START, SAVE)
+    (refused,) = await refusals(desk, save, SAVE, START, SAVE)
 
-    assert disk.saved == ["x"]
+    assert save.calls == ["x"]
     assert refused.tool == "save"
     assert "save is work, and you have no task in progress: start one (task_start)" in refused.text
 
 
-async def test_by_default_nobody_needs_a_task(desk, disk):
+async def test_by_default_nobody_needs_a_task(desk, save):
     """O-11."""
-    assert await refusals(desk, disk, SAVE, settings=SETTINGS) == []
-    assert disk.saved == ["x"]
+    assert await refusals(desk, save, SAVE, settings=SETTINGS) == []
+    assert save.calls == ["x"]
 
 
-async def test_reading_needs_no_task(desk, disk):
+async def test_reading_needs_no_task(desk, save):
     """E-88."""
-    assert await refusals(desk, disk, {"calls": [{"tool": "look"}]}) == []
+    assert await refusals(desk, save, {"calls": [{"tool": "look"}]}) == []
 
 
-async def test_a_task_that_waits_for_approval_or_has_ended_is_no_reason_to_work(desk, disk):
+async def test_a_task_that_waits_for_approval_or_has_ended_is_no_reason_to_work(desk, save):
     """E-88."""
-    assert len(await refusals(desk, disk, WAIT, SAVE, START, SAVE, END, SAVE)) == 2
-    assert disk.saved == ["x"]
+    assert len(await refusals(desk, save, WAIT, SAVE, START, SAVE, END, SAVE)) == 2
+    assert save.calls == ["x"]
 
 
-async def test_an_agent_that_cannot_start_tasks_is_not_held_up(desk, disk):
+async def test_an_agent_that_cannot_start_tasks_is_not_held_up(desk, save):
     """E-88: it could never do as it is told."""
-    assert await refusals(desk, disk, SAVE, agent="clerk") == []
-    assert disk.saved == ["x"]
+    assert await refusals(desk, save, SAVE, agent="clerk") == []
+    assert save.calls == ["x"]
 
 
-async def test_a_run_that_is_about_a_task_needs_no_other(desk, disk):
+async def test_a_run_that_is_about_a_task_needs_no_other(desk, save):
     """E-88: whoever is told to go on with a task works on it."""
-    at = desk(FILES, {"coder": [SAVE, "done"]}, tools=disk.tools, settings=ENFORCED)
+    at = desk(FILES, {"coder": [SAVE, "done"]}, tools=[save, fake("look", "seen")], settings=ENFORCED)
     async with at.open() as moot:
         await moot.run("coder.ai", "go on", errand=Errand(task="task_1"))
 
-    assert disk.saved == ["x"]
+    assert save.calls == ["x"]

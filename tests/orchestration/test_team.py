@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from folkmoot import Folkmoot, MemoryJournal, Surroundings, tool
+from folkmoot import Folkmoot, Surroundings
 from tests.desk import blocks
-from tests.test_resume import cut_and_continued
+from tests.fakes import fake
 
 FILES = {"chief": "team: {members: [coder.ai, tester.ai]}", "coder": "", "tester": ""}
 SAID = {
@@ -443,11 +443,7 @@ async def test_cancelling_stops_every_member_and_starts_nobody(desk):
     """A-112."""
     slow = {"delay": "1h", "text": "late"}
     at = desk(FILES, SAID | {"coder": [slow], "tester": [slow]})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("chief", "hello"))
-        await at.clock.advance(1)
-        await moot.cancel("run-1", "no more")
-        played = await at.played(await running)
+    played = await at.cancelled("chief", "no more")
 
     assert played.result.status == "cancelled"
     assert spans(played, "session.cancelled") == ["0/member:coder/cycle:1", "0/member:tester/cycle:1"]
@@ -458,11 +454,7 @@ async def test_cancelling_stops_every_member_and_starts_nobody(desk):
 async def test_cancelling_names_only_those_still_in_the_team(desk):
     """A-112, A-74: while the lead thinks, coder has left already."""
     at = desk(FILES, SAID | {"coder": [left("done")], "chief": [{"delay": "1h", "text": "late"}]})
-    async with at.open() as moot:
-        running = asyncio.ensure_future(moot.run("chief", "hello"))
-        await at.clock.advance(1)
-        await moot.cancel("run-1", "no more")
-        played = await at.played(await running)
+    played = await at.cancelled("chief", "no more")
 
     assert spans(played, "session.cancelled") == ["0/lead/cycle:1"]
     assert [event.members for event in played.events("team.cancelled")] == [("tester",)]
@@ -471,19 +463,13 @@ async def test_cancelling_names_only_those_still_in_the_team(desk):
 async def test_a_member_that_waits_for_a_person_parks_the_run_and_the_others_are_not_lost(desk):
     """O-22, A-71: resumed, only the call in doubt is still open."""
     sent = []
-
-    @tool(effect="once", access="write")
-    async def send(to: str) -> str:
-        """Send it."""
-        sent.append(to)
-        return "sent"
-
+    send = fake("send(to)", "sent", effect="once", access="write", calls=sent)
     files = {**FILES, "coder": "tools: [send]"}
     script = SAID | {"coder": [{"calls": [{"tool": "send", "arguments": {"to": "x"}}]}, "sent it"]}
     whole = await desk(files, script, tools=[send]).run("chief")
     again = desk(files, script, tools=[send])
     cut = whole.types.index("tool.started") + 1
-    played = await cut_and_continued(again, whole.drafts, cut, MemoryJournal(again.clock.monotonic))
+    played = await again.continued(whole.drafts[:cut])
 
     assert sent == ["x"]
     assert [(item.kind, item.span) for item in played.result.inbox] == [

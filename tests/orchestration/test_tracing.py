@@ -2,11 +2,8 @@
 
 import pytest
 
-from folkmoot import MemoryJournal
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.trace import attempt_name, span_id, trace_id
-from folkmoot.engine.local import encoded
-from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -18,8 +15,7 @@ SCRIPT = {"law": ["be kind"], "desk": ["done"]}
 async def test_a_request_that_is_sent_again_after_a_crash_says_the_same(desk):
     """The span is that of the recorded attempt, so recovery and the sink agree."""
     at = desk(AGENTS, SCRIPT)
-    async with at.open() as moot:
-        whole = await at.played(await moot.run("desk", "hello", errand=ASKED))
+    whole = await at.run("desk", errand=ASKED)
     told = {(each.agent, each.turn): each.trace for each in whole.model.heard}
     assert told["desk", 1] == {
         "traceparent": f"00-{TRACE}-{span_id(attempt_name('run-1', 1, 1))}-01",
@@ -28,12 +24,7 @@ async def test_a_request_that_is_sent_again_after_a_crash_says_the_same(desk):
     assert len({trace["traceparent"] for trace in told.values()}) == 2
 
     for cut in range(1, len(whole.drafts)):
-        again = desk(AGENTS, SCRIPT)
-        again.journal = MemoryJournal(again.clock.monotonic)
-        async with again.open() as moot:
-            again.journal.keep(encoded(moot.graph))
-            await again.journal.append("run-1", NewRun("host/0/0/gone", 0.0), whole.drafts[:cut])
-            played = await again.played(await moot.resume("run-1"))
+        played = await at.again().continued(whole.drafts[:cut])
         assert {(each.agent, each.turn): each.trace for each in played.model.heard}.items() <= told.items()
 
 

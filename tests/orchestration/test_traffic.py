@@ -5,15 +5,15 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from folkmoot import ScriptedModel, tool
+from folkmoot import ScriptedModel
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.views.conversations import conversations
 from tests.desk import SETTINGS, blocks
+from tests.fakes import fake
 from tests.orchestration.messages import calls, have, write
 from tests.orchestration.test_a2a import results
-from tests.test_resume import cut_and_continued, memory
 
 WRITING = "tools: [messages]\nmaxToolCallsPerTurn: 20"
 CHAIN = ("a1", "a2", "a3", "a4", "a5", "a6", "a7")
@@ -67,13 +67,7 @@ async def test_both_directions_and_all_runs_of_a_project_count_together_until_th
 @pytest.mark.parametrize("kept", [True, False])
 async def test_what_was_not_delivered_is_read_with_the_next_message_if_the_project_says_so(desk, kept):
     """E-62: recorded to the history before it is dropped."""
-
-    @tool(effect="pure", access="read")
-    async def wait_a_minute() -> str:
-        """Wait."""
-        await at.clock.advance(60)
-        return "waited"
-
+    wait_a_minute = fake("wait_a_minute", "waited", does=lambda: at.clock.advance(60))
     pause = {"tool": "wait_a_minute", "arguments": {}}
     turns = [[write("bob")] * 10, [write("bob", "one too many")], [pause], [write("bob", "and now?")]]
     turns += [[write("bob", "still there?")]]
@@ -101,8 +95,7 @@ async def test_a_matter_is_passed_on_so_often_and_no_further(desk, hops, sent, b
     files = dict.fromkeys(CHAIN, WRITING)
     script = {one: [calls(write(to)), "ok"] for one, to in pairwise(CHAIN)}
     at = desk(files, script, settings=f"{SETTINGS}limits: {{a2aHops: {hops}}}\n")
-    async with at.open() as moot:
-        played = await at.played(await moot.run("a1.ai", "go", errand=Errand(hops=before)))
+    played = await at.run("a1.ai", "go", errand=Errand(hops=before))
 
     assert [event.hop for event in played.events("a2a.send")] == list(range(before + 1, before + sent + 1))
     [blocked] = played.events("guard.loop_blocked")
@@ -132,7 +125,7 @@ async def test_a_resumed_run_blocks_what_was_blocked_before_its_process_died(des
         for draft in played.drafts[:cut]
     ]
     again = desk({"ann": WRITING, "bob": ""}, {"ann": [calls(write("ann")), "done"]})
-    continued = await cut_and_continued(again, drafts, cut, memory(again, None))
+    continued = await again.continued(drafts)
 
     assert "pair_window: said before" in results(continued, "ann", 0)[0]
     assert len(continued.events("guard.loop_blocked")) == 1

@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from folkmoot import MemoryJournal
+from tests.desk import by_span
 from tests.orchestration.test_clarify import CALL
-from tests.test_resume import by_span, cut_and_continued
 
 SLOW = {"delay": "6s", "calls": [{"tool": "nothing"}]}
 PATTERNS = {
@@ -36,14 +35,13 @@ async def test_an_agent_that_is_resumed_has_only_the_time_that_was_left(desk, pa
     files = {"desk": declared, "clerk": "budget: {wall: 10s}"}
     script = {"desk": said, "clerk": {"turns": [SLOW], "repeat": True}}
     at = desk(files, script)
-    whole = await passing(at, at.run("desk.ai"))
+    whole = await at.run("desk.ai", lasting=60)
     assert any("10 s wall time of 'clerk'" in str(draft.event) for draft in whole.drafts)
     slept = [n for n, draft in enumerate(whole.drafts) if draft.ts.endswith("00:00:06.000Z")]
 
     again = desk(files, script)
     await again.clock.advance(6)
-    journal = MemoryJournal(again.clock.monotonic)
-    played = await passing(again, cut_and_continued(again, whole.drafts, slept[0] + 1, journal))
+    played = await passing(again, again.continued(whole.drafts[: slept[0] + 1]))
 
     assert moments(played) == moments(whole)
 

@@ -5,15 +5,10 @@ import asyncio
 import pytest
 
 from folkmoot import tool
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, look
+from tests.fakes import fake
 
 FINAL = "agent__final_report"
-
-
-@tool(effect="pure", access="read")
-async def look(where: str) -> str:
-    """Look somewhere."""
-    return f"seen {where}"
 
 
 @tool(effect="pure", access="read")
@@ -22,10 +17,7 @@ async def shout(size: int) -> str:
     return "é" * size
 
 
-@tool(effect="pure", access="read")
-async def fail() -> str:
-    """Break."""
-    raise RuntimeError("it broke")
+fail = fake("fail", RuntimeError("it broke"))
 
 
 def calls(*tools, **arguments):
@@ -69,14 +61,7 @@ async def test_a_workflow_needs_no_central_configuration(desk):
 
 async def test_calls_of_one_turn_run_together(desk):
     """O-42: each waits until both are under way."""
-    both = asyncio.Barrier(2)
-
-    @tool(effect="pure", access="read")
-    async def meet() -> str:
-        """Wait for the other."""
-        await both.wait()
-        return "met"
-
+    meet = fake("meet", "met", does=asyncio.Barrier(2).wait)
     played = await desk({"a": "tools: [meet]"}, {"a": [calls("meet", "meet"), "ok"]}, tools=[meet]).run(
         "a.ai"
     )
@@ -93,14 +78,7 @@ async def test_a_tool_that_breaks_is_told_to_the_model_and_the_run_goes_on(desk)
 
 async def test_a_tool_that_takes_too_long_is_told_as_a_timeout(desk):
     at = desk({"a": "tools: [hang]\ntoolTimeout: 2s"}, {"a": [calls("hang"), "gave up"]})
-
-    @tool(effect="pure", access="read")
-    async def hang() -> str:
-        """Never end."""
-        await at.clock.sleep(3600)
-        return "late"
-
-    at.tools = [hang]
+    at.tools = [fake("hang", "late", does=lambda: at.clock.sleep(3600))]
     async with at.open() as moot:
         running = asyncio.ensure_future(moot.run("a.ai", "hi"))
         await at.clock.advance(3)
@@ -156,29 +134,6 @@ async def test_the_same_model_is_asked_again_after_a_pause(desk):
         assert len(at.model.heard) == 1
         await at.clock.advance(1)
         assert (await running).success
-
-
-async def test_a_run_whose_model_never_answers_fails_and_says_why(desk):
-    script = {"a": [{"error": {"message": "bad key", "retryable": False}}]}
-    played = await desk({"a": ""}, script).run("a.ai")
-
-    assert played.result.status == "failed"
-    assert played.result.error == "no model answered after 1 attempt; the last: bad key"
-    assert played.result.final_report.metadata == {"reason": "system_error"}
-    assert played.types[-2:] == ["session.failed", "run.failed"]
-
-
-async def test_a_run_out_of_turns_fails_with_a_synthetic_report(desk):
-    played = await desk(
-        {"a": "tools: [look]\nmaxTurns: 2"},
-        {"a": {"turns": [calls("look", where="x")], "repeat": True}},
-        tools=[look],
-    ).run("a.ai")
-
-    assert played.offered("a", 0) == ["look", FINAL]
-    assert played.offered("a", 1) == [FINAL]
-    assert played.result.stop_reason == "MAX_TURNS"
-    assert len(played.model.heard) == 2
 
 
 @pytest.mark.parametrize(
@@ -238,11 +193,7 @@ async def test_doubled_and_empty_call_ids_are_made_sound_before_they_are_sent_ba
 
 
 async def test_what_no_store_can_hold_is_replaced_on_the_way_in(desk):
-    @tool(effect="pure", access="read")
-    async def odd() -> str:
-        """Give odd text."""
-        return "a\x00b\ud800c\u2028d"
-
+    odd = fake("odd", "a\x00b\ud800c\u2028d")
     played = await desk({"a": "tools: [odd]"}, {"a": [calls("odd"), "ok"]}, tools=[odd]).run("a.ai")
 
     assert played.model.heard[1].messages[-1].text == "a\ufffdb\ufffdc\u2028d"

@@ -1,7 +1,5 @@
 """An OpenTelemetry collector on loopback: decodes what comes as the protobuf that it is, and answers as a test tells it."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Iterator

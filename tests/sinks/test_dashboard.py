@@ -1,7 +1,5 @@
 """The team on one page: one message, edited."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The file that events are written to: whole lines, each once, put aside when it is full."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

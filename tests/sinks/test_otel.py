@@ -1,7 +1,5 @@
 """The sink of traces: batches that end anywhere or come again, forks, prompts, headers, and what a collector may say."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 
@@ -14,13 +12,13 @@ from folkmoot.domain.trace import trace_id
 from folkmoot.engine.replay import prompt
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query
-from folkmoot.sinks.meters import BOUNDS, DURATION, TOKENS, Meters
-from folkmoot.sinks.otel import OtelSink
+from folkmoot.sinks.otel import BOUNDS, DURATION, TOKENS, Meters, OtelSink
 from folkmoot.sinks.otlp import Otlp
+from tests.desk import look
 from tests.engine.test_fork import Desks
 from tests.sinks.collector import collector
 from tests.sinks.receiver import feeding, nobody
-from tests.test_resume import PATTERNS, SAID, look
+from tests.test_resume import PATTERNS, SAID
 
 SETTINGS = SinkSettings("otel")
 

@@ -1,14 +1,10 @@
 """A run's entries become spans: what each is called, when it was, what is around it and how it ended."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
 
-from folkmoot import tool
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -21,8 +17,9 @@ from folkmoot.domain.report import Outcome
 from folkmoot.domain.trace import span_id, trace_id
 from folkmoot.ports import Query
 from folkmoot.sinks.spans import Trace
+from tests.desk import look
+from tests.fakes import fake
 from tests.orchestration.calling import ask_all, calling
-from tests.test_resume import look
 
 RUN = "run-1"
 
@@ -116,28 +113,17 @@ async def test_attempts_calls_and_refusals_are_spans_of_their_own(desk):
     assert len({span.id for span in ended}) == len(ended)
 
 
-@tool(effect="pure", access="read")
-async def broken() -> str:
-    """Break."""
-    raise RuntimeError("it broke")
+broken = fake("broken", RuntimeError("it broke"))
 
 
 async def test_a_run_that_is_cancelled_leaves_no_span_open(desk):
-    busy = asyncio.Event()
-
-    @tool(effect="pure", access="read")
-    async def wait() -> str:
-        """Wait."""
-        busy.set()
-        await asyncio.Event().wait()
-        return ""
-
+    wait = fake("wait", does=asyncio.Event().wait)
     at = desk(
         {"a": "advisors: [b.ai]", "b": "tools: [wait]"}, {"b": [{"calls": [{"tool": "wait"}]}]}, tools=[wait]
     )
     async with at.open() as moot:
         running = asyncio.create_task(moot.run("a", "hello"))
-        await busy.wait()
+        await wait.reached.wait()
         await moot.cancel(RUN, "enough")
         await running
 

@@ -1,7 +1,5 @@
 """A small documentation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from folkmoot.site.pages import Library, read_library

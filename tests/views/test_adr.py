@@ -1,11 +1,9 @@
 """The record of a decision as Markdown."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from folkmoot.domain.decision import About, Comment, Decision, Option, Vote, Voter
-from folkmoot.views.adr import projected, record
+from folkmoot.views.decisions import projected, record
 
 TIED = Decision(
     "Which database?",

@@ -2,9 +2,10 @@
 
 from itertools import count
 
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.views.difference import difference
-from tests.test_resume import PATTERNS, SAID, look
+from tests.desk import look
+from tests.test_resume import PATTERNS, SAID
 
 NAMES = count(1)
 """No two runs have the same."""

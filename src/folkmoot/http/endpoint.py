@@ -16,7 +16,7 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.engine.identity import chance
+from folkmoot.engine.owner import chance
 from folkmoot.http.guard import OPEN
 from folkmoot.http.problems import Refused
 from folkmoot.http.requests import Part, another_request, body_of, key_of, query_of

@@ -11,12 +11,10 @@ from msgspec import Meta
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import DELEGATION_EVENTS, TASK_EVENTS, Entry, Event, Role, role
 from folkmoot.domain.read_model import changed_rows
-from folkmoot.domain.role import DELEGATION_EVENTS, TASK_EVENTS, Role, role
+from folkmoot.domain.records import TASK
 from folkmoot.domain.task import TaskStep
-from folkmoot.domain.task_fold import TASK
 from folkmoot.errors import FolkmootError
 from folkmoot.http.problems import Refused
 from folkmoot.http.requests import Given, Position, query_of

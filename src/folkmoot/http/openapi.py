@@ -18,7 +18,7 @@ from folkmoot.http.api.every import OPERATIONS
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.problems import ProblemDetails
 from folkmoot.http.requests import HEADER, LONGEST
-from folkmoot.loader.template import field_lines
+from folkmoot.loader.walk import field_lines
 
 _TEMPLATE = "#/components/schemas/{name}"
 _ABOUT = (

@@ -17,12 +17,12 @@ from starlette.types import Receive
 
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import entrusted
-from folkmoot.domain.collaboration_events import WorkSessionEntrusted
+from folkmoot.coordination.work_sessions import entrusted
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.caretaker import Caretaker
+from folkmoot.domain.work_session import WorkSessionEntrusted
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.identity import drawn
+from folkmoot.engine.owner import drawn
+from folkmoot.engine.workers import Caretaker
 from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
 from folkmoot.http.stream.event_source import unless_gone
 from folkmoot.orchestration.invocation import Ear

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.sketch import Sketch
-from folkmoot.engine.loading import load_project
+from folkmoot.domain.agent import Sketch
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import WrongUse
 from folkmoot.http.keys import Keys, check_token
 from folkmoot.http.limits import AuthThrottle, ConnectionLimit, Limits, Refusals
@@ -23,8 +23,7 @@ from folkmoot.http.stream.event_source import OpenStreams
 from folkmoot.http.stream.hub import Hub
 from folkmoot.http.stream.tokens import TokenStream
 from folkmoot.loader.load import sketch
-from folkmoot.views.conversations import Conversations
-from folkmoot.views.threads import ThreadRow, thread_rows
+from folkmoot.views.conversations import Conversations, ThreadRow, thread_rows
 from folkmoot.views.work_sessions import WorkList, WorkRow
 
 T = TypeVar("T")

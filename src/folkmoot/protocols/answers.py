@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import RunCompleted, RunParked, RunStarted
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled, QuestionAnswered
-from folkmoot.domain.item import Item
 from folkmoot.domain.message import Origin
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound
@@ -22,7 +21,7 @@ from folkmoot.http.problems import NO_RETRY, ChatError
 from folkmoot.ports import Query
 from folkmoot.protocols.conversation import ChatRequest, EarlierTurn
 from folkmoot.protocols.runs import RESTS
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from folkmoot.views.inbox import how_to_answer, what
 from folkmoot.views.result import Result
 

@@ -19,7 +19,7 @@ from folkmoot.protocols import wire
 from folkmoot.protocols.answers import AwaitedRun, ChatReply, ClientCall
 from folkmoot.protocols.content import Content, inline_texts, openai_tools, read_content, tool_call
 from folkmoot.protocols.conversation import ChatMessage
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 _CHUNK = "chat.completion.chunk"
 _DONE = b"data: [DONE]\n\n"

@@ -16,11 +16,10 @@ from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunParked
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
-from folkmoot.engine.admission import check_request, names_in_use
-from folkmoot.engine.enclosing import fitting
+from folkmoot.engine.admission import check_request, fitting, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.problems import NO_RETRY, ChatError, input_refused
 from folkmoot.http.requests import another_request, key_of, trace_of

@@ -26,12 +26,12 @@ from folkmoot import __version__
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.trace import told
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.identity import drawn
-from folkmoot.engine.inbox import ATTEND_EVERY
+from folkmoot.engine.commands import ATTEND_EVERY
+from folkmoot.engine.owner import drawn
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.orchestration.inbox import Answerer
 from folkmoot.protocols.mcp_offers import (

@@ -28,7 +28,7 @@ from folkmoot.protocols.content import (
     read_content,
 )
 from folkmoot.protocols.conversation import ChatMessage
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 _SIGNED = "folkmoot"
 """Clients want a thinking block signed, and give it back; nothing follows from it here."""

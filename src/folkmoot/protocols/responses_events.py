@@ -8,7 +8,7 @@ from typing import Any
 from folkmoot.http.problems import ChatError
 from folkmoot.protocols import wire
 from folkmoot.protocols.answers import ChatReply, ClientCall
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 MESSAGE, REASONING, FUNCTION, FREEFORM = "msg_", "rs_", "fc_", "ctc_"
 """How the ids of the items of an answer begin, before the id of the answer, or that of the call."""

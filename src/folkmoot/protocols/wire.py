@@ -29,7 +29,7 @@ from folkmoot.http.problems import NO_RETRY, SURPRISE, ChatError, Refused, as_ch
 from folkmoot.http.requests import body_of
 from folkmoot.http.state import house_of
 from folkmoot.http.stream.event_source import EventStream, client_gone, until_first
-from folkmoot.models.transcript import sight_of
+from folkmoot.models.outgoing import sight_of
 from folkmoot.orchestration.kit import facing
 from folkmoot.protocols.answers import AwaitedRun, ChatReply
 from folkmoot.protocols.chat_runs import WORK_SESSION, ChatRuns

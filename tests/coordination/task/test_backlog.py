@@ -1,10 +1,8 @@
 """The backlog: who puts what into it, and what is taken from it next."""
 
-from __future__ import annotations
-
 import pytest
 
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import PRIORITIES
 from folkmoot.errors import WrongUse
 from tests.coordination.task.desks import Moment

@@ -1,7 +1,5 @@
 """What differs between a recorded row and what comes now, line by line, and which of it is listed with its reason."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator, Sequence

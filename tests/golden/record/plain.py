@@ -1,7 +1,5 @@
 """An answer without prose: keys, kinds, small words and counts stay; ids, times, paths and sentences become what they are."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The program by its front door: called in this process, in a folder of its own, with the clock and the name as told."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -55,11 +53,11 @@ def restore(folder: Path) -> Path:
     return folder
 
 
-def call(folder: Path, *arguments: str, stdin: str = "") -> Done:
+def call(folder: Path, *arguments: str) -> Done:
     """In this process, without a terminal; the user's settings lie beside the folder, and hold for all calls there."""
     (program,) = entry_points(group="console_scripts", name="folkmoot")
     main = program.load()
-    with _in(folder), _streams(stdin) as (out, err), _interrupted_after(_PATIENCE):
+    with _in(folder), _streams() as (out, err), _interrupted_after(_PATIENCE):
         try:
             code = main(list(arguments))
         except SystemExit as left:  # as typer leaves, where the program does not catch it
@@ -103,10 +101,10 @@ def _interrupted_after(seconds: int) -> Iterator[None]:
 
 
 @contextmanager
-def _streams(stdin: str) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+def _streams() -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
     before = sys.stdin, sys.stdout, sys.stderr
     out, err = io.BytesIO(), io.BytesIO()
-    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
+    sys.stdin = io.TextIOWrapper(io.BytesIO(), "utf-8")
     sys.stdout, sys.stderr = io.TextIOWrapper(out, "utf-8"), io.TextIOWrapper(err, "utf-8")
     try:
         yield out, err

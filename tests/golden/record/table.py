@@ -1,18 +1,12 @@
-"""The table: what every command and every HTTP operation answered. Rows hold what is asked, so they are played again."""
-
-from __future__ import annotations
+"""The table: what every command and every HTTP operation of 0.1.0 answered. Rows hold what is asked, so they are played
+again. They were recorded once; the story that filled the project is told by its journal."""
 
 import json
-import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import typer
-
-from folkmoot.cli.main import app
 from tests.golden.record.plain import Plain
 from tests.golden.record.program import RECORD, call, names, restore
 
@@ -23,10 +17,6 @@ TRUST = ("trust", "--yes")
 
 def read_rows(file: Path) -> list[Row]:
     return [json.loads(line) for line in file.read_text().splitlines()]
-
-
-def write_rows(file: Path, rows: Sequence[Row]) -> None:
-    file.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
 class Projects:
@@ -59,37 +49,3 @@ def fill(text: str, known: dict[str, str]) -> str:
     for name, id in known.items():
         text = text.replace(f"{{{name}}}", id)
     return text
-
-
-def read_cases() -> Iterator[Row]:
-    """The rows of `commands.txt`, not yet answered."""
-    known = list(command_names())
-    for line in Path(__file__).with_name("commands.txt").read_text().splitlines():
-        if line.startswith("#"):
-            continue
-        what, _, rest = line.partition(": ")
-        calls = [shlex.split(each) for each in rest.split(" && ")]
-        command = max((one for one in known if calls[-1][: len(one.split())] == one.split()), key=len)
-        yield {"name": f"{command}: {what}", "calls": calls}
-
-
-def command_names() -> list[str]:
-    """Every command of the program that is installed, from its own tree."""
-
-    def walk(command: Any, path: tuple[str, ...]) -> Iterator[str]:
-        if not hasattr(command, "commands"):
-            yield " ".join(path)
-            return
-        for name, below in command.commands.items():
-            yield from walk(below, (*path, name))
-
-    return sorted(walk(typer.main.get_command(app), ()))
-
-
-def write_commands() -> None:
-    with TemporaryDirectory() as folder:
-        projects = Projects(Path(folder))
-        rows = [{**case, **projects.answered(case["calls"])} for case in read_cases()]
-    assert len({row["name"] for row in rows}) == len(rows), "each has a name of its own"
-    write_rows(COMMANDS, rows)
-    (RECORD / "commands.json").write_text(json.dumps(command_names(), indent=0) + "\n")

@@ -1,7 +1,5 @@
 """A cable to PostgreSQL that can be cut at an exact point: before the server hears something, or after it has done it."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The clock of the server, which moves when told."""
 
-from __future__ import annotations
-
 from folkmoot.domain.settings import Storage
 from tests.postgres_server import PostgresServer
 

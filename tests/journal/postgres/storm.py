@@ -1,14 +1,12 @@
 """PostgreSQL killed again and again while many runs write: what was promised, and what stands there afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.settings import Storage
-from folkmoot.journal.chain import check_chain
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Epoch, NewRun
+from tests.journal.chain import check_chain
 from tests.journal.contract import ENDED, draft, read, said
 from tests.postgres_server import PostgresServer
 

@@ -1,18 +1,16 @@
 """Calls of built-in tools, as a session makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.settings import Builtins
 from folkmoot.ports import Site
-from folkmoot.tools.builtin.refused import Refused
-from folkmoot.tools.builtin.shelf import builtin_tools
+from folkmoot.tools.builtin.toolset import builtin_tools
+from folkmoot.tools.functions import Refused
 
 SITE = Site("run", "run", "0", 1, 1)
 

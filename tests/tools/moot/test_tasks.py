@@ -1,16 +1,13 @@
 """Agents keep their tasks by eleven tools, in real runs."""
 
-from __future__ import annotations
-
 import json
 
 from folkmoot import MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.domain.errand import own_work_session
-from folkmoot.domain.task import Completed
-from folkmoot.domain.task_fold import TASK, evolve
+from folkmoot.domain.records import TASK
 from folkmoot.ports import Query, Version
-from tests.test_resume import by_span, cut_and_continued
+from tests.desk import by_span
 
 FILES = {
     "coder": "tools: [tasks]\nmaxTurns: 20",
@@ -81,25 +78,6 @@ async def test_a_task_is_started_worked_on_and_completed(desk):
     assert forced["status"] == "completed"
 
 
-async def test_the_refusal_of_the_stop_guard_is_in_the_log_of_the_run(desk):
-    """E-16."""
-    script = one_by_one(
-        call("task_start", description="x", steps=["a"]), call("task_complete", summary="too soon")
-    )
-    _, played = await results(desk, script)
-
-    (failed,) = played.events("tool.failed")
-    assert (failed.tool, "stop_guard" in failed.text) == ("task_complete", True)
-
-
-async def test_two_starts_in_one_answer_are_two_tasks(desk):
-    """E-14."""
-    start = call("task_start", description="x")
-    texts, _ = await results(desk, {"coder": [{"calls": [start, start]}, "done"]})
-
-    assert [json.loads(text)["task_id"] for text in texts] == [made_by(1, 1), made_by(1, 2)]
-
-
 async def test_the_status_of_one_task_counts_its_steps_and_that_of_none_says_so(desk):
     """E-17."""
     _, one, none, summary = await given(
@@ -138,102 +116,6 @@ async def test_the_backlog_is_added_to_listed_and_picked_from(desk):
     assert f"coder has {made_by(2)}, which is in_progress; complete or cancel it" in again
 
 
-async def test_a_task_is_blocked_resumed_approved_and_cancelled(desk):
-    """E-19 to E-22."""
-    answers = await given(
-        desk,
-        call("task_start", description="x"),
-        call("task_block", reason="no key", unblock_by=["tester", "tester"], unblock_action="send it"),
-        call("task_status", task_id=made_by(1)),
-        call("task_resume"),
-        call("task_cancel", task_id=made_by(1), reason="not wanted"),
-        call("task_start", description="y", requires_approval=True, steps=["a"]),
-        call("task_approve", task_id=made_by(6)),
-    )
-
-    statuses = [answer.get("status") for answer in answers]
-    assert statuses == [
-        "in_progress",
-        "blocked",
-        None,
-        "in_progress",
-        "cancelled",
-        "pending_approval",
-        "in_progress",
-    ]
-    blocked = answers[2]["task"]
-    assert (blocked["blockedReason"], blocked["unblockedBy"], blocked["unblockedAction"]) == (
-        "no key",
-        ["tester"],
-        "send it",
-    )
-    assert (blocked["escalationState"], blocked["unblockRequestCount"]) == ("none", 0)
-
-
-async def test_what_makes_no_sense_is_refused_with_its_remedy(desk):
-    """E-15, E-21, E-23: the model reads what would help."""
-    answers = await given(
-        desk,
-        call("task_update", progress="x"),
-        call("task_start", description="x"),
-        call("task_update"),
-        call("task_update", action="dance"),
-        call("task_update", action="skip_step", step_id="s7"),
-        call("task_block", reason="x", unblock_by=[]),
-        call("task_block", reason="x", unblock_by=["coder"]),
-        call("task_resume"),
-        call("task_backlog_add", description="x", assignee="nobody"),
-        call("task_cancel", task_id="task_9"),
-        call("task_approve", task_id=made_by(2)),
-    )
-
-    refusals = [answer for answer in answers if isinstance(answer, str)]
-    for refusal, words in zip(
-        refusals,
-        [
-            "coder has no task that is in_progress; start one (task_start)",
-            "an update needs `progress`, or an `action`",
-            "'dance'",
-            "there is no step 's7'",
-            "`unblock_by` is empty; name agents that can help: boss, tester",
-            "coder cannot unblock its own task",
-            "coder has no task that is blocked",
-            "there is no agent 'nobody'; known are boss, coder, tester",
-            "there is no task 'task_9'",
-            "is in_progress and cannot be approved",
-        ],
-        strict=True,
-    ):
-        assert words in refusal
-
-
-async def test_every_event_of_a_task_follows_its_write_and_says_its_state(desk):
-    """E-25: what stands in the journal is the task, so no event can tell of another state or of a failed write."""
-    script = one_by_one(
-        call("task_start", description="x", steps=["a"]),
-        call("task_block", reason="r", unblock_by=["boss"]),
-        call("task_resume"),
-        call("task_update", action="complete_step", step_id="s1"),
-        call("task_complete", summary="s"),
-    )
-    at = desk(FILES, script)
-    await at.run("coder.ai")
-
-    drafts = [entry.draft async for entry in at.journal.read(Query(stream=made_by(1)))]
-    assert [draft.event.type for draft in drafts] == [
-        "task.started", "task.blocked", "task.resumed", "task.updated", "task.completed",
-    ]  # fmt: skip
-    task = None
-    for draft in drafts:
-        task = evolve(task, draft)
-        said = getattr(draft.event, "task", draft.event)
-        assert said.status == task.status
-        assert draft.work_session_id == task.work_session_id == own_work_session("run-1")
-    async with at.open() as moot:
-        assert await moot.moot.tasks.get(made_by(1)) == task
-    assert task.outcome == Completed("s")
-
-
 async def test_a_run_cut_after_any_event_makes_no_second_task_and_no_second_change(desk):
     """C3: whether the process died before a task was written or after it, the journal comes out the same."""
     script = one_by_one(
@@ -257,7 +139,7 @@ async def test_a_run_cut_after_any_event_makes_no_second_task_and_no_second_chan
             for stream, drafts in tasks.items():
                 if written := [draft for draft in drafts if _turn(draft) in done]:
                     await journal.append(stream, Version(0), written)
-            played = await cut_and_continued(again, whole.drafts, cut, journal)
+            played = await again.continued(whole.drafts[:cut], journal=journal)
             assert by_span(played.drafts) == by_span(whole.drafts)
             assert await _streams(journal) == tasks
 

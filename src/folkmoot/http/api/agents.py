@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.agent import Agent
-from folkmoot.engine.describing import document, summary
+from folkmoot.engine.admission import document, summary
 from folkmoot.errors import Problem
 from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.requests import Page, Part, part

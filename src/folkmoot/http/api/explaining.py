@@ -10,7 +10,7 @@ from folkmoot.errors import NotFound
 from folkmoot.http.api.agents import agent_of
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.requests import Given, Words
-from folkmoot.orchestration.explain import Explanation, explain
+from folkmoot.orchestration.briefs import Explanation, explain
 
 
 class ExplainQuery(Given):

@@ -10,9 +10,8 @@ from msgspec import Meta
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.entry import Draft, Entry, Role
 from folkmoot.domain.events import RUN_ENDS, SessionStarted
-from folkmoot.domain.role import Role
 from folkmoot.errors import NotFound
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import Refused

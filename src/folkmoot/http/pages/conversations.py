@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from folkmoot.coordination.work_sessions.decide import known_category
+from folkmoot.coordination.work_sessions import known_category
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.engine.identity import chance
+from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.http.pages.form import Form, perform_form
 from folkmoot.http.pages.rendering import form_route, fragment, page
@@ -23,9 +23,17 @@ from folkmoot.http.problems import Refused
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import CategoriseWorkSession
 from folkmoot.ports import RunQuery
-from folkmoot.views.asks import title_of
-from folkmoot.views.chat import Exchange, exchange, said_before
-from folkmoot.views.threads import GROUPS, ThreadRow, Wanted, chosen, counts
+from folkmoot.views.conversations import (
+    GROUPS,
+    Exchange,
+    ThreadRow,
+    Wanted,
+    chosen,
+    counts,
+    exchange,
+    said_before,
+)
+from folkmoot.views.inbox import title_of
 
 
 async def conversations(request: Request) -> Response:

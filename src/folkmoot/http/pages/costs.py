@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary
-from folkmoot.domain.spend import SpendSum
+from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary, SpendSum
 from folkmoot.http.pages.rendering import moment_in, page
+from folkmoot.http.pages.runs import RunCache
 from folkmoot.http.state import house_of
 from folkmoot.ports import RunQuery, SpendQuery
-from folkmoot.views.costs import By, Limit, RunCost, limits, requests_under_way, shares
+from folkmoot.views.costs import By, Limit, limits, narrowest, shares
+from folkmoot.views.run_nodes import Held
 
 SHOWN = 50
 """Runs with their budgets."""
@@ -45,28 +45,23 @@ async def costs(request: Request) -> Response:
         total=next(iter(await journal.spend(period)), SpendSum("")),
         tables={by: shares(await journal.spend(replace(period, by=by)), by) for by in _TABLES},
         count=await journal.count_runs(runs),
-        runs=[(run, _limits(moot, run)) for run in await _run_costs(moot, await journal.runs(runs))],
+        runs=await _run_costs(request, await journal.runs(runs)),
     )
 
 
-async def _run_costs(moot: Folkmoot, runs: Sequence[RunSummary]) -> list[RunCost]:
-    journal = moot.moot.journal
-    spent = await journal.spend(SpendQuery(by="run", runs=tuple(run.run for run in runs)))
+async def _run_costs(
+    request: Request, runs: Sequence[RunSummary]
+) -> list[tuple[RunSummary, SpendSum, list[Limit]]]:
+    """By the budgets of the project and of each run's agent, as this server was started with them."""
+    moot, found = house_of(request).moot, []
+    spent = await moot.moot.journal.spend(SpendQuery(by="run", runs=tuple(run.run for run in runs)))
     amounts = {each.name: each for each in spent}
-    return [
-        RunCost(
-            run,
-            amounts.get(run.run, SpendSum(run.run)),
-            requests_under_way([entry.draft async for entry in moot.events(run.run)]) if run.is_open else (),
-        )
-        for run in runs
-    ]
-
-
-def _limits(moot: Folkmoot, cost: RunCost) -> list[Limit]:
-    """By the budgets of the project and of the run's agent, as this server was started with them."""
-    agent = moot.graph.agents.get(cost.run.agent)
-    return limits(cost, moot.graph.settings.budget, agent.budget if agent else Budget())
+    for run in runs:
+        agent, amount = moot.graph.agents.get(run.agent), amounts.get(run.run, SpendSum(run.run))
+        held = (await house_of(request).one(RunCache).steps(run.run)).held if run.is_open else Held()
+        budget = narrowest(moot.graph.settings.budget, agent.budget if agent else Budget())
+        found.append((run, amount, limits(amount, held, budget)))
+    return found
 
 
 ROUTES = (Route("/costs", costs),)

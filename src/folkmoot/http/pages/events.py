@@ -13,13 +13,13 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.role import Role
+from folkmoot.domain.entry import Role
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.rendering import fragment, moment_in, number_in, page
 from folkmoot.http.state import house_of
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
-from folkmoot.views.event_rows import EventRow, event_row
+from folkmoot.views.timeline import EventRow, event_row
 
 FIELDS = {
     "agent": "Agent",

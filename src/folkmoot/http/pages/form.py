@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from folkmoot.engine.identity import chance
+from folkmoot.engine.owner import chance
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.http.problems import Refused, status_of
 from folkmoot.http.state import ServerState

@@ -7,12 +7,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.sketch import Sketch
+from folkmoot.domain.agent import Sketch
 from folkmoot.errors import NotFound, Problem
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.state import house_of
-from folkmoot.orchestration.explain import Explanation, explain
-from folkmoot.views.graph_drawing import KINDS, drawing
+from folkmoot.orchestration.briefs import Explanation, explain
+from folkmoot.views.graph import KINDS, drawing
 
 
 async def graph(request: Request) -> Response:

@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from folkmoot.domain.decision import Decision
+from folkmoot.domain.inbox import APPROVED, Item, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.domain.item import APPROVED, Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
@@ -24,11 +24,17 @@ from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.ports import RecordQuery
-from folkmoot.tools.builtin.change import before_and_after
-from folkmoot.tools.builtin.refused import Refused as NotChanged
-from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
-from folkmoot.views.inbox import whole_call
-from folkmoot.views.patch import Patch, patch
+from folkmoot.tools.builtin.files import before_and_after
+from folkmoot.tools.functions import Refused as NotChanged
+from folkmoot.views.drawer import Patch, patch
+from folkmoot.views.inbox import (
+    ICONS,
+    Ask,
+    about,
+    asks,
+    tool_name,
+    whole_call,
+)
 
 _WRITING = tuple(map(wire_name, ("files.write", "files.edit")))
 _LARGEST = 10_000_000
@@ -54,7 +60,7 @@ class _Records:
         moot = house.moot.moot
         items = {item.id: item for item in await house.moot.inbox()}
         plans, tasks = await moot.plans.all(), await moot.tasks.all()
-        decisions = {each.id: each for each in await moot.decisions.all()}
+        decisions = await moot.decisions.all()
         listed = asks(items.values(), plans.values(), tasks.values(), decisions.values())
         return cls(items, plans, tasks, decisions, listed)
 

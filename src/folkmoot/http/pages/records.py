@@ -14,10 +14,9 @@ from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations import decisions as decision_operations
 from folkmoot.operations import tasks as task_operations
 from folkmoot.ports import Query
-from folkmoot.views.adr import record
-from folkmoot.views.ballot import ballot
-from folkmoot.views.board import WantedTasks, board, card
-from folkmoot.views.work_timeline import timeline_entry
+from folkmoot.views.decisions import ballot, record
+from folkmoot.views.tasks import WantedTasks, board, card
+from folkmoot.views.timeline import timeline_entry
 
 
 async def tasks(request: Request) -> Response:
@@ -71,7 +70,7 @@ def _agents(house: ServerState) -> list[str]:
 
 
 async def decisions(request: Request) -> Response:
-    found = [ballot(each) for each in reversed(await house_of(request).moot.moot.decisions.all())]
+    found = [ballot(each) for each in reversed((await house_of(request).moot.moot.decisions.all()).values())]
     status = request.query_params.get("status", "")
     shown = [each for each in found if status in ("", each.decision.status)]
     statuses = list(dict.fromkeys(each.decision.status for each in found))

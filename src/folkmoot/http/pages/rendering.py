@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from folkmoot.domain.canonical import visible
 from folkmoot.domain.category import LABELS
-from folkmoot.domain.moment import moment
+from folkmoot.domain.duration import moment
+from folkmoot.domain.message import visible
 from folkmoot.http.pages.form import Form, form_of, posted
 from folkmoot.http.problems import CHAT, ProblemDetails, Refused, input_refused
 from folkmoot.http.state import house_of

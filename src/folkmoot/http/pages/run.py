@@ -21,10 +21,10 @@ from folkmoot.http.pages.runs import RunCache
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.http.stream import event_source
 from folkmoot.ports import Filter, Query
-from folkmoot.views.asks import title_of
+from folkmoot.views.costs import meters, narrowest
 from folkmoot.views.drawer import Drawer, drawer, prompt_parts
+from folkmoot.views.inbox import title_of
 from folkmoot.views.result import Result
-from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of

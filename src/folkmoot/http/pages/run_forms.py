@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.fork import Fork
+from folkmoot.engine.history import Fork
 from folkmoot.errors import WrongUse
 from folkmoot.http.pages.form import Form
 from folkmoot.http.pages.rendering import form_route, page

@@ -19,32 +19,21 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later
 from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
-from folkmoot.engine.listing import waiting_first, with_holders
+from folkmoot.engine.runs import waiting_first, with_holders
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.rendering import moment_in, page
 from folkmoot.http.problems import Refused
 from folkmoot.http.state import house_of
 from folkmoot.ports import Journal, RunQuery
-from folkmoot.views.run_list import (
-    MOMENTS,
-    OPEN,
-    PAGE,
-    STATES,
-    ListedRun,
-    Pulse,
-    RunShape,
-    Wanted,
-    listed,
-    pulse,
-)
+from folkmoot.views.figures import spark_bars, spark_line
+from folkmoot.views.run_list import MOMENTS, OPEN, PAGE, STATES, ListedRun, Pulse, Wanted, listed, pulse
 from folkmoot.views.run_tree import RunTree
-from folkmoot.views.sparks import bars, line
 
 T = TypeVar("T")
-_MOST_TREES = 16
-"""Runs whose trees are kept; who looks at another one next folds it anew."""
-_MOST_SHAPES = 500
-"""Runs whose pictures are kept."""
+_MOST_TREES = 64
+"""Runs whose trees are kept, more than one page lists; who looks at another one next folds it anew."""
+_MOST_LISTED = 500
+"""Runs that have ended whose rows are kept."""
 
 
 class RunCache:
@@ -53,7 +42,6 @@ class RunCache:
     def __init__(self, moot: Folkmoot) -> None:
         self._moot = moot
         self._trees: OrderedDict[str, RunTree] = OrderedDict()
-        self._shapes: OrderedDict[str, RunShape] = OrderedDict()
         self._listed: OrderedDict[str, ListedRun] = OrderedDict()
         self.agents: set[str] = set()
         """All that ever took part in a run."""
@@ -73,20 +61,14 @@ class RunCache:
             _remember(self._trees, run, tree, _MOST_TREES)
             return tree
 
-    async def listed(self, row: RunRow, run: RunSummary, label: str, now: float) -> ListedRun:
+    async def listed(self, row: RunRow, run: RunSummary, label: str, now: str) -> ListedRun:
         """A row of the list of runs; that of a run which has ended stays as it is."""
         known = self._listed.get(run.run)
         if known and (known.row, known.label) == (row, label):
             return known
-        async with self._reading:
-            shape = self._shapes.pop(run.run, None) or RunShape()
-            async for entry in self._moot.events(run.run, after=shape.position):
-                shape.take(entry)
-        shown = listed(row, run, label, shape, now)
-        if run.is_open:
-            _remember(self._shapes, run.run, shape, _MOST_SHAPES)
-        else:
-            _remember(self._listed, run.run, shown, _MOST_SHAPES)
+        shown = listed(row, run, label, await self.steps(run.run), now)
+        if not run.is_open:
+            _remember(self._listed, run.run, shown, _MOST_LISTED)
         return shown
 
     async def day(self, now: str) -> Pulse:
@@ -133,10 +115,10 @@ async def runs(request: Request) -> Response:
         "runs.html",
         day=day,
         sparks={
-            "runs": bars(day.by_hour, "now-bar"),
-            "cost": line(day.cost_by_hour),
-            "p95": line(day.p95_by_hour),
-            "failed": bars(day.failed_by_hour, "hot"),
+            "runs": spark_bars(day.by_hour, "now-bar"),
+            "cost": spark_line(day.cost_by_hour),
+            "p95": spark_line(day.p95_by_hour),
+            "failed": spark_bars(day.failed_by_hour, "hot"),
         },
         wanted=wanted,
         groups=list(_grouped(rows, wanted, now)),
@@ -169,13 +151,12 @@ async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[Run
 
 async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
     moot, cache = house_of(request).moot, house_of(request).one(RunCache)
-    moment = datetime.fromisoformat(now).timestamp()
     rows = await with_holders(moot.moot.journal, runs)
     works = {run.work_session for run in runs if run.work_session and not run.label}
-    found = {id: await moot.moot.work_sessions.find(id) for id in works}
+    found = {id: await moot.moot.work_sessions.look_up(id) for id in works}
     labels = {id: work.label for id, work in found.items() if work}
     return [
-        await cache.listed(row, run, run.label or labels.get(run.work_session, ""), moment)
+        await cache.listed(row, run, run.label or labels.get(run.work_session, ""), now)
         for row, run in zip(rows, runs, strict=True)
     ]
 

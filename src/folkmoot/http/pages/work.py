@@ -10,12 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
-from folkmoot.domain.collaboration_events import WorkSessionAsked
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.collaboration import gathered, seats
-from folkmoot.engine.identity import chance
-from folkmoot.engine.step_runs import begun
+from folkmoot.domain.work_session import WorkSession, WorkSessionAsked, WorkSessionOpened
+from folkmoot.engine.collaboration import begun, gathered, seats
+from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.form import Form, find_form, perform_form, person
 from folkmoot.http.pages.rendering import form_route, page
@@ -23,10 +20,10 @@ from folkmoot.http.requests import Page, part
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import OPERATIONS, find_row
 from folkmoot.ports import Filter, Query, RecordQuery, RunQuery
-from folkmoot.views.presence import HEALTH, teammates
-from folkmoot.views.threads import GROUPS
+from folkmoot.views.conversations import GROUPS
+from folkmoot.views.team import HEALTH, teammates
+from folkmoot.views.timeline import work_timeline
 from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import work_timeline
 
 PAGE = 60
 """Work sessions at once."""
@@ -77,10 +74,10 @@ async def _records(house: ServerState, row: WorkRow) -> dict[str, Any]:
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
     runs = {run.run_id: run for run in await house.moot.runs(RunQuery(runs=row.runs))}
     return {
-        "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
-        "plans": [*(await moot.plans.keeper.select(here)).values()],
-        "tasks": [*(await moot.tasks.keeper.select(here)).values()],
-        "decisions": [*(await moot.decisions.keeper.select(here)).values()],
+        "record": await moot.work_sessions.look_up(row.id) or WorkSession(row.id),
+        "plans": [*(await moot.plans.select(here)).values()],
+        "tasks": [*(await moot.tasks.select(here)).values()],
+        "decisions": [*(await moot.decisions.select(here)).values()],
         "runs": [runs[run] for run in row.runs if run in runs],
         "is_collaboration": bool([entry async for entry in asked]),
         "agents": {agent.id for agent in house.moot.graph.agents.values()},

@@ -16,8 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Draft, Entry, role
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
 from folkmoot.ports import Filter
 
