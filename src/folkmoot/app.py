@@ -37,7 +37,6 @@ from folkmoot.engine.workshop import (
 )
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.operations.project import OpenProject
-from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.orchestration.kit import Kits

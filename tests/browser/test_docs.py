@@ -18,7 +18,7 @@ async def test_it_opens_from_the_page_and_leads_on_and_back(house, visit):
     )
     await visitor.page.wait_for_url("**/docs/gate#rules")
     await visitor.page.locator("a[rel=next]").click()
-    await visitor.page.wait_for_url("**/docs/inbox")
+    await visitor.page.wait_for_url("**/docs/consent")
     await visitor.page.get_by_role("link", name="To the project").click()
 
     await expect(visitor.page.get_by_role("heading", name="Runs")).to_be_visible()

@@ -73,8 +73,8 @@ async def test_a_person_sets_the_category_for_good(desk):
         sent = await page.send(f"/conversations/{row.id}/category", category="legal_compliance", by="eve")
         assert (sent.status, sent.location) == (303, f"/conversations/{row.id}")
         wrong = await page.send(f"/conversations/{row.id}/category", category="cooking")
-        assert wrong.status == 404
-        assert "there is no category" in wrong.words
+        assert wrong.status == 400
+        assert "is not one of" in wrong.words
 
     async with browsing(at) as page:
         shown = await page.get(f"/conversations/{row.id}")

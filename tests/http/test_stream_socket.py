@@ -12,6 +12,7 @@ from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.plan import PlanApproved, StepStarted
 from folkmoot.domain.task import ContinuationSent
 from folkmoot.domain.team_events import TeamStarted
+from folkmoot.http import monitor
 from folkmoot.http.monitor import messages
 from tests.desk import Desk
 from tests.http.onlooker import PATIENCE, visited
@@ -146,3 +147,23 @@ async def test_a_query_that_there_is_not_is_refused_and_closing_ends_the_others(
             closed = await socket.socket.receive(PATIENCE)
 
     assert (closed.type, closed.data) == (aiohttp.WSMsgType.CLOSE, 1012)
+
+
+async def test_a_client_that_asks_for_rows_is_told_together_which_of_them_changed(tmp_path, monkeypatch):
+    """Issue 15: the change feed."""
+    monkeypatch.setattr(monitor, "PAUSE", 0.0)
+    played = desk(tmp_path)
+    async with played.open() as moot, visited(moot) as visitor, visitor.socket("/ws?rows=true") as socket:
+        connected = await socket.next()
+        task = await moot.moot.tasks.of("coder", Author()).start(NewTask("Add a health check"), "a chance")
+        opened = await socket.next()
+        run = (await moot.run("coder", "hello")).run_id
+        told = [opened]
+        while told[-1]["seq"] < await moot.position():
+            told.append(await socket.next())
+
+    assert connected["type"] == "connected"
+    assert opened["data"] == {"records": [task.id]}
+    assert {message["type"] for message in told} == {"rows_changed"}
+    assert [run in message["data"].get("runs", ()) for message in told].count(True) >= 1
+    assert any(run in message["data"].get("spend", ()) for message in told)

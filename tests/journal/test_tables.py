@@ -5,12 +5,13 @@ from random import Random
 
 import pytest
 
+from folkmoot.domain.read_model import Applier, changed_rows
 from folkmoot.errors import OperationFailed
 from folkmoot.journal import reader as readers
 from folkmoot.journal.ledger import Ledger
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.journal.tables import StoredTables, compare_tables
-from folkmoot.ports import ItemQuery, RunQuery
+from folkmoot.ports import ItemQuery, Query, RunQuery
 from tests.journal.contract import Time
 from tests.journal.read_model import rebuilt, rows, write
 
@@ -143,3 +144,17 @@ async def test_a_record_whose_entries_are_damaged_hides_no_others(tmp_path, jour
     assert (runs, items, spend) == before[:3]
     assert [row.id for row in records] == [row.id for row in before[3]]
     assert {row.status for row in records if row.id == "task_1"} == {""}
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_every_row_that_an_entry_changes_is_announced(journal, seed):
+    """What looks on is told which rows changed, without applying the entries itself."""
+    await write(journal, Random(seed), {}, 60)
+    applier = Applier()
+    async for entry in journal.read(Query()):
+        changes = applier.apply([entry])
+        changed = {("runs", run.run) for run in (*changes.begun, *changes.runs)}
+        changed |= {("inbox", entry.stream) for _ in (*changes.items, *changes.erased)}
+        changed |= {("spend", run) for run in changes.unpaid} | {("spend", row.run) for row in changes.spend}
+        changed |= {("records", row.id) for row in changes.records}
+        assert changed <= {*changed_rows(entry)}

@@ -15,8 +15,8 @@ from folkmoot.coordination.collaboration import Move, Scene
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
+from folkmoot.engine.claims import chance
 from folkmoot.engine.collaboration import INTERRUPTED, Collaboration, Stopped, gathered, seats
-from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.views.result import Result
 

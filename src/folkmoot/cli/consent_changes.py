@@ -12,7 +12,7 @@ from pathlib import Path
 
 from folkmoot.domain.message import visible
 from folkmoot.domain.settings import ToolSource
-from folkmoot.engine.owner import is_gone, this_process
+from folkmoot.engine.claims import is_gone, this_process
 from folkmoot.errors import ServerFailed
 from folkmoot.tools.consent import ConsentItem, ConsentStore, Grant, Offer, granted_files, mark_of
 from folkmoot.tools.consent import changes as changed_offers

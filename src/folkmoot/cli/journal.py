@@ -14,7 +14,7 @@ from folkmoot.cli.output import counted, counting, say, write, write_json
 from folkmoot.cli.project import opened, require_runs
 from folkmoot.coordination.moot import Moot
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.projections import Difference
+from folkmoot.engine.outlets import Difference
 from folkmoot.engine.runs import Imported, Installation, find_run, import_runs, unfinished_runs
 from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.errors import WrongUse
@@ -207,7 +207,7 @@ def projections(
 
 async def _brought_up(folder: Path, *, check: bool) -> Difference:
     """Looks at the journal alone: an open project would write the files by itself."""
-    from folkmoot.engine.projections import difference, projected, write
+    from folkmoot.engine.outlets import difference, projected, write
 
     async with opened(folder) as journal:
         wanted = await projected(Moot(journal, SystemClock(), load_project(folder).graph))

@@ -20,9 +20,9 @@ from folkmoot.cli.progress import Progress, choose_progress
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
 from folkmoot.domain.inbox import Item, Reply, check_time
+from folkmoot.engine.claims import Identity, drawn
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import allow_call_always
-from folkmoot.engine.owner import Identity, drawn
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import Untrusted, WrongUse
 from folkmoot.operations.actor import account_name

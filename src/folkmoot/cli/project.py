@@ -101,7 +101,7 @@ async def project_for(
         project = project_of(call.folder, journal, graph)
         yield project
         if by_files:
-            from folkmoot.engine.projections import project as write_files
+            from folkmoot.engine.outlets import project as write_files
 
             await write_files(project, call.folder / FOLDER)
     finally:

@@ -22,8 +22,8 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.trace import PARENT, STATE, told
 from folkmoot.engine.admission import admit, check_request, reachable, read_files
+from folkmoot.engine.claims import host_of
 from folkmoot.engine.history import Fork
-from folkmoot.engine.owner import host_of
 from folkmoot.errors import Held, OperationFailed, WrongUse
 from folkmoot.models.choose import ProviderModels
 from folkmoot.operations.runs import RunRecord, read_record

@@ -38,8 +38,8 @@ from folkmoot.views.difference import Difference
 from folkmoot.views.figures import spent
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.optree import outline
-from folkmoot.views.run_tree import RunTree
 from folkmoot.views.plans import Audit
+from folkmoot.views.run_tree import RunTree
 
 _IDLE = 60.0
 """Seconds from which it is said that a run was idle; that it waited for somebody is always said."""

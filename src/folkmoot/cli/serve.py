@@ -108,7 +108,7 @@ async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: b
         house = ServerState(moot=moot, door=door)
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
-        await _at_work(stack, moot, house, token_file)
+        await _at_work(stack, house, token_file)
         clients = _mcp_app(moot)
         routes = [CHAT_ROUTES, *(clients.routes if clients else ()), *_a2a_routes(house)]
         address = await stack.enter_async_context(listening(house, application(house, routes)))
@@ -150,13 +150,11 @@ def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
         say(f"watching tasks, every {written(every)}: agents of idle ones are started (not with --no-watch)")
 
 
-async def _at_work(
-    stack: AsyncExitStack, moot: Folkmoot, house: ServerState, token_file: Path | None
-) -> None:
+async def _at_work(stack: AsyncExitStack, house: ServerState, token_file: Path | None) -> None:
     """What goes on beside answering requests."""
 
-    if moot.graph.settings.sinks:
-        sinking = moot.sinking()
+    if house.moot.graph.settings.sinks:
+        sinking = house.moot.sinking()
         sinking.say = say
         await stack.enter_async_context(sinking)
     await stack.enter_async_context(house.room)

@@ -17,8 +17,7 @@ from folkmoot.cli.call import Call, call_of
 from folkmoot.cli.interrupt import on_stop_signals, run_interruptibly
 from folkmoot.cli.output import hide, in_one_line, say, write, write_json
 from folkmoot.domain.duration import seconds, written
-from folkmoot.engine.activation import Placement, Shift
-from folkmoot.engine.owner import this_host
+from folkmoot.engine.claims import Placement, Shift, this_host
 from folkmoot.engine.watch import Done
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import WrongUse

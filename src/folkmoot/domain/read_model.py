@@ -113,6 +113,16 @@ def is_applied(stream: str, type: str) -> bool:
     return type in APPLIED or is_record(stream)
 
 
+def changed_rows(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The tables whose rows an entry may change, each with the run or record that these rows are about."""
+    type = entry.draft.event.type
+    for table, types in (("runs", RUN_EVENTS), ("inbox", INBOX_EVENTS), ("spend", SPEND_EVENTS)):
+        if type in types or (table == "inbox" and type == RunPruned.type):
+            yield table, entry.stream
+    if is_record(entry.stream):
+        yield "records", entry.stream
+
+
 class Changes(msgspec.Struct):
     """Rows that differ from what is stored."""
 

@@ -188,7 +188,7 @@ def begun(past: RunHistory, fork: Fork, project: Project, now: str, run_id: str)
 
 async def forked_graph(journal: Journal, past: RunHistory, fork: Fork) -> Graph:
     """The project as a run was pinned to it at that point, with the prompts and models that a fork wants."""
-    from folkmoot.loader.models import choice_named  # noqa: PLC0415  # resuming a run needs no loader
+    from folkmoot.loader.options import choice_named  # noqa: PLC0415  # resuming a run needs no loader
     from folkmoot.models.choose import known_models  # noqa: PLC0415
 
     pin = RunHistory(past[: max(fork.at, 1)]).pins[-1]

@@ -21,8 +21,7 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.sinking import Outlet
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.codec import to_line
-from folkmoot.journal.database import FOLDER, make_folder
-from folkmoot.journal.files import make_durable_folder, write_durably
+from folkmoot.journal.database import FOLDER, make_durable_folder, make_folder, write_durably
 from folkmoot.ports import Sink
 from folkmoot.views import decisions, plans, tasks, team
 

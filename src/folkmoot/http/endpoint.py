@@ -138,14 +138,12 @@ class Endpoint:
 
 def route(operation: Endpoint) -> Route:
     async def endpoint(request: Request) -> Response:
-        if not operation.is_repeatable:
-            return _response(operation, request, await operation.handle(await _asked(operation, request)))
-        content = await request.body()
-
         async def answer() -> Response:
             return _response(operation, request, await operation.handle(await _asked(operation, request)))
 
-        return await house_of(request).repeats.answer(request, content, answer)
+        if not operation.is_repeatable:
+            return await answer()
+        return await house_of(request).repeats.answer(request, await request.body(), answer)
 
     return Route(f"/api{operation.path}", endpoint, methods=[operation.method], name=operation.id)
 

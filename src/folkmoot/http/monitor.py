@@ -12,6 +12,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from folkmoot.domain.entry import DELEGATION_EVENTS, TASK_EVENTS, Entry, Event, Role, role
+from folkmoot.domain.read_model import changed_rows
 from folkmoot.domain.records import TASK
 from folkmoot.domain.task import TaskStep
 from folkmoot.errors import FolkmootError
@@ -19,37 +20,33 @@ from folkmoot.http.problems import Refused
 from folkmoot.http.requests import Given, Position, query_of
 from folkmoot.http.state import house_of
 from folkmoot.http.stream.event_source import STALLED
-from folkmoot.http.stream.hub import Hub
+from folkmoot.http.stream.hub import Hub, filter_of
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
 
+PAUSE = 2.0
+"""Seconds between two messages about changed rows."""
 WRONG, TRY_AGAIN = 1008, 1013
 """Why a socket is closed: the client asks for what there is not; the journal cannot be read."""
 
 
-class Asking(Given):
+_NAMES = {"run": "runId", "work_session": "workSessionId", "agent": "agentId", "session": "sessionId"}
+
+
+class Asking(Given, rename=_NAMES):
     """What a client may send. A subscription takes the place of the one before; it goes on where that was."""
 
     type: Literal["subscribe", "ping"] = "subscribe"
-    run_id: str = ""
-    work_session_id: str = ""
-    agent_id: str = ""
-    session_id: str = ""
+    run: str = ""
+    work_session: str = ""
+    agent: str = ""
+    session: str = ""
     role: Role | None = None
     types: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
     """Of events: `task.*`."""
     after: Position | None = None
-
-    @property
-    def wanted(self) -> Filter:
-        return Filter(
-            run=self.run_id,
-            work_session=self.work_session_id,
-            agent=self.agent_id,
-            session=self.session_id,
-            role=self.role or "",
-            types=self.types,
-        )
+    rows: bool = False
+    """Only which rows of the read model changed, at most once in two seconds, instead of every entry."""
 
 
 async def monitor(socket: WebSocket) -> None:
@@ -104,11 +101,24 @@ class _Talk:
 
     async def _tell(self, asking: Asking) -> None:
         after = self._at if asking.after is None else asking.after
-        async for entry in self._hub.subscribe(asking.wanted, after):
+        if asking.rows:
+            await self._tell_rows(filter_of(asking), after)
+            return
+        async for entry in self._hub.subscribe(filter_of(asking), after):
             async with self._telling:
                 for told in messages(entry):
                     await self._send(told)
                 self._at = entry.seq
+
+    async def _tell_rows(self, wanted: Filter, after: int | None) -> None:
+        async for entries in self._hub.batches(wanted, after, pause=PAUSE):
+            rows: dict[str, dict[str, None]] = {}
+            for table, id in (row for entry in entries for row in changed_rows(entry)):
+                rows.setdefault(table, {})[id] = None
+            async with self._telling:
+                self._at = entries[-1].seq
+                data = {table: [*ids] for table, ids in rows.items()}
+                await self._send(Told("rows_changed", self._hub.clock.now(), data, seq=self._at))
 
     async def _heard(self) -> Asking:
         """The next subscription."""

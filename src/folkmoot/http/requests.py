@@ -197,16 +197,12 @@ class Repeats:
             raise another_request()
         async with kept.lock:  # whoever comes meanwhile waits for the first
             if kept.answer is None:
-                kept.answer = await self._made(key, make)
-        made: T = kept.answer
-        return made
-
-    async def _made(self, key: str, make: Callable[[], Awaitable[T]]) -> T:
-        try:
-            made = await make()
-        except BaseException:
-            self._kept.pop(key, None)
-            raise
+                try:
+                    kept.answer = await make()
+                except BaseException:
+                    self._kept.pop(key, None)
+                    raise
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
+        made: T = kept.answer
         return made

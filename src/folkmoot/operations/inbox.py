@@ -9,8 +9,8 @@ import msgspec
 
 from folkmoot.domain.inbox import Item, Kind, Reply
 from folkmoot.domain.inbox_events import Settlement
+from folkmoot.engine.claims import holder
 from folkmoot.engine.commands import allow_call_always, find_item, read_inbox
-from folkmoot.engine.owner import holder
 from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling

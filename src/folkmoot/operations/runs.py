@@ -10,9 +10,9 @@ from msgspec import Meta
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
+from folkmoot.engine.claims import holder
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import read_whole_history
-from folkmoot.engine.owner import holder
 from folkmoot.engine.replay import Replayed, replay
 from folkmoot.engine.runs import find_run, run_list, runs_in
 from folkmoot.errors import BAD_VALUE, JournalDamaged, WrongUse

@@ -22,7 +22,7 @@ from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.part import File
 from folkmoot.domain.team_events import HOPS
 from folkmoot.domain.text import storable
-from folkmoot.ports import Filter, RunQuery
+from folkmoot.ports import RunQuery
 from folkmoot.protocols.runs import MEDIA_TYPES, RESTS, follow_run
 from folkmoot.views.conversations import exchange, said_before
 from folkmoot.views.inbox import how_to_answer, whole_call
@@ -32,8 +32,6 @@ from folkmoot.views.timeline import progress_line
 _CONTEXT = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _OWN, _FOREIGN = "ws_", "ws_a2a-"
 _MOST_HOPS = 1_000
-_MOST_RUNS = 10_000
-"""Of one context."""
 _WORKING = types.TaskState.TASK_STATE_WORKING
 _ENDS = {
     "completed": types.TaskState.TASK_STATE_COMPLETED,
@@ -152,14 +150,12 @@ class TaskRuns:
 
     async def list_runs(self, context: str = "") -> list[str]:
         """All, or those of a context, the newest first."""
-        mine = RunQuery(agents=(self._agent.file,))
-        runs = [row.run_id for row in await self._moot.runs(mine)]
-        within = set(await self._within(context) if context else runs)
-        return [run for run in runs if run in within]
+        mine = RunQuery(agents=(self._agent.file,), work_session=work_session_of(context))
+        return [row.run_id for row in await self._moot.runs(mine)]
 
     async def earlier_blocks(self, context: str) -> tuple[Block, ...]:
         """The earlier requests to this agent in a context, and its answers."""
-        runs = [await self.find(run) for run in reversed(await self._within(context))] if context else []
+        runs = [await self.find(run) for run in reversed(await self.list_runs(context))] if context else []
         pasts = [(run.id, [entry.draft for entry in run.past]) for run in runs if run]
         return said_before(filter(None, (exchange(id, past, "running") for id, past in pasts)))
 
@@ -179,10 +175,6 @@ class TaskRuns:
                 task_id=id, context_id=context, artifact=artifact, last_chunk=True
             )
         yield types.TaskStatusUpdateEvent(task_id=id, context_id=context, status=rested.status)
-
-    async def _within(self, context: str) -> list[str]:
-        wanted = Filter(work_session=work_session_of(context), types=("run.started",), limit=_MOST_RUNS)
-        return [entry.stream for entry in await self._moot.find(wanted)]
 
 
 def task_of(run: str, past: Sequence[Draft]) -> types.Task:

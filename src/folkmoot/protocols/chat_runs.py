@@ -19,7 +19,6 @@ from folkmoot.domain.events import RunParked
 from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
-from folkmoot.domain.value import Value
 from folkmoot.engine.admission import check_request, fitting, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
 from folkmoot.http.problems import NO_RETRY, ChatError, input_refused
@@ -51,61 +50,43 @@ class ClientGone(ClientDisconnect):
     """The client has disconnected, and its run is cancelled."""
 
 
-class IdempotencyKey(Value):
-    key: str
-    """Hashed with the path: also the id of the run that the request starts."""
-    content: str
-    """The hash of the request."""
-
-    def __str__(self) -> str:
-        """As recorded with the events of the request."""
-        return f"{self.key}.{self.content}"
-
-    @classmethod
-    async def of(cls, request: Request) -> IdempotencyKey | None:
-        if not (key := key_of(request)):
-            return None
-        content = request.headers.get(WORK_SESSION, "").encode() + b"\n" + await request.body()
-        return cls(_hash(f"{request.url.path} {key}".encode()), _hash(content))
-
-
 @dataclass(frozen=True)
 class ChatRuns:
     """The runs of one client's request."""
 
     house: ServerState
-    answered: AnsweredRuns
     page: str
     """The address of this server, as its client knows it."""
-    key: IdempotencyKey | None = None
+    key: str = ""
+    """Of the request, as recorded with its events: see `read_key`."""
     trace: Told = field(default_factory=Told)
     """The trace that the request belongs to."""
 
     @classmethod
     async def of(cls, request: Request) -> ChatRuns:
-        key, trace = await IdempotencyKey.of(request), trace_of(request.headers)
-        return cls(house_of(request), house_of(request).one(AnsweredRuns), page_of(request), key, trace)
+        return cls(house_of(request), page_of(request), await read_key(request), trace_of(request.headers))
 
     async def start(self, asked: ChatRequest, *, surely: bool = True) -> AwaitedRun:
         """Answer what the conversation's last run asked, or start a new one. `surely`: every refusal is raised here,
         before anything is sent; otherwise also by `reply_unless_gone`, which costs less."""
-        if key := self.key:
-            return await self.house.repeats.once(key.key, key.content, lambda: self._start_once(key, asked))
-        return await self._start(asked, Errand(**self.trace), surely=surely)
+        if not self.key:
+            return await self._start(asked, Errand(**self.trace), surely=surely)
+        run, _, content = self.key.partition(".")
+        return await self.house.repeats.once(run, content, lambda: self._start_once(run, asked))
 
-    async def _start_once(self, key: IdempotencyKey, asked: ChatRequest) -> AwaitedRun:
+    async def _start_once(self, run: str, asked: ChatRequest) -> AwaitedRun:
         """The run of the first request under this key, also from before this server was started."""
-        if known := await self.answered.keyed(key.key):
-            recorded, run = known
-            if recorded != str(key):
+        if known := await self._answered.keyed(run):
+            recorded, first = known
+            if recorded != self.key:
                 raise another_request()
-            if run == key.key:
+            if first == run:
                 return AwaitedRun(run, keyed=True)
-        errand = Errand(run=key.key, ticket=str(key), **self.trace)
+        errand = Errand(run=run, ticket=self.key, **self.trace)
         return replace(await self._start(asked, errand, surely=True), keyed=True)
 
     async def _start(self, asked: ChatRequest, errand: Errand, *, surely: bool) -> AwaitedRun:
-        before = await self.answered.last_before(asked)
+        before = await self._answered.last_before(asked)
         if before and (awaited := await self._continue(before, asked, errand.ticket)):
             return awaited
         errand = await self._errand(asked, errand, before)
@@ -172,7 +153,7 @@ class ChatRuns:
     async def _cancel_dropped(self, asked: ChatRequest) -> None:
         """Cancel runs that wait for results of the client's tools, if the conversation continued without them. A client
         that does not name those calls any more may be another one that asked the same: their time limit ends them."""
-        runs = [calling.run for id in asked.dropped if (calling := await self.answered.calling([id]))]
+        runs = [calling.run for id in asked.dropped if (calling := await self._answered.calling([id]))]
         if asked.after and not asked.results:
             runs.append(asked.after.partition(".")[0])
         for run in dict.fromkeys(runs):
@@ -221,6 +202,10 @@ class ChatRuns:
     def _moot(self) -> Folkmoot:
         return self.house.moot
 
+    @property
+    def _answered(self) -> AnsweredRuns:
+        return self.house.one(AnsweredRuns)
+
     async def _result(self, awaited: AwaitedRun) -> Result:
         if awaited.keyed and (found := _result_in(awaited, await read_entries(self._moot, awaited.run))):
             return found
@@ -241,6 +226,15 @@ class ChatRuns:
                 return found
             async for _ in follow_run(self._moot, awaited.run, entries[-1].seq):
                 pass
+
+
+async def read_key(request: Request) -> str:
+    """Its idempotency key with the path, hashed: also the id of the run that it starts; and the hash of its content.
+    Empty if it has no key."""
+    if not (key := key_of(request)):
+        return ""
+    content = request.headers.get(WORK_SESSION, "").encode() + b"\n" + await request.body()
+    return f"{_hash(f'{request.url.path} {key}'.encode())}.{_hash(content)}"
 
 
 def page_of(request: Request) -> str:

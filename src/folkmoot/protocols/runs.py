@@ -20,16 +20,18 @@ MEDIA_TYPES = {"json": "application/json", "markdown": "text/markdown", "text": 
 """By the format of a report."""
 
 
-def name_agents(agents: Collection[Agent], reserved: Collection[str] = ()) -> dict[str, Agent]:
+def name_agents(
+    agents: Collection[Agent], reserved: Collection[str] = (), spell: Callable[[str], str] = wire_name
+) -> dict[str, Agent]:
     """Each agent by its id as a tool name, or by its path where several files share the id.
 
     Raises `WrongUse` for two that would get the same name, or one that is `reserved`.
     """
-    shared = Counter(wire_name(agent.id) for agent in agents)
+    shared = Counter(spell(agent.id) for agent in agents)
     names: dict[str, Agent] = {}
     for agent in agents:
-        name = wire_name(agent.id)
-        name = name if shared[name] == 1 else wire_name(agent.file.removesuffix(".ai"))
+        name = spell(agent.id)
+        name = name if shared[name] == 1 else spell(agent.file.removesuffix(".ai"))
         other = name if name in reserved else names.setdefault(name, agent).file
         if other != agent.file:
             raise WrongUse(

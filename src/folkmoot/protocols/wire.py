@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
@@ -29,13 +28,14 @@ from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.http.problems import NO_RETRY, SURPRISE, ChatError, Refused, as_chat_error
 from folkmoot.http.requests import body_of
 from folkmoot.http.state import house_of
-from folkmoot.http.stream.event_source import EventStream, client_gone
+from folkmoot.http.stream.event_source import EventStream, client_gone, until_first
 from folkmoot.models.outgoing import sight_of
 from folkmoot.orchestration.kit import facing
 from folkmoot.protocols.answers import AwaitedRun, ChatReply
 from folkmoot.protocols.chat_runs import WORK_SESSION, ChatRuns
 from folkmoot.protocols.content import PLACE
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest, Role, Vision, read_conversation
+from folkmoot.protocols.runs import name_agents
 from folkmoot.views.timeline import progress_line
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -72,9 +72,7 @@ def json_response(document: Any) -> Response:
 
 def list_models(moot: Folkmoot) -> dict[str, Agent]:
     """By id, or by path where several agents have the same id."""
-    agents = moot.graph.agents.values()
-    shared = Counter(agent.id for agent in agents)
-    return {agent.id if shared[agent.id] == 1 else agent.file.removesuffix(".ai"): agent for agent in agents}
+    return name_agents(moot.graph.agents.values(), spell=str)
 
 
 def find_model(moot: Folkmoot, model: str) -> Agent:
@@ -222,16 +220,9 @@ class ChatStream(EventStream):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.open(send)
-        sending, gone = asyncio.create_task(self._send_all()), asyncio.create_task(client_gone(receive))
-        heartbeat = asyncio.create_task(self.beat())
-        try:
-            await asyncio.wait({sending, gone, heartbeat}, return_when=asyncio.FIRST_COMPLETED)
-            if not sending.done() or sending.exception():  # the client has gone, or takes nothing any more
-                await self._runs.cancel(self._awaited)
-        finally:
-            for task in (sending, gone, heartbeat):
-                task.cancel()
-            await asyncio.gather(sending, gone, heartbeat, return_exceptions=True)
+        sent, *_ = await until_first(self._send_all(), client_gone(receive), self.beat())
+        if sent is not None:  # the client has gone, or takes nothing any more
+            await self._runs.cancel(self._awaited)
 
     async def _send_all(self) -> None:
         try:

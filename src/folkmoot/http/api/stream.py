@@ -18,7 +18,7 @@ from folkmoot.http.problems import Refused
 from folkmoot.http.requests import Given, Position
 from folkmoot.http.state import ServerState
 from folkmoot.http.stream.event_source import EventSource, Message
-from folkmoot.http.stream.hub import DELTA, Hub, delta_fits, fits, wants_deltas
+from folkmoot.http.stream.hub import DELTA, Hub, delta_fits, filter_of, fits, wants_deltas
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query
 
@@ -35,7 +35,7 @@ class RunStreamQuery(Given):
     """Of one agent session."""
     role: Role | None = None
     """What an event is to others: of this role alone."""
-    type: Annotated[tuple[str, ...], Meta(max_length=20)] = ()
+    types: Annotated[tuple[str, ...], Meta(max_length=20)] = msgspec.field(default=(), name="type")
     """Of this type, or `task.*`; may be repeated."""
 
 
@@ -48,8 +48,7 @@ class StreamQuery(RunStreamQuery):
 
 async def stream(asked: Asked) -> Response:
     query: StreamQuery = asked.query
-    wanted = replace(_wanted(query), run=query.run, work_session=query.work_session)
-    hub, after = asked.house.hub, _after(asked, query)
+    hub, wanted, after = asked.house.hub, filter_of(query), _after(asked, query)
     if after is None:  # from here on, however long it takes until the client is told
         after = await asked.moot.position()
     return EventSource(hub.clock, _events(hub, wanted, after), *_said(asked, wanted))
@@ -59,16 +58,12 @@ async def stream_run(asked: Asked) -> Response:
     """It ends with the run. Who has seen the end is told by 204 not to come back."""
     query: RunStreamQuery = asked.query
     run, after = asked.id, _after(asked, query) or 0
-    hub, wanted = asked.house.hub, replace(_wanted(query), run=run)
+    hub, wanted = asked.house.hub, replace(filter_of(query), run=run)
     if not [entry async for entry in hub.journal.read(Query(stream=run, limit=1))]:
         raise NotFound(f"there is no run {run!r}", code="run_not_found")
     if await _is_told(hub, wanted, after):
         return Response(status_code=204)
     return EventSource(hub.clock, _until_its_end(hub, wanted, after), *_said(asked, wanted))
-
-
-def _wanted(query: RunStreamQuery) -> Filter:
-    return Filter(agent=query.agent, session=query.session, role=query.role or "", types=query.type)
 
 
 def _after(asked: Asked, query: RunStreamQuery) -> int | None:

@@ -13,15 +13,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions import categorised, known_category
+from folkmoot.coordination.work_sessions import known_category
 from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.engine.claims import chance
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.pages.form import Form, person
+from folkmoot.http.pages.form import Form, perform_form
 from folkmoot.http.pages.rendering import form_route, fragment, page
 from folkmoot.http.problems import Refused
 from folkmoot.http.state import ServerState, house_of
+from folkmoot.operations.work_sessions import CategoriseWorkSession
 from folkmoot.ports import RunQuery
 from folkmoot.views.conversations import (
     GROUPS,
@@ -69,8 +69,7 @@ async def categorise(request: Request, form: Form) -> str:
     """The category is that of the work session: all that is said in it has the same."""
     house = house_of(request)
     row = _thread(await house.folds.threads(), request.path_params["id"])
-    change = categorised(known_category(form["category"]))
-    await house.moot.moot.work_sessions.change(row.work_session, change, Author(person(form)))
+    await perform_form(CategoriseWorkSession, house, form, work=row.work_session)
     return f"/conversations/{row.id}"
 
 

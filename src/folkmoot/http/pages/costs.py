@@ -19,8 +19,6 @@ from folkmoot.ports import RunQuery, SpendQuery
 from folkmoot.views.costs import By, Limit, limits, narrowest, shares
 from folkmoot.views.run_nodes import Reserved
 
-SPANS = {"": "all time", "0d": "today", "6d": "7 days", "29d": "30 days"}
-"""From when, in words."""
 SHOWN = 50
 """Runs with their budgets."""
 _TABLES: tuple[By, ...] = ("agent", "model", "day")
@@ -44,7 +42,6 @@ async def costs(request: Request) -> Response:
         "costs.html",
         wanted=wanted,
         chosen=query.get("since", ""),
-        spans=SPANS,
         total=next(iter(await journal.spend(period)), SpendSum("")),
         tables={by: shares(await journal.spend(replace(period, by=by)), by) for by in _TABLES},
         count=await journal.count_runs(runs),

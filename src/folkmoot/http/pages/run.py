@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,7 +20,6 @@ from folkmoot.http.pages.rendering import fragment, number_in, page
 from folkmoot.http.pages.runs import RunCache
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.http.stream import event_source
-from folkmoot.http.stream.hub import Hub
 from folkmoot.ports import Filter, Query
 from folkmoot.views.costs import meters, narrowest
 from folkmoot.views.drawer import Drawer, drawer, prompt_parts
@@ -139,7 +136,7 @@ async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[e
     moot, answer = house.moot, ""
     axis, status = sight.picture.axis, sight.status
     budget = await _budget(moot, sight)
-    async for happened in _beats(house.hub, sight.run):
+    async for happened in house.hub.batches(Filter(run=sight.run), pause=PAUSE, beat=BEAT):
         steps = await house_of(request).one(RunCache).steps(sight.run)
         status = steps.status or ("running" if happened else status)
         now = _elapsed(moot, steps, status)
@@ -159,27 +156,6 @@ async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[e
         if steps.over:
             yield event_source.Message("over", "", seen)
             return
-
-
-async def _beats(hub: Hub, run: str) -> AsyncIterator[bool]:
-    """Whether something happened in the run since the last one."""
-    rang = asyncio.Event()
-    ringing = asyncio.create_task(_ring(hub, run, rang))
-    try:
-        while not ringing.done():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(rang.wait(), BEAT)
-            happened = rang.is_set()
-            rang.clear()
-            yield happened
-            await asyncio.sleep(PAUSE)
-    finally:
-        ringing.cancel()
-
-
-async def _ring(hub: Hub, run: str, rang: asyncio.Event) -> None:
-    async for _ in hub.subscribe(Filter(run=run)):
-        rang.set()
 
 
 def _changes(steps: RunTree, seen: int) -> list[tuple[Step, str]]:

@@ -17,21 +17,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.duration import later, seconds
+from folkmoot.domain.duration import later
 from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
-from folkmoot.domain.work_session import WorkSessionLabelled
 from folkmoot.engine.runs import waiting_first, with_holders
 from folkmoot.errors import NotFound
-from folkmoot.http.pages.rendering import page
+from folkmoot.http.pages.rendering import moment_in, page
 from folkmoot.http.problems import Refused
 from folkmoot.http.state import house_of
-from folkmoot.ports import Journal, Query, RunQuery
+from folkmoot.ports import Journal, RunQuery
 from folkmoot.views.figures import spark_bars, spark_line
 from folkmoot.views.run_list import MOMENTS, OPEN, PAGE, STATES, ListedRun, Pulse, Wanted, listed, pulse
 from folkmoot.views.run_tree import RunTree
 
 T = TypeVar("T")
-SINCE = ("1h", "24h", "7d", "30d")
 _MOST_TREES = 64
 """Runs whose trees are kept, more than one page lists; who looks at another one next folds it anew."""
 _MOST_LISTED = 500
@@ -100,7 +98,14 @@ def _remember(known: OrderedDict[str, T], run: str, value: T, most: int) -> None
 async def runs(request: Request) -> Response:
     moot, wanted = house_of(request).moot, _wanted(request)
     now, journal = moot.moot.clock.now(), moot.moot.journal
-    query = _query(wanted, now)
+    query = RunQuery(
+        through=wanted.agent,
+        since=moment_in(request, "since"),
+        words=tuple(wanted.q.lower().split()),
+        sort=wanted.sort,
+        limit=PAGE,
+        offset=(wanted.page - 1) * PAGE,
+    )
     shown, found = await _page(journal, query, wanted.state)
     rows = await _listed(request, shown, now)
     cache = house_of(request).one(RunCache)
@@ -121,24 +126,12 @@ async def runs(request: Request) -> Response:
         total=await journal.count_runs(RunQuery()),
         agents=sorted(cache.agents),
         states=STATES,
-        spans=SINCE,
         address=_address(wanted),
         link=lambda **changes: _address(replace(wanted, **{"page": 1} | changes)),
         more=wanted.page * PAGE < found,
         longest=max((run.duration for run in rows), default=0.0) or 1.0,
         dearest=max((run.cost for run in rows), default=0.0) or 1.0,
         moment=lambda run: _moment(run.row.started_at, now),
-    )
-
-
-def _query(wanted: Wanted, now: str) -> RunQuery:
-    return RunQuery(
-        through=wanted.agent,
-        since=_since(wanted.since, now),
-        words=tuple(wanted.q.lower().split()),
-        sort=wanted.sort,
-        limit=PAGE,
-        offset=(wanted.page - 1) * PAGE,
     )
 
 
@@ -159,24 +152,13 @@ async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[Run
 async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
     moot, cache = house_of(request).moot, house_of(request).one(RunCache)
     rows = await with_holders(moot.moot.journal, runs)
-    labels = {
-        run.work_session: await _label(moot, run.work_session)
-        for run in runs
-        if run.work_session and not run.label
-    }
+    works = {run.work_session for run in runs if run.work_session and not run.label}
+    found = {id: await moot.moot.work_sessions.look_up(id) for id in works}
+    labels = {id: work.label for id, work in found.items() if work}
     return [
         await cache.listed(row, run, run.label or labels.get(run.work_session, ""), now)
         for row, run in zip(rows, runs, strict=True)
     ]
-
-
-async def _label(moot: Folkmoot, work_session: str) -> str:
-    """What a work session is called now."""
-    query = Query(stream=work_session, types=(WorkSessionLabelled.type,), newest_first=True, limit=1)
-    async for entry in moot.moot.journal.read(query):
-        if isinstance(entry.event, WorkSessionLabelled):
-            return entry.event.label
-    return ""
 
 
 def _wanted(request: Request) -> Wanted:
@@ -185,15 +167,6 @@ def _wanted(request: Request) -> Wanted:
         return msgspec.convert(given, Wanted, strict=False)
     except msgspec.ValidationError as error:
         raise Refused(400, f"there is no such list of runs: {error}") from error
-
-
-def _since(span: str, now: str) -> str:
-    if not span:
-        return ""
-    ago = seconds(span)
-    if ago is None:
-        raise Refused(400, "since must be a span of time such as 24h or 7d")
-    return later(now, -ago)
 
 
 def _grouped(runs: list[ListedRun], wanted: Wanted, now: str) -> Iterator[tuple[str, list[ListedRun]]]:

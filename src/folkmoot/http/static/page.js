@@ -1,4 +1,4 @@
-// Themes, and what a page says when nobody keeps it up to date any more. Everything else is htmx.
+// Themes, what changed in the project, and what a page says when nobody keeps it up to date any more. Else htmx.
 "use strict";
 
 const root = document.documentElement;
@@ -35,3 +35,23 @@ document.addEventListener("htmx:responseError", (event) => {
   if (status === 401) lost("You are signed out, so what you see is from before. Load this page again to sign in.");
 });
 document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.xhr.status < 400) lost(""); });
+
+// The change feed: each table whose rows changed becomes the event `rows:TABLE`, upon which parts of the page load anew.
+const changed = (tables) => {
+  for (const table of ["all", ...tables]) htmx.trigger(document.body, `rows:${table}`);
+};
+let missed = false;
+const follow = () => {
+  const feed = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws?rows=true`);
+  feed.onmessage = (event) => {
+    const told = JSON.parse(event.data);
+    if (told.type === "rows_changed") changed(Object.keys(told.data));
+    if (told.type === "connected" && missed) changed(["runs", "inbox", "records", "spend"]);
+    missed = false;
+  };
+  feed.onclose = () => {
+    missed = true;
+    setTimeout(follow, 2000);
+  };
+};
+addEventListener("load", follow);

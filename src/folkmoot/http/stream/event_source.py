@@ -81,13 +81,7 @@ class EventSource(EventStream):
         await self.open(send)
         await self.write(b"retry: %d\n\n" % RETRY)
         sources = (self._pass_on(source) for source in self._sources)
-        work = [asyncio.create_task(each) for each in (*sources, self.beat(), client_gone(receive))]
-        try:
-            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in work:
-                task.cancel()
-            ends = await asyncio.gather(*work, return_exceptions=True)
+        ends = await until_first(*sources, self.beat(), client_gone(receive))
         if not any(isinstance(end, TimeoutError) for end in ends):
             await self.write(b"", more=False)
         for end in ends:
@@ -103,15 +97,26 @@ class EventSource(EventStream):
                 await messages.aclose()
 
 
+async def until_first(*work: Coroutine[Any, Any, T]) -> list[T | BaseException]:
+    """What came of each when the first is done; the others are cancelled then."""
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    return ends
+
+
 async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, T]) -> T | None:
     """The answer; none if the client disconnects first."""
-    answer, gone = asyncio.create_task(answering), asyncio.create_task(client_gone(receive))
-    try:
-        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-        return answer.result() if answer.done() else None
-    finally:
-        answer.cancel()
-        gone.cancel()
+    answer, _ = await until_first(answering, client_gone(receive))
+    if isinstance(answer, asyncio.CancelledError):
+        return None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
 
 
 async def client_gone(receive: Receive) -> None:

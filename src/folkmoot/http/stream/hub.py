@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from fnmatch import fnmatchcase
 
+import msgspec
 from msgspec.structs import replace
 
 from folkmoot.app import Folkmoot
@@ -68,6 +69,33 @@ class Hub:
                         at = told.seq
                 finally:
                     self._seats.discard(seat)
+
+    async def batches(
+        self, wanted: Filter = Filter(), after: int | None = None, *, pause: float, beat: float | None = None
+    ) -> AsyncIterator[list[Entry]]:
+        """As `subscribe`, but what comes within `pause` seconds comes together; empty if for `beat` seconds nothing
+        came."""
+        came, waiting = asyncio.Event(), list[Entry]()
+
+        async def collect() -> None:
+            async for entry in self.subscribe(wanted, after):
+                waiting.append(entry)
+                came.set()
+
+        collecting = asyncio.create_task(collect())
+        collecting.add_done_callback(lambda _: came.set())
+        try:
+            while not collecting.done():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(came.wait(), beat)
+                came.clear()
+                if waiting or not collecting.done():
+                    batch, waiting[:] = [*waiting], []
+                    yield batch
+                    await asyncio.sleep(pause)
+            collecting.result()
+        finally:
+            collecting.cancel()
 
     async def _missed(self, wanted: Filter, after: int, until: int) -> AsyncIterator[Entry]:
         if is_narrow(wanted) and not wanted.run:
@@ -153,6 +181,12 @@ class _Seat:
     async def next(self) -> Entry | None:
         """None, after all that waits here, once the seat is lost."""
         return await self._waiting.get()
+
+
+def filter_of(query: msgspec.Struct) -> Filter:
+    """The fields of a client's query that a filter has too."""
+    given = {name: getattr(query, name, None) for name in Filter.__struct_fields__}
+    return Filter(**{name: value for name, value in given.items() if value})
 
 
 def fits(wanted: Filter, entry: Entry) -> bool:

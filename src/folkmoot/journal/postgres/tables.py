@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import APPLIED, Applier, is_applied, is_record
+from folkmoot.domain.read_model import (
+    APPLIED,
+    Applier,
+    is_applied,
+    is_record,
+)
 from folkmoot.journal.codec import to_applied
 from folkmoot.journal.postgres.reader import Reader
 from folkmoot.journal.postgres.server import Connection, Line, Server
