@@ -3,10 +3,10 @@
 `python -m bench.server [PORT]`; without one, any that is free.
 
 The model's name says what to answer: `final` reports at once, `route` picks a destination, `tool-N` asks for
-a tool until N tool results are in the request and then reports, `call-N:ID` calls an agent N times in one turn and
-then reports. `willing` looks at what it is offered: it routes to the first destination, or reports in the form that is
-wanted, in plain words if it is offered nothing; so a whole project can be played with it. `…@MS` waits that many
-milliseconds first.
+a tool until N tool results are in the request and then reports (`plain-N`: in words), `call-N:ID` calls an agent N
+times in one turn and then reports. `willing` looks at what it is offered: it routes to the first destination, or
+reports in the form that is wanted, in plain words if it is offered nothing; so a whole project can be played with it.
+`…@MS` waits that many milliseconds first.
 """
 
 import asyncio
@@ -79,8 +79,10 @@ def completion(model: str, body: bytes) -> bytes:
         call = _offered(tools)
     elif kind == "route":
         call = ("router__handoff-to", {"agent": "billing", "message": "Please take this one."})
-    elif kind == "tool" and done < int(turns):
+    elif kind in ("tool", "plain") and done < int(turns):
         call = ("look", {"what": f"order {done + 1}"})
+    elif kind == "plain":
+        return _chat(done + 1, [], prompt_tokens=len(body) // 4)
     elif kind == "call" and not done:
         call = ("call_agent", {"mission": "Look into order 1042.", "specialist": called})
     else:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.walk import ANSWER, INSTALLED, MODEL, SHIPPING, STEPS, Place, Step, Taken, line, walk
+from bench.walk import ANSWER, INSTALLED, MODEL, SHIPPING, Place, Step, Taken, line, walk
 from checks.files import ROOT
 
 QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text()
@@ -45,11 +45,8 @@ def test_what_the_walk_writes_and_types_is_what_the_quickstart_says():
     assert address in (ROOT / "docs" / "tutorial.md").read_text()
 
 
-def test_each_step_is_a_line_with_its_times_and_is_on_the_page():
-    page = (ROOT / "docs" / "walk.md").read_text()
-
+def test_each_step_is_a_line_with_its_times():
     assert (
         line("clone", Taken(1.84, 0.5), "the repository")
         == "clone            1.8 s     0.5 s CPU  the repository"
     )
-    assert [step.name for step in STEPS if f"| {step.name} |" not in page] == []

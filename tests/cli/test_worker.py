@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from tests.cli.conftest import ended
+from tests.journal.postgres.server_time import ServerTime
 from tests.workers import Shop
 
 
@@ -95,6 +96,47 @@ def test_a_worker_that_was_stopped_too_long_is_fenced_off(shop):
     assert shop.until(run, "run.completed") == before
     assert [pid for _, pid, _ in shop.done()] == [str(stopped.pid), str(second.pid)]
     assert len({key for _, _, key in shop.done()}) == 1
+
+
+@pytest.mark.parametrize("jump", [3_600, -3_600])
+def test_a_server_whose_clock_is_set_gives_the_run_of_a_silent_worker_to_another_and_no_other_run(
+    shop, postgres, jump
+):
+    """K-8: a step forward handed every run over at once, a step back kept the runs of those that are gone."""
+    shop.write(SIMPLE)
+    with shop.gate():
+        alive = shop.worker("--concurrency", "1")
+        (held,) = shop.submit()
+        shop.calls_made(1)
+        silent = shop.worker("--concurrency", "1", lease=SOON)
+        (left,) = shop.submit()
+        shop.calls_made(2)
+        heir = shop.worker(lease=SOON)
+        os.kill(silent.pid, signal.SIGSTOP)
+        ServerTime(postgres, shop.storage).step(jump)
+        shop.calls_made(3)
+    shop.ended([held, left])
+
+    makers = [(key.split("/")[0], pid) for _, pid, key in shop.done()]
+    assert makers == [(held, str(alive.pid)), (left, str(silent.pid)), (left, str(heir.pid))]
+
+
+def test_a_worker_that_was_taken_for_dead_registers_anew_without_a_word(shop, postgres):
+    """K-12: it printed the statement of the server, 40 lines of it."""
+    shop.write(SIMPLE)
+    worker = shop.worker()
+    shop.ended(shop.submit())
+    postgres.query(f'DELETE FROM "folkmoot-queue_{shop.storage.project}".procrastinate_workers')
+    runs = shop.submit()
+    shop.ended(runs)
+    worker.send_signal(signal.SIGTERM)
+
+    said = ended(worker).err.splitlines()
+
+    assert said[-1] == f"worker {worker.pid}: stopped"
+    assert f"worker {worker.pid}: run {runs[0]}: completed" in said
+    assert all(line.startswith(f"worker {worker.pid}: ") for line in said)
+    assert not [line for line in said if "procrastinate" in line.lower()]
 
 
 def test_a_worker_that_is_told_to_stop_hands_its_runs_over(shop):

@@ -43,7 +43,7 @@ from tests.docs.sense import nonsense
 from tests.docs.shown import Block, Lie, compare, first_message, fits, result
 
 T = TypeVar("T")
-REASONS = frozenset(("for another program", "installs packages", "not installed here"))
+REASONS = frozenset(("a drawing", "for another program", "installs packages", "not installed here"))
 """Why a block may only be shown."""
 _SERVER = "127.0.0.1:8484"
 _ID = re.compile(r"\b(ap|q|doubt|task|plan|decision|ws)_[0-9a-f]{8,}\b|\b\d{8}-\d{6}-[0-9a-f]{8}\b")

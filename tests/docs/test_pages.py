@@ -20,7 +20,7 @@ def test_the_examples_of_a_page_give_what_it_shows(name):
     """A-110: behaviour cannot change without the pages that show it."""
     played = play(PAGES[name], name=name)
 
-    assert played or name in ("README.md", "concepts.md", "walk.md")
+    assert played or name in ("README.md", "concepts.md", "glossary.md")
 
 
 @pytest.mark.usefixtures("desktop")

@@ -171,17 +171,6 @@ async def test_tables_of_a_newer_procrastinate_are_left_alone(queue, storage, po
         await queue.prepare()
 
 
-async def test_a_worker_that_was_away_and_taken_for_dead_registers_anew_without_a_word(
-    journal, queue, storage, postgres
-):
-    """K-12: it printed the statement of the server, 40 lines of it."""
-    assert await taken(queue) == []
-    postgres.query(f'DELETE FROM "folkmoot-queue_{storage.project}".procrastinate_workers')
-    await journal.append("run", QUEUED, drafts(STARTED))
-
-    assert [await queue.take(), await queue.take()] == ["", "run"]
-
-
 async def test_what_the_server_says_is_told_on_one_line_without_its_statements(storage):
     """K-12."""
     line = Line(Server(storage))

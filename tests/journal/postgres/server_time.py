@@ -20,6 +20,13 @@ class ServerTime:
 
     def set(self, now: float) -> None:
         self._now = now
+        self._define(f"{now}::float8")
+
+    def step(self, seconds: float) -> None:
+        """Let the clock run on from another time, as after a fail-over."""
+        self._define(f"extract(epoch FROM clock_timestamp())::float8 + {seconds}")
+
+    def _define(self, time: str) -> None:
         self._server.query(
-            f"CREATE OR REPLACE FUNCTION {self._function} RETURNS float8 LANGUAGE sql AS 'SELECT {now}::float8'"
+            f"CREATE OR REPLACE FUNCTION {self._function} RETURNS float8 LANGUAGE sql AS 'SELECT {time}'"
         )
