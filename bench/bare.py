@@ -12,7 +12,7 @@ import aiohttp
 
 from bench import scenes
 from folkmoot.domain.agent import Agent
-from folkmoot.orchestration import mission
+from folkmoot.orchestration.runtime_tools import mission_tools
 
 MAX_TURNS = 300
 
@@ -57,7 +57,7 @@ _HELPER = Agent(id="helper", file="helper.ai", prompt="", description="A part of
 
 def _calling(**callable_agents: Agent) -> list[dict[str, Any]]:
     """The very tools that Folkmoot offers: only the texts come from there."""
-    specs = mission.specs(callable_agents, approved=True)
+    specs = mission_tools(callable_agents, approved=True)
     return [_tool(spec.name, spec.description, spec.parameters) for spec in specs]
 
 

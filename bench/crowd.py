@@ -17,11 +17,10 @@ import aiohttp
 
 from bench.process import ROOT
 from folkmoot import Folkmoot
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import RunCancelled, RunStarted, ToolFinished
-from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.http.state import Door, ServerState
 from folkmoot.ports import Epoch, NewRun
 
 RUNS = 1_000
@@ -59,7 +58,7 @@ async def _measured(project: Path, seconds: float) -> Crowd:
     async with Folkmoot.open(project) as moot:
         load = Load(moot)
         await load.begin()
-        async with listening(House(moot=moot, door=Door(port=0))) as address:
+        async with listening(ServerState(moot=moot, door=Door(port=0))) as address:
             rate, seen = await _watched(load, address, seconds)
     return _figures(load, rate, seen)
 

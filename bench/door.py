@@ -19,10 +19,9 @@ from bench import moot, scenes
 from bench.measure import Run, Side, median_of, one_round
 from bench.server import REPORT_TEXT
 from folkmoot import Folkmoot
-from folkmoot.http.application import application
-from folkmoot.http.house import Door, House
-from folkmoot.http.server import listening
-from folkmoot.protocols.chat import chat_routes
+from folkmoot.http.server import application, listening
+from folkmoot.http.state import Door, ServerState
+from folkmoot.protocols.chat import CHAT_ROUTES
 
 AGENT = scenes.CHAIN[-1]
 """It reports at once."""
@@ -71,8 +70,8 @@ async def compared(folder: Path, runs: int, rounds: int) -> Sides:
 
 
 def _listening(moot: Folkmoot) -> AbstractAsyncContextManager[str]:
-    house = House(moot=moot, door=Door(port=0))
-    return listening(house, application(house, [chat_routes(house)]))
+    house = ServerState(moot=moot, door=Door(port=0))
+    return listening(house, application(house, [CHAT_ROUTES]))
 
 
 @asynccontextmanager

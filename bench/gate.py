@@ -2,11 +2,10 @@
 
 import time
 
-from folkmoot.domain.escalation import Escalation
 from folkmoot.domain.gate import Allow, Policy, Standing
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.rules import Caller, Match, Rule
-from folkmoot.domain.sources import Source
+from folkmoot.domain.sources import Escalation, Source
 from folkmoot.session.gate import judge
 
 CALLS = 5_000

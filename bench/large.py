@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.scenes import FOUND, PROMPT, QUESTION
 from folkmoot import Folkmoot, MemoryJournal, ScriptedModel, Surroundings, tool
 from folkmoot.contract.verify import verify
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Draft
 from folkmoot.engine.workshop import open_journal
 from folkmoot.journal.database import FILE, FOLDER

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     LlmResponse,
     RunCompleted,
@@ -18,14 +17,14 @@ from folkmoot.domain.events import (
     ToolFinished,
     ToolStarted,
 )
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAnswered, QuestionAsked
-from folkmoot.domain.item import Item
 from folkmoot.domain.message import Message, Usage
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.inbox import find_item, read_inbox
-from folkmoot.engine.listing import find_run, run_list, run_row
+from folkmoot.engine.commands import find_item, read_inbox
 from folkmoot.engine.local import LocalEngine
+from folkmoot.engine.runs import find_run, run_list, run_row
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import ItemQuery, NewRun, RunQuery
 

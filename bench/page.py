@@ -13,8 +13,7 @@ from playwright.async_api import Page, async_playwright
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     LlmRequest,
     LlmResponse,
@@ -29,8 +28,8 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.engine.local import encoded
-from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.http.state import Door, ServerState
 from folkmoot.ports import NewRun
 
 STEPS = 5_000
@@ -110,7 +109,7 @@ async def measured(folder: Path) -> dict[str, float]:
     )
     async with Folkmoot.open(folder) as moot:
         await write(moot, STEPS)
-        async with listening(House(moot=moot, door=Door(port=0))) as address:
+        async with listening(ServerState(moot=moot, door=Door(port=0))) as address:
             return await _browsed(f"{address}runs/{RUN}")
 
 

@@ -11,7 +11,7 @@ from folkmoot.domain.message import ToolCall
 from folkmoot.domain.settings import ToolSource
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.ports import Site
-from folkmoot.tools.mcp.listing import Listings, mark_of
+from folkmoot.tools.consent import Listings, mark_of
 from folkmoot.tools.mcp.servers import Servers
 
 SERVER = str(Path(sys.executable).parent / "mcp-server-time")

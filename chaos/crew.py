@@ -21,10 +21,10 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
+from folkmoot.engine.activation import Placement, Shift
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.inbox import read_inbox
+from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Epoch, NewRun, Query, Version

@@ -18,7 +18,7 @@ from chaos.load import CLERK, SETTINGS, TURNS, Slow, look
 from chaos.project import allow
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.domain.settings import Storage
-from folkmoot.engine.making import Placement, Shift
+from folkmoot.engine.activation import Placement, Shift
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Query
 from tests.postgres_server import running_server

@@ -31,8 +31,8 @@ from chaos.project import allow
 from folkmoot import Folkmoot, MemoryJournal, ScriptedModel, Surroundings
 from folkmoot.cli.main import main
 from folkmoot.contract.verify import verify
-from folkmoot.domain.artifacts import named_by
-from folkmoot.http import application as product
+from folkmoot.domain.catalogue import named_by
+from folkmoot.http import server as product
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Query, RunQuery
 

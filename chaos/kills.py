@@ -25,7 +25,7 @@ from chaos.person import reply_to
 from chaos.project import ROOTS, project
 from chaos.witness import Seen, tell, witness
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.inbox import read_inbox
+from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal

@@ -22,7 +22,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.listing import run_list
+from folkmoot.engine.runs import run_list
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Journal, Query

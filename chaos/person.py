@@ -10,7 +10,7 @@ from contextlib import suppress
 from chaos.project import result_of, root_of
 from chaos.witness import Reporter, Seen
 from folkmoot import Folkmoot, Result, WrongUse
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
 
 
 class Person:

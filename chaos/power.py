@@ -109,7 +109,7 @@ def _sync_normal(journal: SqliteJournal) -> None:
 
     def forgetful(settled):  # type: ignore[no-untyped-def]
         writer = make(settled)
-        writer._connection.execute("PRAGMA synchronous = NORMAL")
+        writer._connection.execute("PRAGMA synchronous = NORMAL")  # type: ignore[attr-defined]
         return writer
 
     journal._make_writer = forgetful

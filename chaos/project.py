@@ -16,7 +16,7 @@ import msgspec
 
 from folkmoot import ScriptedModel, tool
 from folkmoot.domain.message import Answer
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import Hear, Request
 from folkmoot.session import record
 from folkmoot.tools.consent import ConsentStore, FolderConsent

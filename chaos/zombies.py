@@ -31,11 +31,11 @@ from folkmoot.domain.events import RUN_ENDS, RunCompleted, ToolFailed, ToolStart
 from folkmoot.domain.fence import retry_delay
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.settings import Storage
+from folkmoot.engine.activation import Placement, Shift
 from folkmoot.engine.clock import SystemClock
+from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.holding import Holding
-from folkmoot.engine.inbox import read_inbox
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.making import Placement, Shift
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger

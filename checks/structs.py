@@ -10,7 +10,7 @@ from msgspec import NODEFAULT, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
 from folkmoot.domain.duration import written
-from folkmoot.loader.template import field_lines
+from folkmoot.loader.walk import field_lines
 
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`", Any: "anything"}
 _WRITTEN = {"names": "names", "duration": "duration", "schema": "JSON Schema"}

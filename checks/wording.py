@@ -20,19 +20,18 @@ READERS = frozenset(
 )
 ALLOWED = {
     "src/folkmoot/contract/verify.py:take": "it takes out the place, which a fault names by itself",
-    "src/folkmoot/coordination/collaboration/executing.py:_accepted": "what a model wrote",
-    "src/folkmoot/coordination/collaboration/planning.py:_review": "what a model wrote",
+    "src/folkmoot/coordination/collaboration_steps.py:_accepted": "what a model wrote",
+    "src/folkmoot/coordination/collaboration_phases.py:_review": "what a model wrote",
+    "src/folkmoot/coordination/collaboration_phases.py:_found": "what a model wrote",
     "src/folkmoot/engine/collaboration.py:interrupted": "a constant of the same file",
-    "src/folkmoot/protocols/chat_request.py:read_body": "msgspec says only in words what is wrong where",
-    "src/folkmoot/protocols/chat_request.py:convert": "msgspec says only in words what is wrong where",
-    "src/folkmoot/protocols/answer.py:rest": "what a model wrote",
+    "src/folkmoot/protocols/wire.py:read_body": "msgspec says only in words what is wrong where",
+    "src/folkmoot/protocols/content.py:convert": "msgspec says only in words what is wrong where",
+    "src/folkmoot/protocols/wire.py:rest": "what a model wrote",
     "src/folkmoot/journal/database.py:_code": "this error of the module sqlite3 has no code",
     "src/folkmoot/journal/index.py:_row": "the stored JSON of an entry",
-    "src/folkmoot/journal/memory.py:sweep": "the stored JSON of an entry",
     "src/folkmoot/loader/walk.py:plain": "what an author wrote",
     "src/folkmoot/models/choose.py:installing": "pydantic-ai names an extra only in words",
-    "src/folkmoot/models/script.py:_shaped": "msgspec says only in words what is wrong where",
-    "src/folkmoot/orchestration/delivery.py:_reading": "what an agent wrote",
+    "src/folkmoot/orchestration/messages.py:_reading": "what an agent wrote",
     "src/folkmoot/tools/parameters.py:_adapter": "the first line of what pydantic says",
 }
 """Functions that read words of others, each with the reason. What old journals say only in words is read in

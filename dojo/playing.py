@@ -15,7 +15,7 @@ import msgspec
 
 from dojo.declared import Declared
 from folkmoot import Folkmoot, tool
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.message import Answer, Message, ToolCall
 from folkmoot.ports import Hear, Request
 from folkmoot.tools.consent import ConsentStore, FolderConsent

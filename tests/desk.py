@@ -16,8 +16,8 @@ from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, 
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import ToolFailed, ToolFinished
-from folkmoot.engine.identity import Identity
 from folkmoot.engine.local import encoded
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import Journal, NewRun, Query
 from folkmoot.tools.consent import ConsentStore, FolderConsent
 from tests.fakes import fake

@@ -12,8 +12,8 @@ from folkmoot import (
     WrongUse,
     tool,
 )
-from folkmoot.engine.loading import load_project
-from folkmoot.orchestration.reach import Reach
+from folkmoot.engine.workshop import load_project
+from folkmoot.orchestration.kit import Reach
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import wanted_items
 from tests.desk import SETTINGS, write

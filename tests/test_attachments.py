@@ -8,10 +8,9 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import Attachment, ToolResult
 from folkmoot.domain.part import IMAGE_TOKENS, File, Part
-from folkmoot.engine.importing import import_runs
-from folkmoot.journal.bundle import write_bundle
+from folkmoot.engine.runs import import_runs
 from folkmoot.journal.codec import data_of
-from folkmoot.journal.source import open_source
+from folkmoot.journal.copies import open_source, write_bundle
 from folkmoot.ports import Query
 from tests.desk import SETTINGS, unclaimed
 from tests.fakes import fake

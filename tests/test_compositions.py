@@ -12,15 +12,15 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from folkmoot import DeclarationError, FakeClock, Folkmoot, MemoryJournal, Surroundings
-from folkmoot.domain.draw import chance
-from folkmoot.domain.event import Cause
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
-from folkmoot.engine.identity import Identity
+from folkmoot.domain.naming import chance
+from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.errors import ModelFailed
-from folkmoot.orchestration.mission import STRATEGIES
+from folkmoot.orchestration.runtime_tools import STRATEGIES
 from folkmoot.ports import Query
-from folkmoot.views.audit import audit
+from folkmoot.views.plans import audit
 from tests.desk import write
 
 MOST = 6

@@ -23,8 +23,9 @@ from playwright.async_api import expect
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.templates import TEMPLATES
-from folkmoot.http.pages.markdown import markdown
-from folkmoot.protocols.mcp import ABOUT, RESUME
+from folkmoot.http.pages.rendering import markdown
+from folkmoot.protocols.mcp import ABOUT
+from folkmoot.protocols.mcp_offers import RESUME
 from folkmoot.views.inbox import whole_call
 from tests.a2a_server.conftest import client_of, message, report, sent, state
 from tests.browser.visitor import chromium, visiting

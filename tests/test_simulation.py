@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.keeping import Decide, Keeper
+from folkmoot.coordination.record_store import Decide, RecordStore
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind
 from folkmoot.errors import Conflict
 from folkmoot.ports import Query, Version
 from tests.simulation import Deadlock, World, found_by, simulate
@@ -89,10 +89,10 @@ def test_an_exception_comes_out_and_nothing_stays_behind():
 COUNT: Kind[int] = Kind("count", "count_", "", lambda count, draft: int(draft.event.error))
 
 
-class Careless(Keeper[int]):
+class Careless(RecordStore[int]):
     """Writes whatever others wrote meanwhile."""
 
-    async def change(self, id: str, author: Author, decide: Decide[int], work_session: str = "") -> int:
+    async def write(self, id: str, author: Author, decide: Decide[int], work_session: str = "") -> int:
         count = (await self.all()).get(id)
         for event in decide(count):
             newest = Version(len([entry async for entry in self._journal.read(Query(stream=id))]))
@@ -104,15 +104,15 @@ class Careless(Keeper[int]):
 def test_a_lost_update_is_found_and_the_expected_version_prevents_it():
     """O-40. What the race tests rely on: reading and writing take time in which others get their turn."""
 
-    async def lost(world: World, kind: type[Keeper[int]]) -> bool:
+    async def lost(world: World, kind: type[RecordStore[int]]) -> bool:
         keepers = [kind(COUNT, world.journal, world.clock) for _ in range(3)]
         await asyncio.gather(
             *(
-                keeper.change("count_1", Author(), lambda n: [SystemError(error=str((n or 0) + 1))])
+                keeper.write("count_1", Author(), lambda n: [SystemError(error=str((n or 0) + 1))])
                 for keeper in keepers
             )
         )
         return await keepers[0].get("count_1") != 3
 
     assert len(found_by(range(100), lambda world: lost(world, Careless))) > 50
-    assert found_by(range(100), lambda world: lost(world, Keeper)) == []
+    assert found_by(range(100), lambda world: lost(world, RecordStore)) == []

@@ -6,12 +6,11 @@ from typing import Any
 
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.task_service import AgentTasks
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted, RunFailed, RunStarted, SessionCompleted, SessionStarted
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.settings import AgentDefaults, AgentSettings, Settings, TaskContinuation
@@ -104,7 +103,7 @@ class Post:
 
     def watcher(self, kind: type[Watch] = Watch) -> Watch:
         """Another process, as it were: it shares nothing with the others but the journal and the agents."""
-        watch = kind(Moot(self.journal, self.clock, self.graph), self.journal, self.clock, self.crew)
+        watch = kind(Moot(self.journal, self.clock, self.graph), self.crew.objection, self.crew.start)
         watch.say = self.done.append
         return watch
 

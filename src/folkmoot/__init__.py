@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
     from folkmoot.engine.clock import FakeClock
-    from folkmoot.engine.fork import Fork
+    from folkmoot.engine.history import Fork
     from folkmoot.engine.workshop import Surroundings
     from folkmoot.errors import DeclarationError, FolkmootError, Untrusted, WrongUse
     from folkmoot.journal.memory import MemoryJournal
@@ -44,7 +44,7 @@ _ROOMS = {
     "FakeClock": "engine.clock",
     "Folkmoot": "app",
     "FolkmootError": "errors",
-    "Fork": "engine.fork",
+    "Fork": "engine.history",
     "MemoryJournal": "journal.memory",
     "Result": "views.result",
     "ScriptedModel": "models.scripted",

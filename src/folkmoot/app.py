@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,40 +14,42 @@ from folkmoot.domain.agent import Agent, Graph, find_agent
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.activation import Asked, Project
-from folkmoot.engine.admission import admit, check_request, check_tools
-from folkmoot.engine.commands import CancelRun, CloseSession
-from folkmoot.engine.enclosing import Enclosure, enclosed
-from folkmoot.engine.fork import Fork, altered, begun
-from folkmoot.engine.history import pinned_graph, read_whole_history
-from folkmoot.engine.inbox import find_item, read_inbox
-from folkmoot.engine.listing import last_position, run_list, run_row
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.activation import Asked, Audience, Project, Shift
+from folkmoot.engine.admission import Enclosure, admit, check_request, check_tools, enclosed
+from folkmoot.engine.commands import CancelRun, CloseSession, find_item, read_inbox
+from folkmoot.engine.history import (
+    Fork,
+    altered,
+    begun,
+    last_position,
+    pinned_graph,
+    read_history,
+    read_whole_history,
+)
 from folkmoot.engine.local import encoded
-from folkmoot.engine.making import Audience, Shift
-from folkmoot.engine.step_runs import settle_all, settle_its_step
-from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools
-from folkmoot.errors import WrongUse
+from folkmoot.engine.runs import run_list, run_row
+from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools, load_project
+from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.functions import FunctionTool
-from folkmoot.views.live import Gated, LiveChild, gates, live_children
 from folkmoot.views.result import Result
+from folkmoot.views.sessions import Gated, LiveChild, gates, live_children
 
 if TYPE_CHECKING:
     from folkmoot.engine.bus import Bus
-    from folkmoot.engine.control import Control
+    from folkmoot.engine.collaboration import Control
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.sinking import Sinking
-    from folkmoot.engine.watch import Duty, Watch
-    from folkmoot.engine.worker import Worker
+    from folkmoot.engine.watch import Watch
+    from folkmoot.engine.workers import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.operations.project import OpenProject
     from folkmoot.views.difference import Difference
@@ -67,7 +69,7 @@ class Folkmoot:
         self.settings = loaded.settings
         self._journal = journal
         self._engine = workshop.engine(journal)
-        self._engine.after = partial(settle_its_step, lambda: self.moot)
+        self._engine.after = self._settle_step
         self._workshop = workshop
         self._admitted: set[str] = set()
         self._encoded = encoded(loaded.graph)
@@ -150,6 +152,14 @@ class Folkmoot:
         audience = _audience(hear, answer, wait=wait)
         return await self._engine.start(self._project, await self._asked(chosen, request, errand), audience)
 
+    async def _settle_step(self, result: Result) -> None:
+        """What is not settled now, because the journal is away or the process dies, the watch finds later."""
+        if result.success and result.errand.completes_step:
+            from folkmoot.engine.collaboration import settle
+
+            with suppress(FolkmootError):
+                await settle(self.moot, result.run_id)
+
     def _admit(self, name: str, request: str) -> Agent:
         """Refuse what cannot run; see that what a run is pinned to is kept."""
         chosen = self.agent(name)
@@ -216,14 +226,23 @@ class Folkmoot:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)
 
-    def watch(self, duties: Sequence[Duty] = ()) -> Watch:
+    def watch(self) -> Watch:
         """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
-        from folkmoot.engine.watch import Starts, Watch
+        from folkmoot.engine.collaboration import settle_all
+        from folkmoot.engine.watch import Watch
 
-        start = self.submit if self._journal.shared else self.run
-        starts = Starts(lambda agent: self._admit(agent, "go on"), start)
+        def objection(agent: str) -> str:
+            try:
+                self._admit(agent, "go on")
+            except FolkmootError as error:
+                return str(error)
+            return ""
+
+        async def start(agent: str, request: str, errand: Errand) -> None:
+            await (self.submit if self._journal.shared else self.run)(agent, request, errand=errand)
+
         own = (self.moot.decisions.settle_overdue, partial(settle_all, self.moot), self._workshop.write_files)
-        return Watch(self.moot, self._journal, self._workshop.clock, starts, (*own, *duties))
+        return Watch(self.moot, objection, start, own)
 
     async def replay(self, run_id: str) -> Replayed:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""
@@ -262,7 +281,7 @@ class Folkmoot:
         admit(graph, root, self._workshop.missing_key)
         if fork.request:
             check_request(root, fork.request)
-        return await self._engine.adopt(partial(begun, past, fork, project, self._engine.now))
+        return await self._engine.adopt(partial(begun, past, fork, project, self._workshop.clock.now))
 
     def _pinned(self, graph: bytes, graph_id: str) -> Project:
         """Made once: a worker stays, and meets the same files again."""
@@ -287,7 +306,7 @@ class Folkmoot:
 
     async def live(self, run_id: str) -> list[LiveChild]:
         """The finished children of a run that are kept and can still be asked."""
-        return live_children(await self._engine.past(run_id))
+        return live_children(await read_history(self._journal, run_id))
 
     async def destroy(self, session_id: str, reason: str = "destroyed by its user") -> None:
         """Let go of a kept child and of all it kept itself, wherever its run runs."""
@@ -305,12 +324,14 @@ class Folkmoot:
 
     async def gates(self, run_id: str) -> list[Gated]:
         """The sessions of a run that have tools taken from them."""
-        return gates(await self._engine.past(run_id))
+        return gates(await read_history(self._journal, run_id))
 
     async def result(self, run_id: str) -> Result:
         """The result of a run so far, whoever runs it."""
         row = await self.row(run_id)
-        return Result(run_id, await self._engine.past(run_id), unended=row.status if row else "interrupted")
+        return Result(
+            run_id, await read_history(self._journal, run_id), unended=row.status if row else "interrupted"
+        )
 
     async def followed(self, run_id: str, *, wait: bool = False) -> Result:
         """The result of a run that others run, as it ended or, without `wait`, when it waited for someone."""
@@ -381,7 +402,7 @@ class Folkmoot:
     @property
     def control(self) -> Control:
         """Pause, resume and stop work sessions together with their runs: `await moot.control.pause(id)`."""
-        from folkmoot.engine.control import Control
+        from folkmoot.engine.collaboration import Control
 
         return Control(self.moot.work_sessions, self._engine)
 

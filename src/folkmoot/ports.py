@@ -11,13 +11,12 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from folkmoot.domain.agent import ModelChoice, Tuning
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.message import Answer, Message, ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSort, RunSummary
+from folkmoot.domain.read_model import RecordRow
+from folkmoot.domain.run_row import RunSort, RunSummary, SpendSum
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import call_span
-from folkmoot.domain.spend import SpendSum
 from folkmoot.domain.value import Value
 
 T = TypeVar("T")

@@ -14,11 +14,11 @@ import yaml
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings, tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination.tasks import NewTask
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.collaboration import Collaboration, gathered
 from tests.desk import made_mine
 

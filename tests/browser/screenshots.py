@@ -23,7 +23,7 @@ async def screens(moot: Folkmoot) -> dict[str, str]:
     """The address that shows each screen best."""
     runs = await moot.runs()
     waits = [item for item in await moot.inbox() if item.is_open and item.kind == "approval"]
-    decided = [each.id for each in await moot.moot.decisions.all() if each.status == "committed"]
+    decided = [each.id for each in (await moot.moot.decisions.all()).values() if each.status == "committed"]
     talks = await moot.find(Filter(role="conversation.main", limit=1))
     failed = await moot.find(Filter(types=("tool.failed",), limit=1))
     return {

@@ -9,14 +9,14 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from folkmoot import Folkmoot
-from folkmoot.http.application import application
-from folkmoot.http.house import Door, House
+from folkmoot.http.server import application
+from folkmoot.http.state import Door, ServerState
 
 
 @asynccontextmanager
 async def serving(moot: Folkmoot) -> AsyncIterator[str]:
     """The address of its page, for as long as the block lasts."""
-    house = House(moot=moot, door=Door())
+    house = ServerState(moot=moot, door=Door())
     async with listening(application(house)) as home:
         yield home
     await house.carrying.close()

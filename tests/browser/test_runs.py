@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import expect
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.errand import Errand
 
 OVERLAPS = """() => [...document.querySelectorAll(".op.failed")].filter((op) =>

@@ -6,10 +6,10 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from folkmoot import Folkmoot, Surroundings
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.domain.work_session import WorkSessionOpened
 from tests.examples import copied
 
 EVE = Author("eve")

@@ -5,7 +5,7 @@ import httpx
 import msgspec
 import pytest
 
-from folkmoot.http.house import Door
+from folkmoot.http.state import Door
 from tests.chat_apis.conftest import AGENTS
 from tests.chat_apis.serving import Server
 from tests.http.doors import TOKEN, serving

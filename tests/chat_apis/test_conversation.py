@@ -6,9 +6,9 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunParked, RunStarted
 from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled
 from folkmoot.domain.message import ToolCall
-from folkmoot.http.chat_errors import ChatError
+from folkmoot.http.problems import ChatError
+from folkmoot.protocols.answers import AwaitedRun, reply_of
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest, read_conversation
-from folkmoot.protocols.reply import AwaitedRun, reply_of
 from folkmoot.views.result import Result
 
 ASK, ANSWER, NEXT = ChatMessage("user", "one"), ChatMessage("assistant", "first"), ChatMessage("user", "two")

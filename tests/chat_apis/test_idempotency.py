@@ -13,7 +13,7 @@ import httpx
 import openai
 import pytest
 
-from folkmoot.http.house import Door
+from folkmoot.http.state import Door
 from tests.chat_apis.conftest import AGENTS, SCRIPT
 from tests.chat_apis.serving import Server, called, served, write
 from tests.chat_apis.test_openai_chat import WEATHER

@@ -2,10 +2,10 @@
 
 import pytest
 
-from folkmoot.http.chat_errors import ChatError
-from folkmoot.protocols.answer import StreamedText
-from folkmoot.protocols.reply import ChatReply
-from folkmoot.views.accounting import Totals
+from folkmoot.http.problems import ChatError
+from folkmoot.protocols.answers import ChatReply
+from folkmoot.protocols.wire import StreamedText
+from folkmoot.views.costs import Totals
 
 
 def reply(text: str, status: str = "completed") -> ChatReply:

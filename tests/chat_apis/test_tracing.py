@@ -83,7 +83,7 @@ def answering(models: Models) -> Iterator[Models]:
             thread.join()
 
 
-class House:
+class ServerState:
     """A Folkmoot, another that works for it, their models, and where both send their traces."""
 
     def __init__(self, near: Server, far: Server, models: Models, backend: Collector) -> None:
@@ -109,7 +109,7 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerState]:
     near, far = tmp_path_factory.mktemp("near"), tmp_path_factory.mktemp("far")
     with collector() as backend, answering(Models()) as models:
         sinks = f"sinks: {{t: {{kind: otel, url: '{backend.url}', metrics: false}}}}\n"
@@ -133,7 +133,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             (near / "remote.ai").write_text(remote)
             write(near, agents, {"plain": {"default": {"report": "Hello."}}}, settings)
             with served(near) as here:
-                yield House(here, there, models, backend)
+                yield ServerState(here, there, models, backend)
 
 
 def parent_of(span: Seen, spans: list[Seen]) -> str:
@@ -158,7 +158,7 @@ TREE = [
 """Each span with the one above it; `clerk` is an agent of the other house, as a remote agent and as a tool."""
 
 
-def test_a_clients_span_a_run_its_models_its_tools_and_a_remote_agent_are_one_tree(house: House):
+def test_a_clients_span_a_run_its_models_its_tools_and_a_remote_agent_are_one_tree(house: ServerState):
     with (
         house.span("client") as headers,
         openai.OpenAI(base_url=house.near.base, api_key="-") as client,
@@ -236,7 +236,7 @@ def terminal(near: Server, headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("door", [responses, messages, api, mcp_meta, mcp_header, a2a, terminal])
-def test_a_run_belongs_into_the_trace_of_whoever_asked_for_it(house: House, door: Any):
+def test_a_run_belongs_into_the_trace_of_whoever_asked_for_it(house: ServerState, door: Any):
     name = f"client at {door.__name__}"
     with house.span(name) as headers:
         door(house.near, headers)
@@ -250,7 +250,7 @@ def test_a_run_belongs_into_the_trace_of_whoever_asked_for_it(house: House, door
     }
 
 
-def test_what_is_no_traceparent_is_ignored(house: House):
+def test_what_is_no_traceparent_is_ignored(house: ServerState):
     for header in ("00-none-of-these-01", "", "00-" + "0" * 32 + "-00f067aa0ba902b7-01"):
         body = {"model": "plain", "messages": [user("hi")]}
         answer = httpx.post(

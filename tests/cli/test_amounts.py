@@ -1,6 +1,11 @@
 import pytest
 
-from folkmoot.cli.amounts import between, counted, dollars, seconds
+from folkmoot.cli.amounts import (
+    between,
+    counted,
+    dollars,
+    seconds,
+)
 
 
 def test_one_is_not_many():

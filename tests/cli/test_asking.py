@@ -2,8 +2,9 @@
 
 import pytest
 
-from folkmoot.cli.asking import described, read_typed
-from folkmoot.domain.item import Item
+from folkmoot.cli.asking import read_typed
+from folkmoot.domain.inbox import Item
+from folkmoot.views.inbox import described
 
 
 def item(kind, **more):

@@ -10,7 +10,7 @@ from rich.console import Console
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.cli.deciding import follow
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decision_service import Decisions
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import Option, Proposal, Voter
 

@@ -10,10 +10,11 @@ from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.cli.planning import follow
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination.plan_service import Plans
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.domain.agent import Graph
 
 PLAN = """

@@ -195,7 +195,7 @@ def test_everything_that_is_wrong_in_a_file_is_said_at_once_each_at_its_place(de
     assert done.out == ""
     assert done.err.splitlines()[:-1] == [
         "desk.test.yaml:1:8: this project has no agent 'frnt.ai'; did you mean 'front.ai'?",
-        "desk.test.yaml:5:33: unknown key 'reprot'; did you mean 'report'?",
+        "desk.test.yaml:5:33: unknown key 'reprot' in `agents.policy[0]`; did you mean 'report'?",
         "desk.test.yaml:6:15: `script` and `recorded` both answer; keep one",
         "desk.test.yaml:6:15: there is no file 'nothing.zip'; export a run to it",
         "desk.test.yaml:7:15: say one of `approve: TOOL`, `deny: TOOL` and `answer: TEXT`",

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from folkmoot.cli.task_board import draw
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.operations.task_reading import ListTasks
 from tests.cli.conftest import SETTINGS, interrupted, wait_for
 from tests.coordination.task.desks import Moment

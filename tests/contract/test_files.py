@@ -6,9 +6,8 @@ import zipfile
 import pytest
 
 from folkmoot.contract.verify import verify
-from folkmoot.journal.bundle import write_bundle
 from folkmoot.journal.codec import LIMIT, to_line
-from folkmoot.journal.source import open_source
+from folkmoot.journal.copies import open_source, write_bundle
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Query
 from tests.fakes import fake

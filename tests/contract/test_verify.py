@@ -4,13 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import MemoryJournal
-from folkmoot.contract.verification import Verification
-from folkmoot.contract.verify import _Checking, verify
+from folkmoot.contract.verify import Verification, _Checking, verify
 from folkmoot.domain.budget import Budget
+from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.events import (
     ArtifactCreated,
     CancelRequested,
-    HandoffRequested,
     LlmRequest,
     LlmResponse,
     RunCancelled,
@@ -22,8 +21,7 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.inbox_events import ApprovalApproved, ToolSettled
+from folkmoot.domain.inbox_events import ApprovalApproved, GateChanged, ToolSettled
 from folkmoot.engine.local import encoded
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, look

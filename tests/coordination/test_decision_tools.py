@@ -4,8 +4,8 @@ from folkmoot import Folkmoot, MemoryJournal, Surroundings
 from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.identity import Identity
 from folkmoot.engine.local import encoded
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import NewRun, Query, Version
 from tests.desk import Desk
 
@@ -162,4 +162,4 @@ async def test_a_run_cut_after_any_event_and_continued_proposes_and_votes_once(t
             await again.journal.append(MADE_BY_CODER, Version(0), written)
         async with again.open() as moot:
             await moot.resume("run-1")
-            assert await moot.moot.decisions.all() == [made], f"cut after event {cut}"
+            assert await moot.moot.decisions.all() == {made.id: made}, f"cut after event {cut}"

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.decisions.committing import Choice, due
-from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decision_service import Decisions
+from folkmoot.coordination.decisions import due
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.decision import ABSTAIN, About, Option, Proposal, Rule, Voter
 from folkmoot.errors import WrongUse
@@ -59,7 +59,7 @@ async def test_a_decision_goes_from_proposal_to_commit_and_says_so(moot):
         moot.comment(id, agent("coder"), "it is embedded", ["artifact-1"]),
         moot.vote(id, agent("coder", 2), "sqlite", "simple"),
         moot.vote(id, agent("tester"), "sqlite"),
-        moot.commit(id, agent("tester", 2), Choice(rationale="simple wins")),
+        moot.commit(id, agent("tester", 2), rationale="simple wins"),
     ):
         statuses.append((await change).status)
 
@@ -159,7 +159,7 @@ async def test_nobody_decides_before_the_rule_is_met_or_the_window_is_over(moot)
         with pytest.raises(
             WrongUse, match=r"majority is not met; tester, writer may still vote until 2026-01-01T00:02"
         ):
-            await moot.commit(id, who, Choice("sqlite"))
+            await moot.commit(id, who, "sqlite")
 
 
 async def test_whoever_takes_no_part_does_not_commit_and_nobody_commits_another_option(moot):
@@ -170,7 +170,7 @@ async def test_whoever_takes_no_part_does_not_commit_and_nobody_commits_another_
     with pytest.raises(WrongUse, match="'stranger' takes no part"):
         await moot.commit(id, agent("stranger"))
     with pytest.raises(WrongUse, match="have decided for 'sqlite', not 'postgres'"):
-        await moot.commit(id, agent("boss"), Choice("postgres"))
+        await moot.commit(id, agent("boss"), "postgres")
 
 
 async def test_a_tie_is_broken_by_the_lead_alone_and_attributed(moot):
@@ -181,14 +181,14 @@ async def test_a_tie_is_broken_by_the_lead_alone_and_attributed(moot):
     await moot.vote(id, agent("tester"), "postgres")
 
     with pytest.raises(WrongUse, match=r"do not decide \(tie\); boss or a person must"):
-        await moot.commit(id, agent("coder", 2), Choice("sqlite"))
+        await moot.commit(id, agent("coder", 2), "sqlite")
     with pytest.raises(
         WrongUse, match=r"name an option: sqlite \(SQLite, embedded\), postgres \(PostgreSQL\)$"
     ):
         await moot.commit(id, agent("boss"))
     with pytest.raises(WrongUse, match="'files' is not open"):
-        await moot.commit(id, agent("boss"), Choice("files"))
-    made = await moot.commit(id, agent("boss"), Choice("postgres", "we will grow"))
+        await moot.commit(id, agent("boss"), "files")
+    made = await moot.commit(id, agent("boss"), "postgres", "we will grow")
 
     assert (made.how, made.tie_break_by, made.committed_option) == ("tie_break", "boss", "postgres")
     assert (await moot.types())[-2:] == ["escalated", "committed"]
@@ -202,9 +202,9 @@ async def test_a_person_breaks_a_tie_of_high_risk_and_no_agent_does(moot):
     await moot.vote(id, agent("tester"), "postgres")
 
     with pytest.raises(WrongUse, match=r"a person \(its risk is high\) must"):
-        await moot.commit(id, agent("boss"), Choice("sqlite"))
+        await moot.commit(id, agent("boss"), "sqlite")
 
-    assert (await moot.commit(id, Author("ann"), Choice("sqlite"))).tie_break_by == "ann"
+    assert (await moot.commit(id, Author("ann"), "sqlite")).tie_break_by == "ann"
 
 
 async def test_the_lead_that_a_decision_names_decides_and_no_other(moot):
@@ -213,9 +213,9 @@ async def test_the_lead_that_a_decision_names_decides_and_no_other(moot):
     await moot.vote(id, agent("tester"), "postgres")
 
     with pytest.raises(WrongUse, match="tester or a person must"):
-        await moot.commit(id, agent("boss"), Choice("sqlite"))
+        await moot.commit(id, agent("boss"), "sqlite")
 
-    assert (await moot.commit(id, agent("tester", 2), Choice("sqlite"))).tie_break_by == "tester"
+    assert (await moot.commit(id, agent("tester", 2), "sqlite")).tie_break_by == "tester"
 
 
 async def test_when_the_window_is_over_without_a_result_the_lead_decides(moot):
@@ -230,7 +230,7 @@ async def test_when_the_window_is_over_without_a_result_the_lead_decides(moot):
     with pytest.raises(WrongUse, match=r"the time to vote .* is over; the lead decides"):
         await moot.vote(id, agent("tester"), "sqlite")
     (escalated,) = await moot.settle_overdue()
-    made = await moot.commit(id, agent("boss"), Choice("postgres", "somebody must"))
+    made = await moot.commit(id, agent("boss"), "postgres", "somebody must")
 
     assert (escalated.status, escalated.escalated_because) == ("escalated", "window_over")
     assert await moot.settle_overdue() == []
@@ -259,7 +259,7 @@ async def test_what_the_votes_decide_is_due_when_all_have_spoken(moot):
     id = await moot.proposed()
     for name, option in (("coder", "sqlite"), ("tester", "sqlite")):
         await moot.vote(id, agent(name), option)
-    assert due(await moot.get(id), moot.clock.now()) is None
+    assert due(await moot.get(id), moot.clock.now()) == []
     await moot.vote(id, agent("writer"), "postgres")
 
     (made,) = await moot.settle_overdue()
@@ -334,7 +334,7 @@ async def test_what_cannot_be_decided_is_not_proposed(moot, changed, said):
     with pytest.raises(WrongUse, match=said):
         await moot.proposed(replace(PROPOSAL, **changed))
 
-    assert await moot.all() == []
+    assert await moot.all() == {}
 
 
 async def test_a_decision_survives_a_restart(moot):
@@ -342,4 +342,4 @@ async def test_a_decision_survives_a_restart(moot):
     id = await moot.proposed()
     await moot.vote(id, agent("coder"), "sqlite")
 
-    assert await Moot(moot.journal).all() == [await moot.get(id)]
+    assert await Moot(moot.journal).all() == {id: await moot.get(id)}

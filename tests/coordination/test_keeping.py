@@ -6,10 +6,10 @@ import pytest
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author, calling
-from folkmoot.coordination.keeping import Keeper
+from folkmoot.coordination.record_store import RecordStore
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.ports import Query, Site
 
@@ -25,15 +25,15 @@ def journal() -> MemoryJournal:
     return MemoryJournal()
 
 
-def keeper(journal: MemoryJournal) -> Keeper[int]:
-    return Keeper(COUNT, journal, FakeClock())
+def keeper(journal: MemoryJournal) -> RecordStore[int]:
+    return RecordStore(COUNT, journal, FakeClock())
 
 
 async def test_changes_at_once_by_several_writers_are_all_kept(journal):
     """O-40: a conflict is retried, no update is lost."""
     writers = [keeper(journal) for _ in range(10)]
 
-    await asyncio.gather(*(one.change("count_1", Author(), one_more) for one in writers for _ in range(20)))
+    await asyncio.gather(*(one.write("count_1", Author(), one_more) for one in writers for _ in range(20)))
 
     assert await keeper(journal).get("count_1") == 200
 
@@ -43,22 +43,22 @@ async def test_a_call_that_is_made_again_after_a_crash_counts_once(journal):
     site = Site("run-1", "run-1", "0", 2, 1, agent="coder")
     kept = keeper(journal)
 
-    await kept.change("count_1", calling(site), one_more)
-    await kept.change("count_1", calling(site), one_more)
-    await kept.change("count_1", calling(Site("run-1", "run-1", "0", 3, 1, agent="coder")), one_more)
+    await kept.write("count_1", calling(site), one_more)
+    await kept.write("count_1", calling(site), one_more)
+    await kept.write("count_1", calling(Site("run-1", "run-1", "0", 3, 1, agent="coder")), one_more)
 
     assert await kept.get("count_1") == 2
 
 
 async def test_all_records_of_a_kind_are_found_and_no_others(journal):
     kept = keeper(journal)
-    await kept.change("count_1", Author(), one_more)
-    await Keeper(Kind("other", "other_", "", COUNT.evolve), journal, FakeClock()).change(
+    await kept.write("count_1", Author(), one_more)
+    await RecordStore(Kind("other", "other_", "", COUNT.evolve), journal, FakeClock()).write(
         "other_1", Author(), one_more
     )
     first = await kept.all()
-    await kept.change("count_2", Author(), one_more)
-    await kept.change("count_1", Author(), one_more)
+    await kept.write("count_2", Author(), one_more)
+    await kept.write("count_1", Author(), one_more)
 
     assert first == {"count_1": 1}
     assert await kept.all() == {"count_1": 2, "count_2": 1}
@@ -78,7 +78,7 @@ async def test_calls_that_read_at_the_same_time_fold_every_entry_once():
     journal = Slow()
     kept = keeper(journal)
     for _ in range(5):
-        await kept.change("count_1", Author(), one_more)
+        await kept.write("count_1", Author(), one_more)
 
     assert await asyncio.gather(kept.all(), kept.all()) == [{"count_1": 5}] * 2
 
@@ -99,7 +99,7 @@ async def test_a_record_is_found_by_id_beginning_or_as_the_last_without_reading_
     journal = Narrow()
     kept = keeper(journal)
     for name in ("count_ab", "count_ac", "count_b"):
-        await kept.change(name, Author(), one_more)
+        await kept.write(name, Author(), one_more)
     journal.asked.clear()
 
     found = [await kept.find(name) for name in ("count_ab", "b", "count_ac", "last")]
@@ -114,10 +114,10 @@ async def test_only_what_changed_since_is_read_again_and_many_records_are_read_a
     journal = Narrow()
     kept = keeper(journal)
     for number in range(250):
-        await kept.change(f"count_{number:03}", Author(), one_more)
+        await kept.write(f"count_{number:03}", Author(), one_more)
     journal.asked.clear()
     every = await kept.all()
-    await keeper(journal).change("count_007", Author(), one_more)
+    await keeper(journal).write("count_007", Author(), one_more)
     read = [*journal.asked]
     journal.asked.clear()
 
@@ -137,7 +137,7 @@ async def test_a_refused_change_leaves_nothing(journal):
         raise WrongUse("no")
 
     with pytest.raises(WrongUse):
-        await keeper(journal).change("count_1", Author(), refuse)
+        await keeper(journal).write("count_1", Author(), refuse)
 
     assert await keeper(journal).all() == {}
 
@@ -145,7 +145,7 @@ async def test_a_refused_change_leaves_nothing(journal):
 async def test_an_entry_says_who_changed_the_record_and_for_which_work_session(journal):
     author = Author("coder", "run-1", "0/turn:1/call:1", "ws_1")
 
-    await keeper(journal).change("count_1", author, one_more)
+    await keeper(journal).write("count_1", author, one_more)
 
     assert await _only(journal) == ("coder", "run-1", "0/turn:1/call:1", "ws_1")
 
@@ -162,8 +162,8 @@ async def test_a_record_that_no_desk_can_have_written_is_damage_and_names_its_pl
     def evolve(count: int | None, draft: Draft) -> int:
         raise ValueError("a count begins with one")
 
-    broken = Keeper(Kind("count", "count_", "", evolve), journal, FakeClock())
-    await keeper(journal).change("count_1", Author(), one_more)
+    broken = RecordStore(Kind("count", "count_", "", evolve), journal, FakeClock())
+    await keeper(journal).write("count_1", Author(), one_more)
 
     with pytest.raises(JournalDamaged, match="1 of stream 'count_1': a count begins with one"):
         await broken.all()

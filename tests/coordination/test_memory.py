@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot import Folkmoot, MemoryJournal, Surroundings
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.ports import Query, Version
 from tests.desk import SETTINGS

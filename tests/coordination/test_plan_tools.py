@@ -1,10 +1,10 @@
 """Agents that have a plan agreed on, in real runs."""
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life
-from folkmoot.coordination.plans.errand import errand_for
+from folkmoot.coordination.plan_service import errand_for
+from folkmoot.coordination.plans import approve
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import Query, Version
 from tests.desk import SETTINGS, by_span
 
@@ -118,7 +118,7 @@ async def test_a_worker_writes_nothing_before_its_plan_is_approved_and_then_what
     write = call("files.write", path="export.py", content="x")
     before = await played_by(at, "coder", 2, write, errand=errand_for(plan, "s1"))
     async with at.open() as moot:
-        plan = await moot.moot.plans.change(plan.id, Author("ann"), life.approve)
+        plan = await moot.moot.plans.change(plan.id, Author("ann"), approve)
     after = await played_by(at, "coder", 3, write, errand=errand_for(plan, "s1"))
 
     assert "the plan was not granted files__write; what it was granted: reading ones only" in read(before)

@@ -3,11 +3,12 @@
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author, calling
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish
+from folkmoot.coordination.plan_service import Plans
+from folkmoot.coordination.plans import BudgetWish, PlanWish, PolicyWish, StepWish
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.plan import Plan, Review
 from folkmoot.errors import WrongUse

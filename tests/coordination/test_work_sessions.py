@@ -7,21 +7,19 @@ import pytest
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.work_sessions.decide import (
+from folkmoot.coordination.work_sessions import (
+    WorkSessions,
     becoming,
     categorised,
     completed,
     labelled,
     paused,
     resumed,
-    summarised,
 )
-from folkmoot.coordination.work_sessions.desk import Milestone, WorkSessions
-from folkmoot.coordination.work_sessions.forming import Seat, compose, narrowed, permitted
+from folkmoot.coordination.work_teams import Seat, compose, narrowed, permitted
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.step_policy import StepPolicy
-from folkmoot.domain.work_session import Policy, WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.gate import StepPolicy
+from folkmoot.domain.work_session import Policy, WorkSession, WorkSessionOpened
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 
@@ -114,7 +112,7 @@ async def test_nothing_follows_an_end(desk):
     id = (await opened(desk)).id
     await desk.change(id, becoming("Cancelled", "no longer wanted"))
 
-    for refused in (becoming("Planning"), completed("x"), paused(), summarised("x")):
+    for refused in (becoming("Planning"), completed("x"), paused()):
         with pytest.raises(
             WrongUse, match=rf"is Cancelled; open another: folkmoot work open \"…\" --previous {id}"
         ):
@@ -255,9 +253,9 @@ async def test_artifacts_are_kept_with_kind_title_and_content(desk, journal):
 async def test_snapshots_are_numbered_kept_for_good_and_taken_once(desk, journal):
     """D-29, U-10: one after the plan and one for each completed step; again after a crash it is the same one."""
     id = (await opened(desk)).id
-    await desk.snapshot(id, Milestone("plan_committed", "plan_1"))
+    await desk.snapshot(id, "plan_committed", "plan_1")
     for step in ("s1", "s2", "s2"):
-        record = await desk.snapshot(id, Milestone("step_completed", "plan_1", step, {"done": [step]}))
+        record = await desk.snapshot(id, "step_completed", "plan_1", step, {"done": [step]})
 
     assert [(each.sequence, each.reason, each.step) for each in record.snapshots] == [
         (1, "plan_committed", ""),

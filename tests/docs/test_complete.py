@@ -9,10 +9,12 @@ import pytest
 import folkmoot
 from checks.structs import all_rows
 from folkmoot.domain.agent import Frontmatter
+from folkmoot.domain.message import Usage
+from folkmoot.domain.report import Selection
 from folkmoot.domain.settings import Settings
 from folkmoot.models import script
 from folkmoot.scenarios.scenario import ScenarioFile
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from tests.docs.texts import DOCS, PAGES
 
 REFERENCE = "".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
@@ -44,10 +46,16 @@ def test_every_key_of_a_file_is_in_the_reference(struct):
 
 
 def test_every_key_of_a_script_is_explained_with_an_example():
-    parts = (script.AgentScript, script.ScriptedRule, script.ScriptedReply, script.ScriptedCall, script.Route)
+    parts = (
+        script.AgentScript,
+        script.ScriptedRule,
+        script.ScriptedReply,
+        script.ScriptedCall,
+        Selection,
+    )
     example = PAGES["testing.md"].partition("desk/script.yaml -->")[2].partition("<!--")[0]
 
-    names = {*keys(*parts, script.ScriptedFault, script.Counted, script.ScriptedClaim), "attempts"} - {"then"}
+    names = {*keys(*parts, script.ScriptedFault, Usage, script.ScriptedClaim), "attempts"} - {"then"}
     assert unmentioned(sorted(names), example) == []
     assert unmentioned(keys(script.Barrier), PAGES["testing.md"]) == []
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from folkmoot.domain.canonical import canonical, fingerprint, title, visible
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.message import ToolCall, canonical, fingerprint, title, visible
 
 
 def test_the_same_call_is_written_the_same_whatever_the_order_of_its_arguments():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.escalation import Escalation, escalated
+from folkmoot.domain.sources import Escalation, escalated
 
 LIMITS = Escalation()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.reference import RUN, Reference
+from folkmoot.domain.naming import RUN, Reference
 from folkmoot.errors import NotFound, WrongUse
 
 TASK = Reference("task", "task_", "folkmoot tasks list --all")

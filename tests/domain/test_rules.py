@@ -2,8 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.message import ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.rules import Caller, Match, Rule, first_match, is_under
 
 DESK = Caller(("desk", "shop/desk.ai"))

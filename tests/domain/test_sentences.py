@@ -1,10 +1,10 @@
 from typing import get_args
 
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.event import Cause
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.events import LlmResponse, ToolFinished
 from folkmoot.domain.message import Message, ToolCall, Usage
-from folkmoot.domain.plan_events import PlanProgress, StepBlocked
+from folkmoot.domain.plan import PlanProgress, StepBlocked
 from folkmoot.domain.sentences import SENTENCES, STARTS, describe_event
 from folkmoot.views.timeline import DETAILS, SHOWN
 

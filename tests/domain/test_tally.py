@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.domain.decision import ABSTAIN, Option, Proposal, Rule, Vote, Voter, rule_of
-from folkmoot.domain.tally import tally
+from folkmoot.domain.decision import ABSTAIN, Option, Proposal, Rule, Vote, Voter, rule_of, tally
 
 OPTIONS = ("a", "b", "c")
 RULES = st.one_of(

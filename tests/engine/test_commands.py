@@ -2,8 +2,8 @@
 
 import pytest
 
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Reply
+from folkmoot.domain.inbox import Reply
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.engine.commands import (
     AnswerItem,
     CancelRun,

@@ -82,7 +82,7 @@ async def test_a_run_that_somebody_else_took_over_ends_here_at_once(desk):
     async with at.open() as moot:
         running = asyncio.ensure_future(moot.run("desk", "hello", wait=True))
         await at.clock.advance(0.1)
-        await at.journal.claim("run-1", "another", 30.0, after=moot._engine._holding.owner)
+        await at.journal.claim("run-1", "another", 30.0, after=moot._engine.owner)
         [item] = await moot.inbox()
         with pytest.raises(StaleOwner):
             await moot.reply(item.answer("five"))
@@ -220,7 +220,7 @@ async def test_a_run_that_is_stopped_before_it_came_back_to_its_children_ends_th
         assert (await moot.run("desk", "hello")).status == "waiting"
         resumed = asyncio.ensure_future(moot.resume("run-1"))
         for _ in range(100):
-            if moot._engine._holding.activation("run-1"):
+            if moot._engine.activation("run-1"):
                 break
             await asyncio.sleep(0)
         await moot.cancel("run-1")

@@ -32,8 +32,8 @@ class StoppingJournal(MemoryJournal):
         return done
 
     def rob(self, run):
-        with pytest.raises(StopIteration):
-            self.claim(run, "another", LEASE, after=self._streams[run].owner).send(None)
+        ((owner,),) = self._reader._select("SELECT owner FROM stream WHERE name = ?", run)
+        self._submit(lambda ledger: ledger.claim(run, ("another", owner), LEASE))
 
     async def renew(self, claims, lease):
         self.renewals += len(claims)

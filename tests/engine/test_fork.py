@@ -16,7 +16,7 @@ from folkmoot import (
     tool,
 )
 from folkmoot.domain.message import Message, ToolCall
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, look, write
 from tests.test_resume import PATTERNS, SAID

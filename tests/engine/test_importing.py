@@ -5,14 +5,10 @@ from msgspec.structs import replace
 
 from folkmoot import MemoryJournal
 from folkmoot.contract.verify import verify
-from folkmoot.engine.importing import import_runs
-from folkmoot.engine.listing import run_list
-from folkmoot.engine.prune import prune
+from folkmoot.engine.runs import import_runs, prune, run_list
 from folkmoot.errors import Conflict, JournalDamaged
-from folkmoot.journal.backup import back_up
-from folkmoot.journal.bundle import write_bundle
 from folkmoot.journal.codec import LIMIT
-from folkmoot.journal.source import open_source
+from folkmoot.journal.copies import back_up, open_source, write_bundle
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import NewRun, Query
 from tests.fakes import fake

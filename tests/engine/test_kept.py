@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse
-from folkmoot.engine.rehearsal import _by_user
+from folkmoot.engine.replayer import _by_user
 from tests.fakes import fake
 from tests.orchestration.test_clarify import CALL, FILES, Ids, ask, called, refusal, results
 

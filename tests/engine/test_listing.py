@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from folkmoot import ScriptedModel
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
-from folkmoot.engine.inbox import read_inbox
-from folkmoot.engine.listing import find_run, run_list, run_row
+from folkmoot.engine.commands import read_inbox
+from folkmoot.engine.runs import find_run, run_list, run_row
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import Query, Version

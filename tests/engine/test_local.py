@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse
-from folkmoot.engine.identity import Identity
-from folkmoot.engine.owner import _started, host_of, is_gone, this_process
+from folkmoot.engine.owner import Identity, _started, host_of, is_gone, this_process
 from folkmoot.errors import Held, OperationFailed
 from folkmoot.ports import NewRun
 

@@ -41,4 +41,4 @@ async def test_who_is_cancelled_while_it_claims_a_record_lets_go_of_it():
     with pytest.raises(asyncio.CancelledError):
         await working
 
-    assert [claim.live for claim in await journal.claims("ws_1")] == [False]
+    assert [claim.live for claim in await journal.claims(["ws_1"])] == [False]

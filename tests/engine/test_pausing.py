@@ -5,11 +5,10 @@ import asyncio
 import pytest
 
 from folkmoot import WrongUse, tool
-from folkmoot.coordination.work_sessions.decide import paused
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination.work_sessions import paused
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session import Policy
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import Policy, WorkSessionOpened
 from folkmoot.engine.activation import Asked
 from folkmoot.engine.commands import is_paused
 from folkmoot.engine.local import LocalEngine

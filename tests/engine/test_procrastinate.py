@@ -12,8 +12,7 @@ from folkmoot.engine.owner import this_process
 from folkmoot.engine.procrastinate import Queue, select
 from folkmoot.errors import Conflict, OperationFailed
 from folkmoot.journal.postgres.journal import PostgresJournal
-from folkmoot.journal.postgres.line import Line
-from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.postgres.server import Line, Server
 from folkmoot.ports import Epoch, NewRun, Query
 
 STARTED = RunStarted("a.ai", "hello", "", "seed", "")

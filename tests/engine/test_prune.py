@@ -8,10 +8,9 @@ from folkmoot import MemoryJournal, tool
 from folkmoot.app import PINS_STAY
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import RunPruned
-from folkmoot.engine import prune as pruning
-from folkmoot.engine.identity import Identity
-from folkmoot.engine.listing import run_list
-from folkmoot.engine.prune import prunable, prune
+from folkmoot.engine import runs as pruning
+from folkmoot.engine.owner import Identity
+from folkmoot.engine.runs import prunable, prune, run_list
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import NewRun, Query

@@ -35,7 +35,7 @@ async def drafts_of(journal, run="run-1"):
 async def with_drafts(journal, drafts):
     """The same artifacts under other entries."""
     other = MemoryJournal()
-    other._contents = journal._contents
+    other.artifact = journal.artifact
     await other.append("run-1", NewRun("nobody", 0.0), drafts)
     return other
 

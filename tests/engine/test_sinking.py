@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.domain.entry import Entry
+from folkmoot.domain.entry import Entry, role
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.role import role
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.sinking import Outlet, Sinking, lag, move, pause_after, standing
 from folkmoot.errors import OperationFailed, SinkFailed

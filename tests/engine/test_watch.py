@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.duration import later
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand

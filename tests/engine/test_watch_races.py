@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from folkmoot.coordination.author import RUNTIME
-from folkmoot.coordination.watch.rules import Move, Rule, due
-from folkmoot.coordination.watch.sight import Sight
+from folkmoot.coordination.watch import Sight
+from folkmoot.coordination.watch_rules import Move, Rule, due
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.task import Task
@@ -35,10 +35,10 @@ class WithoutLock(Watch):
 
     async def _force(self, move: Move) -> None:
         while True:
-            stream = [entry async for entry in self._journal.read(Query(stream=move.task.id))]
-            draft = Draft(self._clock.now(), move.event, agent_id=RUNTIME)
+            stream = [entry async for entry in self._moot.journal.read(Query(stream=move.task.id))]
+            draft = Draft(self._moot.clock.now(), move.event, agent_id=RUNTIME)
             try:
-                await self._journal.append(move.task.id, Version(len(stream)), [draft])
+                await self._moot.journal.append(move.task.id, Version(len(stream)), [draft])
             except Conflict:
                 continue
             return

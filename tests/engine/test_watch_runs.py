@@ -8,10 +8,10 @@ from itertools import count
 
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.task_service import AgentTasks
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.ports import Query
 from tests.desk import Desk, blocks
 from tests.watching import HOUR, MINUTE

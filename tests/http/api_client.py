@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 
 from folkmoot import Folkmoot, ScriptedModel, Surroundings
-from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.http.state import Door, ServerState
 from tests.desk import write
 from tests.fakes import fake
 
@@ -57,7 +57,7 @@ class Answer:
 
 
 class Client:
-    def __init__(self, house: House, base: str, session: aiohttp.ClientSession, bench: Bench) -> None:
+    def __init__(self, house: ServerState, base: str, session: aiohttp.ClientSession, bench: Bench) -> None:
         self.house = house
         self.moot = house.moot
         self.base = base
@@ -102,7 +102,7 @@ async def served(folder: Path, **door: Any) -> AsyncIterator[Client]:
         around=Surroundings(env={}),
     )
     async with opened as moot:
-        house = House(moot=moot, door=Door(port=0, **door))
+        house = ServerState(moot=moot, door=Door(port=0, **door))
         async with listening(house) as base, aiohttp.ClientSession() as session:
             yield Client(house, base.rstrip("/"), session, bench)
         await house.carrying.close()

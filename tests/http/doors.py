@@ -13,10 +13,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from folkmoot.http.application import application
-from folkmoot.http.house import Door, House
-from folkmoot.http.server import listening
-from folkmoot.protocols.chat import chat_routes
+from folkmoot.http.server import application, listening
+from folkmoot.http.state import Door, ServerState
+from folkmoot.protocols.chat import CHAT_ROUTES
 from tests.desk import Desk
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -90,7 +89,7 @@ class Client:
 
 @dataclass
 class Served:
-    house: House
+    house: ServerState
     address: str
 
     @property
@@ -174,8 +173,8 @@ async def serving(
     """With further routes that a guard has to look after."""
 
     async with desk.open() as moot:
-        house = House(moot=moot, door=door)
-        app = application(house, [chat_routes(house)])
+        house = ServerState(moot=moot, door=door)
+        app = application(house, [CHAT_ROUTES])
         app.router.routes.extend(routes)
         async with listening(house, app) as address:
             yield Served(house, address)

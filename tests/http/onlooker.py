@@ -12,9 +12,8 @@ from typing import Any
 import aiohttp
 from starlette.applications import Starlette
 
-from folkmoot.http.application import application
-from folkmoot.http.house import Door, House
-from folkmoot.http.server import listening
+from folkmoot.http.server import application, listening
+from folkmoot.http.state import Door, ServerState
 
 PATIENCE = 60.0
 """Seconds, for what comes over a socket or not at all."""
@@ -32,7 +31,7 @@ class Event:
 class Visitor:
     """Whoever looks at a house from outside."""
 
-    def __init__(self, house: House, app: Starlette, client: aiohttp.ClientSession) -> None:
+    def __init__(self, house: ServerState, app: Starlette, client: aiohttp.ClientSession) -> None:
         self.house = house
         self.app = app
         self.client = client
@@ -110,7 +109,7 @@ class Socket:
 
 @asynccontextmanager
 async def visited(moot) -> AsyncIterator[Visitor]:
-    house = House(moot=moot, door=Door(port=0))
+    house = ServerState(moot=moot, door=Door(port=0))
     app = application(house)
     async with listening(house, app) as address, aiohttp.ClientSession(address) as client:
         yield Visitor(house, app, client)

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from folkmoot.http.application import application
-from folkmoot.http.house import Door, House
+from folkmoot.http.server import application
+from folkmoot.http.state import Door, ServerState
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Shown:
 
 
 class Browser:
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: ServerState) -> None:
         self.house = house
         self._app = application(house)
 
@@ -84,7 +84,7 @@ class Browser:
 async def browsing(desk):
     """The pages of a project; when it closes, whatever it began has come to its end."""
     async with desk.open() as moot:
-        house = House(moot=moot, door=Door())
+        house = ServerState(moot=moot, door=Door())
         page = Browser(house)
         yield page
         await page.rest()

@@ -7,10 +7,10 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
+from folkmoot.engine.activation import Shift
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.making import Shift
-from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.http.state import Door, ServerState
 from folkmoot.ports import Query
 from tests.examples import copied
 from tests.http.api_client import Bench, Client
@@ -36,7 +36,7 @@ def edit(folder, file, old, new):
 async def served(folder):
     """As `folkmoot serve` does it: with everything that goes on by itself."""
     async with Folkmoot.open(folder, around=Surroundings(env={})) as moot:
-        house = House(moot=moot, door=Door(port=0))
+        house = ServerState(moot=moot, door=Door(port=0))
         async with listening(house) as base, aiohttp.ClientSession() as session, house.room, house.carrying:
             yield Client(house, base.rstrip("/"), session, Bench())
             house.room.leave_at_once()

@@ -8,8 +8,8 @@ import aiohttp
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.main import main
-from folkmoot.http.house import Door, House
 from folkmoot.http.server import listening
+from folkmoot.http.state import Door, ServerState
 
 PLAYED = re.compile(r"^\$ curl (.+)\n(.+)$", re.MULTILINE)
 SERVER = "http://127.0.0.1:8484"
@@ -36,7 +36,7 @@ async def test_the_commands_of_the_page_give_what_it_shows(tmp_path):
         Folkmoot.open(tmp_path / "desk", around=Surroundings(env={})) as moot,
         aiohttp.ClientSession() as session,
     ):
-        house = House(moot=moot, door=Door(port=0))
+        house = ServerState(moot=moot, door=Door(port=0))
         async with listening(house) as base:
             for command, shown in commands:
                 said = await answer(session, base, command)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from folkmoot.engine.fork import Fork
-from folkmoot.engine.step_runs import settle_all
+from folkmoot.engine.collaboration import settle_all
+from folkmoot.engine.history import Fork
 from tests.http.api_client import served
 
 STEPS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.http.house import Door
+from folkmoot.http.state import Door
 from tests.http.doors import request, serving
 
 

@@ -7,11 +7,11 @@ import pytest
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from folkmoot.errors import OperationFailed, WrongUse
-from folkmoot.http.application import application
-from folkmoot.http.headers import HEADERS
-from folkmoot.http.house import Door, House
+from folkmoot.http.guard import HEADERS
+from folkmoot.http.server import application
+from folkmoot.http.state import Door, ServerState
 from folkmoot.protocols.a2a import a2a_routes
-from folkmoot.protocols.chat import chat_routes
+from folkmoot.protocols.chat import CHAT_ROUTES
 from folkmoot.protocols.mcp import mcp_app
 from tests.http.doors import TOKEN, UPGRADE, Served, request, serving
 
@@ -136,7 +136,7 @@ def every_route(app):
 async def test_without_the_token_every_route_of_the_table_is_closed_but_three(moot):
     """DESIGN 8: sign-in, health and static files alone."""
     async with serving(moot, GUARDED, routes=()) as served:
-        routes = [chat_routes(served.house), *a2a_routes(served.house)]
+        routes = [CHAT_ROUTES, *a2a_routes(served.house)]
         routes += mcp_app(served.house.moot, guarded=True).routes
         table = [*every_route(application(served.house, routes))]
         assert {"/mcp", "/a2a", "/a2a/x", "/docs", "/v1/messages", "/ws"} <= {path for _, path in table}
@@ -247,6 +247,6 @@ async def test_an_address_that_is_taken_is_told_with_what_to_do(moot):
 
 async def test_a_house_can_be_made_of_a_project_and_a_door_alone(moot):
     async with moot.open() as opened:
-        house = House(moot=opened, door=Door())
+        house = ServerState(moot=opened, door=Door())
         assert house.room is house.room
         assert not house.keys.needed

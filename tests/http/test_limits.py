@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, suppress
 
 import pytest
 
-from folkmoot.http.house import Door
 from folkmoot.http.limits import Limits
+from folkmoot.http.state import Door
 from tests.http.doors import UPGRADE, Client, frame, request, serving, until
 
 JSON = {"Content-Type": "application/json"}
@@ -173,13 +173,13 @@ async def test_who_asks_nothing_gives_way_to_whoever_comes_and_the_oldest_first(
             await client.send(request("/api/health", served.known) if sent == "whole" else sent)
             if sent == "whole":
                 assert (await client.answer()).status == 200
-        await until(lambda: len(served.house.crowd) == 3)
+        await until(lambda: len(served.house.connections) == 3)
 
         for _ in range(2):
             await one_more(served)
 
         assert await idle[0].rest() == b""
-        assert len(served.house.crowd) <= 3
+        assert len(served.house.connections) <= 3
         assert not served.house.refusals.counts
 
 
@@ -248,7 +248,7 @@ async def trickle(client: Client) -> None:
 
 async def free(served, connected: int) -> None:
     """Return when the server has seen that only so many are connected."""
-    await until(lambda: len(served.house.crowd) <= connected)
+    await until(lambda: len(served.house.connections) <= connected)
 
 
 async def one_more(served) -> None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from folkmoot.http.pages.markdown import markdown
+from folkmoot.http.pages.rendering import markdown
 
 EVIL = [
     "<script>x()</script>",

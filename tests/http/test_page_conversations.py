@@ -14,7 +14,7 @@ SCRIPT = {
 
 async def thread(page):
     await page.house.moot.run("ann.ai", "I want my money back")
-    [row] = await page.house.records.threads()
+    [row] = await page.house.folds.threads()
     return row
 
 
@@ -48,8 +48,8 @@ async def test_the_list_is_narrowed_by_category_and_by_words_in_the_address(desk
     """E-10, E-11: ten categories with labels; an unknown one is refused."""
     async with browsing(desk(FILES, SCRIPT)) as page:
         row = await thread(page)
-        assert row.category == "customer_community"
-        assert "refund" in row.sub_tags
+        assert row.about.category == "customer_community"
+        assert "refund" in row.about.sub_tags
 
         fits = await page.get("/conversations?category=customer_community")
         assert "customer/community 1" in fits.words
@@ -79,8 +79,8 @@ async def test_a_person_sets_the_category_for_good(desk):
     async with browsing(at) as page:
         shown = await page.get(f"/conversations/{row.id}")
         assert "set by hand" in shown.words
-        [row] = await page.house.records.threads()
-        assert (row.category, row.category_source) == ("legal_compliance", "manual")
+        [row] = await page.house.folds.threads()
+        assert (row.about.category, row.about.category_source) == ("legal_compliance", "manual")
 
 
 async def test_markdown_of_agents_does_nothing_by_itself(desk):

@@ -2,8 +2,8 @@
 
 from folkmoot import tool
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import ToolSpec

@@ -10,13 +10,12 @@ import pytest
 
 from bench.page import RUN, STEPS, write
 from folkmoot import tool
-from folkmoot.domain.decision import Option, Proposal
-from folkmoot.domain.decision_events import DecisionProposed, DecisionVoted
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.decision import DecisionProposed, DecisionVoted, Option, Proposal
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import HandoffRequested, RunStarted, SessionStarted, ToolStarted
+from folkmoot.domain.events import RunStarted, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated, StepCompleted, StepStarted
+from folkmoot.domain.plan import Plan, PlanCreated, StepCompleted, StepStarted
 from folkmoot.domain.trace import trace_id
 from folkmoot.engine.local import encoded
 from folkmoot.http.pages.run import AT_ONCE, GROUP

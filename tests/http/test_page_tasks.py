@@ -1,7 +1,7 @@
 """The task board shows where each task stands, and people act on tasks by forms."""
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.task import Blocking
 from tests.http.page import browsing

@@ -1,9 +1,9 @@
 """The team screen says of each agent how it stands and what it works on."""
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.work_sessions.forming import Seat
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.coordination.tasks import NewTask
+from folkmoot.coordination.work_teams import Seat
+from folkmoot.domain.work_session import WorkSessionOpened
 from tests.http.page import browsing
 
 FAULT = {"error": {"message": "no money left", "retryable": False}}

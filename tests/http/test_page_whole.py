@@ -51,7 +51,7 @@ async def test_errors_stand_in_the_timeline(desk):
     call = {"calls": [{"tool": "nothing"}]}
     async with browsing(desk({"clerk": ""}, {"clerk": [call, fault]})) as page:
         await page.house.moot.run("clerk", "sweep")
-        [row] = await page.house.records.work_rows()
+        [row] = await page.house.folds.work_rows()
 
         told = (await page.get(f"/work-sessions/{row.id}")).between('id="timeline"', "</div>")
 

@@ -2,12 +2,13 @@
 
 import re
 
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.http.pages import work
 from tests.http.page import browsing
 

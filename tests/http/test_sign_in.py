@@ -8,10 +8,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from folkmoot.http.house import Door
 from folkmoot.http.keys import Keys
-from folkmoot.http.patience import Patience
-from folkmoot.http.refusals import LINES, Refusals
+from folkmoot.http.limits import LINES, AuthThrottle, Refusals
+from folkmoot.http.state import Door
 from tests.http.doors import TOKEN, UPGRADE, Answer, Served, request, serving, until
 
 GUARDED = Door(port=0, token=TOKEN)
@@ -80,7 +79,7 @@ async def test_a_wrong_token_is_refused_recorded_and_waited_with_and_the_right_o
     async with serving(moot, GUARDED) as served:
         wrong = asyncio.create_task(sign_in(served, OTHER))
         bearer = asyncio.create_task(served.ask("/api/status", {"Authorization": f"Bearer {OTHER}"}))
-        await until(lambda: served.house.patience.waiting == 2)
+        await until(lambda: served.house.throttle.waiting == 2)
         right = await sign_in(served, TOKEN)
         assert not wrong.done()
         assert not bearer.done()
@@ -158,27 +157,27 @@ async def test_the_more_wrong_tokens_come_from_an_address_the_longer_it_waits():
         waits.append(seconds)
 
     now = 0.0
-    patience = Patience(lambda: now, sleep)
+    throttle = AuthThrottle(lambda: now, sleep)
     for _ in range(8):
-        assert await patience.lose("1.2.3.4")
-    assert await patience.lose("5.6.7.8")
+        assert await throttle.delay("1.2.3.4")
+    assert await throttle.delay("5.6.7.8")
     now = 1000.0
-    assert await patience.lose("1.2.3.4")
+    assert await throttle.delay("1.2.3.4")
 
     assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.0, 3.0, 3.0, 0.1, 0.1]
 
 
 async def test_only_so_many_are_kept_waiting():
     """More of them would be an attack by itself."""
-    patience = Patience(lambda: 0.0, lambda _: asyncio.Event().wait())
-    waiting = [asyncio.create_task(patience.lose(str(number))) for number in range(50)]
+    throttle = AuthThrottle(lambda: 0.0, lambda _: asyncio.Event().wait())
+    waiting = [asyncio.create_task(throttle.delay(str(number))) for number in range(50)]
     await asyncio.sleep(0)
 
-    assert not await patience.lose("one more")
+    assert not await throttle.delay("one more")
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert patience.waiting == 0
+    assert throttle.waiting == 0
 
 
 def test_however_much_is_refused_the_log_has_a_few_lines_a_minute(caplog):

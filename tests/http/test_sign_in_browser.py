@@ -2,7 +2,7 @@
 
 from playwright.async_api import async_playwright
 
-from folkmoot.http.house import Door
+from folkmoot.http.state import Door
 from tests.http.doors import TOKEN, serving
 
 ARGUMENTS = [

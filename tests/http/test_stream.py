@@ -11,9 +11,9 @@ from folkmoot.coordination.author import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan_events import PlanProgress, StepReopened
-from folkmoot.http.stream.event_source import STALLED, Message, event_source
-from folkmoot.http.stream.hub import hub_of
+from folkmoot.domain.plan import PlanProgress, StepReopened
+from folkmoot.http.state import house_of
+from folkmoot.http.stream.event_source import STALLED, EventSource, Message
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query, Version
 from tests.desk import Desk
@@ -195,13 +195,13 @@ async def test_the_stream_of_a_run_carries_its_tokens_and_not_those_of_another(t
     played = desk(tmp_path)
     played.model = model = Talking({"a": ["Good morning"]})
     async with played.open() as moot, visited(moot) as visitor:
-        deltas = visitor.house.hub.deltas
-        running = asyncio.create_task(moot.run("a", "hello", hear=deltas.hear("run-1")))
+        tokens = visitor.house.tokens
+        running = asyncio.create_task(moot.run("a", "hello", hear=tokens.ear("run-1")))
         await model.said.wait()
         async with visitor.stream("/api/runs/run-1/stream") as stream:
             seen = await stream.take(1)
-            deltas.hear("run-2")("0", "psst")
-            deltas.hear("run-1")("0", "once more")
+            tokens.hear("run-2", "0", "psst")
+            tokens.hear("run-1", "0", "once more")
             seen += await stream.until("delta")
             model.done.set()
             seen += await stream.rest()
@@ -253,7 +253,8 @@ async def test_a_page_sends_what_it_has_rendered_line_by_line_under_the_id_of_it
             yield Message("row", f"<tr>\r\n<td>{entry.event.step}</td>\n</tr>", entry.seq)
 
     async def page(request):
-        return event_source(request, rows(hub_of(request)))
+        hub = house_of(request).hub
+        return EventSource(hub.clock, rows(hub))
 
     played = desk(tmp_path)
     async with played.open() as moot, visited(moot) as visitor:

@@ -7,10 +7,11 @@ from random import Random
 import pytest
 
 from folkmoot import MemoryJournal
-from folkmoot.domain.plan_events import PlanCompleted
+from folkmoot.domain.plan import PlanCompleted
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.stream import hub as hubs
-from folkmoot.http.stream.hub import WAITING, Delta, Deltas, Hub
+from folkmoot.http.stream.hub import Hub
+from folkmoot.http.stream.tokens import WAITING, Delta, TokenStream
 from folkmoot.ports import Filter, Query
 from tests.desk import Desk
 from tests.http.doors import until
@@ -176,14 +177,14 @@ async def test_a_step_is_no_filter_of_a_live_stream(tmp_path):
 
 
 async def test_who_is_slow_to_listen_misses_pieces_and_holds_nobody_up():
-    deltas = Deltas()
-    async with asyncio.timeout(PATIENCE), aclosing(deltas.listen()) as pieces:
+    tokens = TokenStream()
+    async with asyncio.timeout(PATIENCE), aclosing(tokens.listen()) as pieces:
         first = asyncio.create_task(anext(pieces))
         await asyncio.sleep(0)
         for number in range(WAITING + 50):
-            deltas.hear("run-1")("0", str(number))
+            tokens.hear("run-1", "0", str(number))
         heard = [await first, *[await anext(pieces) for _ in range(WAITING - 1)]]
-        deltas.hear("run-1")("0", "the end")
+        tokens.hear("run-1", "0", "the end")
         last = await anext(pieces)
 
     assert [delta.text for delta in heard] == [str(number) for number in range(WAITING)]

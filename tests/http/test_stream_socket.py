@@ -6,14 +6,13 @@ import aiohttp
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import SessionStarted
-from folkmoot.domain.plan_events import PlanApproved, StepStarted
+from folkmoot.domain.plan import PlanApproved, StepStarted
+from folkmoot.domain.task import ContinuationSent
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.domain.watch_events import ContinuationSent
-from folkmoot.http.stream.socket import messages
+from folkmoot.http.monitor import messages
 from tests.desk import Desk
 from tests.http.onlooker import PATIENCE, visited
 from tests.sinks.receiver import happen, steps

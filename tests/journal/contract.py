@@ -9,9 +9,9 @@ from hashlib import sha256
 import msgspec
 import pytest
 
+from folkmoot.domain.call_events import AdvisorStarted
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import (
-    AdvisorStarted,
     LlmRequest,
     RunCompleted,
     RunPruned,
@@ -22,10 +22,10 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.errors import Conflict, Held, JournalDamaged, OperationFailed, StaleOwner, WrongUse
-from folkmoot.journal.chain import check_chain
 from folkmoot.journal.codec import LIMIT, ORIGIN, from_line, to_entry, to_line
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import Claim, Epoch, Journal, NewRun, Post, Query, Swept, Version
+from tests.journal.chain import check_chain
 
 ME = NewRun("me", 30.0)
 STARTED = RunStarted("a.ai", "Hello", "graph", "seed")

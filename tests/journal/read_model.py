@@ -11,6 +11,7 @@ from folkmoot.domain.events import (
     LlmResponse,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunParked,
     RunStarted,
     SessionStarted,
@@ -18,23 +19,23 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
-from folkmoot.domain.gate_events import RecordSources
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import Message, Usage
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated, PlanSubmitted
+from folkmoot.domain.plan import Plan, PlanCreated, PlanSubmitted
+from folkmoot.domain.records import RecordSources
 from folkmoot.domain.report import Outcome, Report
-from folkmoot.domain.task import Completed, Task, TaskStatus
-from folkmoot.domain.task_events import (
+from folkmoot.domain.task import (
+    Completed,
+    Task,
     TaskBacklogAdded,
     TaskCompleted,
     TaskResumed,
     TaskStarted,
+    TaskStatus,
     TaskUpdated,
 )
-from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.engine.listing import waiting_first
+from folkmoot.domain.work_session import WorkSessionOpened
+from folkmoot.engine.runs import waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.ports import (

@@ -9,7 +9,6 @@ from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.contents import REFRESH
 from folkmoot.journal.database import begin
 from folkmoot.journal.sqlite import SqliteJournal
-from folkmoot.journal.sweep import unnamed
 from folkmoot.ports import Epoch, Swept
 from tests.journal.contract import ME, Time, draft, said
 
@@ -81,10 +80,10 @@ async def test_only_large_content_has_a_file_and_only_one(journal, files):
 async def test_the_same_small_content_has_one_row(journal):
     for _ in range(3):
         journal.keep(b"small")
-        await journal._write(lambda ledger: None)
+        await journal._submit(lambda ledger: None)
 
     count = []
-    await journal._write(
+    await journal._submit(
         lambda ledger: count.append(ledger._connection.execute("SELECT count(*) FROM artifact").fetchone())
     )
     assert count == [(1,)]
@@ -112,7 +111,7 @@ async def test_large_content_that_is_swept_while_it_is_kept_again_is_written_aga
 ):
     """Issue 4, prune: another process removes it after this one saw that it is there, and before it has the lock."""
     id = journal.keep(LARGE)
-    await journal._write(lambda ledger: None)
+    await journal._submit(lambda ledger: None)
     time.now += REFRESH
 
     def swept_before(connection, patience):
@@ -132,12 +131,11 @@ async def test_what_is_named_while_a_sweep_looks_for_it_stays(journal, tmp_path,
     """Issue 4, prune: under the lock, the entries that came meanwhile are looked at too."""
     id = journal.keep(b"x" * size)
     await journal.append("run-1", ME, [draft()])
-    path = tmp_path / ".folkmoot" / "folkmoot.db"
-    found = unnamed(path, 2_000.0)
+    found = await journal._reader.unnamed(-2_000.0)
     assert found.ids == {id}
 
     await journal.append("run-1", Epoch(1), [draft(ToolFinished(1, 1, "look", "seen", "ev-1", artifact=id))])
-    swept = await journal._write(lambda ledger: ledger.sweep(path, found, 2_000.0))
+    (swept,) = await journal._submit(lambda ledger: ledger.sweep(found))
 
     assert swept == Swept()
     assert await journal.artifact(id) == b"x" * size
@@ -150,6 +148,6 @@ async def test_what_was_kept_just_now_is_not_written_again_and_later_it_is(journ
     for passed in (0.0, REFRESH - 1.0, 1.0):
         time.now += passed
         journal.keep(b"small")
-        await journal._write(lambda ledger: None)
+        await journal._submit(lambda ledger: None)
 
     assert stored == [b"small", b"small"]

@@ -7,13 +7,12 @@ import stat
 import pytest
 
 from folkmoot.errors import WrongUse
-from folkmoot.journal import backup
-from folkmoot.journal.backup import back_up
-from folkmoot.journal.chain import check_chain
+from folkmoot.journal import copies as backup
 from folkmoot.journal.codec import LIMIT
-from folkmoot.journal.source import open_source
+from folkmoot.journal.copies import back_up, open_source
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch
+from tests.journal.chain import check_chain
 from tests.journal.contract import ASKED, ME, Time, draft, read, said
 
 

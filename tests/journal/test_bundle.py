@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
-from folkmoot.journal import bundle as bundles
-from folkmoot.journal.bundle import Bundle, write_bundle
+from folkmoot.journal import copies as bundles
 from folkmoot.journal.codec import LIMIT
+from folkmoot.journal.copies import Bundle, open_bundle, open_source, write_bundle
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.source import open_bundle, open_source
 from folkmoot.ports import Epoch, Query
 from tests.journal.contract import ASKED, ENDED, ME, draft, read, said
 
@@ -63,7 +62,9 @@ async def test_the_same_runs_give_the_same_bytes(journal, tmp_path):
 async def test_a_bundle_that_could_not_be_finished_is_not_there(journal, tmp_path):
     """An artifact is missing: whoever gets the file could not replay it."""
     (tmp_path / "b.zip").write_bytes(b"the one before")
-    journal._contents.clear()
+    await journal._submit(
+        lambda ledger: ledger._connection.execute("DELETE FROM artifact WHERE length(content) < 100")
+    )
 
     with pytest.raises(
         JournalDamaged, match=r"of stream 'run-\d': it names the artifact .* which is missing"

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from folkmoot.journal.chain import check_chain
 from folkmoot.journal.memory import MemoryJournal
+from tests.journal.chain import check_chain
 from tests.journal.contract import ASKED, ENDED, ME, draft, read, said
 
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import RunCancelled, ToolStarted
 from folkmoot.errors import JournalDamaged, JournalTooNew
 from folkmoot.journal.codec import (

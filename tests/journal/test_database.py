@@ -97,7 +97,7 @@ async def test_the_writer_itself_runs_with_full_synchronisation(tmp_path):
         for pragma in ("journal_mode", "synchronous"):
             asked[pragma] = ledger._connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
-    await journal._write(ask)
+    await journal._submit(ask)
     await journal.close()
 
     assert asked == {"journal_mode": "wal", "synchronous": 2}

@@ -9,8 +9,8 @@ import pytest
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import LlmRequest, RunPruned, RunStarted
-from folkmoot.domain.plan_events import StepStarted
-from folkmoot.domain.work_session_events import WorkSessionLabelled
+from folkmoot.domain.plan import StepStarted
+from folkmoot.domain.work_session import WorkSessionLabelled
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.index import FILE, Index
 from folkmoot.journal.sqlite import SqliteJournal

@@ -6,8 +6,7 @@ import stat
 import pytest
 
 from folkmoot.errors import JournalTooNew, OperationFailed
-from folkmoot.journal.database import connect, make_folder
-from folkmoot.journal.migrations import Migration, known_migrations, migrate
+from folkmoot.journal.database import Migration, connect, known_migrations, make_folder, migrate
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch
 from tests.journal.contract import ASKED, ME, Time, draft, read

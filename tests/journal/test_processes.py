@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.journal.chain import check_chain
 from folkmoot.journal.sqlite import SqliteJournal
+from tests.journal.chain import check_chain
 from tests.journal.contract import Time, first, read
 
 CHILD = Path(__file__).with_name("child.py")

@@ -82,7 +82,7 @@ async def test_what_many_submit_in_one_turn_is_one_transaction(journal, monkeypa
     monkeypatch.setattr(writer, "_CROWDED", 60.0)
     journal._writer._alone = 0  # a task that is gone by now, and this one may have its id
     commits = []
-    await journal._write(lambda ledger: ledger._connection.set_trace_callback(commits.append))
+    await journal._submit(lambda ledger: ledger._connection.set_trace_callback(commits.append))
 
     await asyncio.gather(*(journal.append(f"new-{n}", ME, [draft()]) for n in range(50)))
 

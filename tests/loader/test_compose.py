@@ -5,7 +5,7 @@ import time
 import pytest
 import yaml
 
-from folkmoot.loader import compose
+from folkmoot.loader import document
 from tests.loader.making import KNOWN, error, errors, loaded
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "\n".join(
@@ -18,7 +18,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "\n".join(
 def parser(request, monkeypatch):
     """Both parsers of PyYAML: the fast one may be missing."""
     monkeypatch.setattr(
-        compose, "_PARSER", yaml.CSafeLoader if request.param == "libyaml" else yaml.SafeLoader
+        document, "_PARSER", yaml.CSafeLoader if request.param == "libyaml" else yaml.SafeLoader
     )
 
 
@@ -68,7 +68,7 @@ def test_hostile_yaml_is_a_load_error_with_a_position_in_well_under_a_second(tmp
 
     found = errors(tmp_path, {"a.ai": text})
 
-    assert time.process_time() - started < (1 if compose._PARSER is yaml.CSafeLoader else 3)
+    assert time.process_time() - started < (1 if document._PARSER is yaml.CSafeLoader else 3)
     assert message in found[0]
     assert "\x1b" not in "".join(found)
 

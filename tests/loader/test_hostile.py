@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from folkmoot.errors import DeclarationError
 from folkmoot.loader.load import load
-from folkmoot.loader.template import template
+from folkmoot.loader.walk import template
 from tests.loader.making import KNOWN
 
 FIRST = """#!/usr/bin/env folkmoot

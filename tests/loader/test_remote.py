@@ -65,7 +65,10 @@ def test_it_sits_in_no_team(tmp_path):
     [
         ("remote: {url: desk.example}", "`url` must begin with http:// or https:// and name a host"),
         ("remote: {url: 'https://ann:secret@desk.example/'}", "`url` holds a password"),
-        ("remote: {url: https://desk.example, apiKeyEnv: sk-123}", "`apiKeyEnv` must be the name of an"),
+        (
+            "remote: {url: https://desk.example, apiKeyEnv: sk-123}",
+            "`remote.apiKeyEnv` must be the name of an",
+        ),
         ("remote: {apiKeyEnv: TOKEN}", "`remote` needs the key 'url'"),
         ("remote: {url: https://desk.example, key: x}", "unknown key"),
         (f"{REMOTE}\noutput: {{claims: true}}", "cannot cite what its tools returned"),

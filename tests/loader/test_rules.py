@@ -2,11 +2,11 @@
 
 import pytest
 
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.domain.rules import Match, Rule
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.errors import DeclarationError, WrongUse
-from folkmoot.loader.adding import allow_always
+from folkmoot.loader.project_file import allow_always
 from tests.desk import SETTINGS, write
 
 ITEM = Item(
@@ -69,7 +69,7 @@ secrets: ["sk-123"]
         "`d` must not have an empty `under`",
         "must be one of 'allow', 'ask', 'deny', not 'maybe'",
         "did you mean 'arguments'?",
-        "`secrets` must list names of environment variables",
+        "must be the name of an environment variable; a value never stands in a file",
     ):
         assert words in said
 

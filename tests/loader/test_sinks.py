@@ -35,7 +35,7 @@ def test_a_sink_has_the_promised_window_batch_and_refresh(tmp_path):
         ("kind: discord, urlEnv: HOOK, path: x.ndjson", "`path` does not go with `kind: discord`"),
         (
             "kind: dashboard, urlEnv: 'https://discord.example/1'",
-            "`urlEnv` must be the name of an environment variable; a secret never stands in a file",
+            "`sinks.x.urlEnv` must be the name of an environment variable; a value never stands in a file",
         ),
         ("kind: webhook", "'x' needs either `url`, or `urlEnv` with the variable that holds it"),
         (
@@ -44,7 +44,7 @@ def test_a_sink_has_the_promised_window_batch_and_refresh(tmp_path):
         ),
         (
             "kind: webhook, url: 'ftp://hooks.example'",
-            "`url` must begin with http:// or https:// and name a host",
+            "`sinks.x.url` must begin with http:// or https:// and name a host",
         ),
         (
             "kind: ndjson, path: ../x.ndjson",
@@ -68,8 +68,8 @@ def test_a_sink_has_the_promised_window_batch_and_refresh(tmp_path):
         ),
         (
             "kind: otel, headersEnv: {Authorization: 'Bearer abc'}",
-            "`headersEnv` must hold names of environment variables; the value of 'Authorization' never stands in a"
-            " file",
+            "`sinks.x.headersEnv.Authorization` must be the name of an environment variable; a value never stands"
+            " in a file",
         ),
         (
             "kind: otel, traceUrl: 'https://traces.example/'",
@@ -77,7 +77,7 @@ def test_a_sink_has_the_promised_window_batch_and_refresh(tmp_path):
         ),
         (
             "kind: otel, traceUrl: 'javascript:alert({traceId})'",
-            "`traceUrl` must begin with http:// or https:// and name a host",
+            "`sinks.x.traceUrl` must begin with http:// or https:// and name a host",
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from folkmoot.engine.loading import load_project
+from folkmoot.engine.workshop import load_project
 from folkmoot.loader.load import sketch
 from tests.desk import write
 

@@ -4,7 +4,7 @@ import pytest
 
 from folkmoot.domain.settings import Storage
 from folkmoot.errors import DeclarationError
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from tests.loader.making import error, loaded
 
 URL = "postgresql://me@db.example/moot"

@@ -1,6 +1,5 @@
 from folkmoot.domain.agent import Frontmatter
-from folkmoot.loader.template import field_lines, template
-from folkmoot.loader.walk import definition
+from folkmoot.loader.walk import definition, field_lines, template
 from tests.loader.making import loaded
 
 

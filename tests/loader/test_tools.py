@@ -42,10 +42,13 @@ def test_a_tool_that_nobody_declares_is_an_error_with_a_hint(tmp_path, name, hin
             "time: {kind: mcp, command: [x], url: 'http://h'}",
             "needs either `command`, a list of words, or `url`",
         ),
-        ("time: {kind: mcp, url: 'ftp://h'}", "`url` must begin with http:// or https://"),
+        ("time: {kind: mcp, url: 'ftp://h'}", "`tools.time.url` must begin with http:// or https://"),
         ("time: {kind: mcp, url: 'http://h', env: [A]}", "`env` goes only with `command`"),
         ("time: {kind: mcp, command: [x], headers: {A: b}}", "`headers` goes only with `url`"),
-        ("time: {kind: mcp, command: [x], env: ['A=secret']}", "`env` lists names of environment variables"),
+        (
+            "time: {kind: mcp, command: [x], env: ['A=secret']}",
+            "`tools.time.env[0]` must be the name of an environment variable",
+        ),
         ("time: {kind: mcp, command: [x], cwd: ../other}", "`cwd` must be a folder of the project"),
         (
             "time: {kind: mcp, url: 'http://h', headers: {Authorization: abc}}",
@@ -200,7 +203,7 @@ def test_the_limits_of_built_in_tools_are_settings(tmp_path):
         ("web: {allow: [http://a.example]}", "'http://a.example' is no host, address or network"),
         ("web: {allow: ['127.1']}", "'127.1' is no host, address or network"),
         ("web: {allow: ['*']}", "'*' is no host, address or network"),
-        ("shell: {env: [A=b]}", "'A=b' is no name of an environment variable"),
+        ("shell: {env: [A=b]}", "`builtins.shell.env[0]` must be the name of an environment variable"),
         ("python: {processes: 0}", "`builtins.python.processes`"),
     ],
 )

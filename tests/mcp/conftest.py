@@ -10,8 +10,8 @@ from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.settings import ToolSource
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.ports import Site
-from folkmoot.tools.mcp import processes
-from folkmoot.tools.mcp.listing import Listings, Offer, mark_of
+from folkmoot.tools.consent import Listings, Offer, mark_of
+from folkmoot.tools.mcp import config
 from folkmoot.tools.mcp.servers import Servers, ServerTool
 from tests.npm import installed
 
@@ -29,7 +29,7 @@ def rogue(*faults: str, timeout: float = TIMEOUT, **more) -> ToolSource:
 
 def marked(start: str) -> list[int]:
     """The living processes whose mark begins so."""
-    return [pid for pid in processes._pids() if processes._mark(pid).startswith(start)]
+    return [pid for pid in config._pids() if config._mark(pid).startswith(start)]
 
 
 class Shop:

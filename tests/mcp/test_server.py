@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import DeclarationError, ServerFailed, Untrusted
-from folkmoot.tools.mcp.listing import Offer, changes
-from folkmoot.tools.mcp.processes import MARK, end_processes
+from folkmoot.tools.consent import Offer, changes
+from folkmoot.tools.mcp.config import MARK, end_processes
 from folkmoot.tools.mcp.servers import ServerTool
 from folkmoot.tools.registry import Registry
 from tests.cli.conftest import soon

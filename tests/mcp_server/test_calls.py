@@ -7,7 +7,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from folkmoot import Folkmoot
-from folkmoot.protocols.mcp import RESUME, mcp_app
+from folkmoot.protocols.mcp import mcp_app
+from folkmoot.protocols.mcp_offers import RESUME
 from tests.mcp_server.conftest import AGENTS, Person, about, over_http, said, served, text
 
 

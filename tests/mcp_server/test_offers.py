@@ -4,7 +4,7 @@ import pytest
 
 from folkmoot.domain.agent import Agent, Input, Output, Team
 from folkmoot.errors import WrongUse
-from folkmoot.protocols.mcp import agents_as_tools, request_of, tool_of
+from folkmoot.protocols.mcp_offers import agents_as_tools, request_of, tool_of
 
 TWICE = {"type": "object", "properties": {"twice": {"type": "integer"}}}
 

@@ -7,7 +7,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from folkmoot import Folkmoot
-from folkmoot.protocols import mcp_resources
+from folkmoot.protocols import mcp_offers
 from folkmoot.protocols.mcp import mcp_app
 from tests.mcp_server.conftest import about, served, text
 
@@ -48,7 +48,7 @@ async def test_what_is_not_there_is_an_error_that_names_it(connect_quickly, uri)
 
 
 async def test_a_long_list_comes_in_pages_and_nothing_twice(connect_quickly, monkeypatch):
-    monkeypatch.setattr(mcp_resources, "PAGE", 2)
+    monkeypatch.setattr(mcp_offers, "PAGE", 2)
     async with connect_quickly() as client:
         runs = [about(await client.call_tool("doubler", {"n": 2}))["runId"] for _ in range(2)]
         first = await client.list_resources()

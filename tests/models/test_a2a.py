@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Tuning
 from folkmoot.domain.message import Message
 from folkmoot.errors import ModelFailed
-from folkmoot.models.a2a import RemoteAgent
-from folkmoot.models.a2a_connection import Bounded, RemoteConnection
+from folkmoot.models.a2a import Bounded, RemoteAgent
 from folkmoot.ports import Request
 from tests.remote_agent import TOKEN, Helper, application, card, served, serving
 
@@ -40,7 +39,7 @@ async def no_pause(seconds):
 
 
 async def answered(url, request, hear=None, **more):
-    remote = RemoteAgent(RemoteConnection("remote:helper.ai", url, **more), no_pause)
+    remote = RemoteAgent("remote:helper.ai", url, **more, sleep=no_pause)
     try:
         return (await remote.answer(request, hear)).message.text
     finally:
@@ -107,7 +106,7 @@ async def test_who_stops_waiting_cancels_the_task_there(helper):
 async def test_what_may_have_been_sent_before_is_looked_for_first(helper, streaming):
     """C3: the process died while the other side worked; it is asked for the outcome, not for the work."""
     async with serving(helper, streaming=streaming) as url:
-        lost = RemoteAgent(RemoteConnection("remote:helper.ai", url), no_pause)
+        lost = RemoteAgent("remote:helper.ai", url, sleep=no_pause)
         waiting = asyncio.create_task(lost.answer(asked("slowly")))
         await helper.began.wait()
         await lost.aclose()  # as if the process had been killed: there is no way to say goodbye
@@ -154,7 +153,7 @@ async def test_the_other_side_is_told_how_often_the_matter_was_passed_on(helper)
 
 async def test_what_it_is_says_its_card(helper):
     async with serving(helper) as url:
-        remote = RemoteAgent(RemoteConnection("remote:helper.ai", url))
+        remote = RemoteAgent("remote:helper.ai", url)
         assert await remote.described() == "helper: Knows the policy."
         await remote.aclose()
 

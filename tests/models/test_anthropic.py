@@ -7,7 +7,7 @@ import pytest
 
 from folkmoot.domain.message import Message, ToolCall
 from folkmoot.models.anthropic import _IDS, headers
-from folkmoot.models.transcript import NO_RESULT
+from folkmoot.models.outgoing import NO_RESULT
 from tests.models.provider import KEY, LOOK, TALK, answered, asking, call, turns
 
 DONE = {"content": [{"type": "text", "text": "fine"}], "stop_reason": "end_turn"}

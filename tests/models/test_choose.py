@@ -201,8 +201,8 @@ async def test_a_scripted_provider_reads_its_file_from_the_project(tmp_path):
     ("script", "problem"),
     [
         (None, "folkmoot.yaml:1:1: provider 'mine' is scripted and needs `script`: the YAML file with its answers"),
-        ("gone.yaml", "gone.yaml:1:1: cannot be read: No such file or directory"),
-        ("wrong.yaml", "wrong.yaml:2:3: expected a mapping here, not 'hi'"),
+        ("gone.yaml", "gone.yaml:1:1: the file cannot be read: No such file or directory"),
+        ("wrong.yaml", "wrong.yaml:2:6: `agents.a` must be a mapping, not 'hi'"),
         ("../answers.yaml", "folkmoot.yaml:1:1: the script '../answers.yaml' of provider 'mine' lies outside the project"),
         ("link.yaml", "folkmoot.yaml:1:1: the script 'link.yaml' of provider 'mine' lies outside the project"),
     ],
@@ -231,9 +231,8 @@ async def test_closing_twice_or_without_a_request_is_fine():
 @pytest.mark.parametrize(
     ("code", "imported"),
     [
-        ("import folkmoot.models.choose, folkmoot.models.scripted", set()),
-        ("import folkmoot.models.known", set()),
-        ("import folkmoot.models.script_file", {"yaml"}),
+        ("import folkmoot.models.choose", set()),
+        ("import folkmoot.models.scripted", {"yaml"}),
         ("import folkmoot.models.openai", {"aiohttp"}),
     ],
 )

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from folkmoot.domain.message import Answer
 from folkmoot.domain.text import storable
 from folkmoot.errors import DeclarationError, ModelFailed
-from folkmoot.models.anthropic_reply import MessageStream, read_message
+from folkmoot.models.anthropic import MessageStream, read_message
 from folkmoot.models.http import ModelEndpoint, Pool
 from folkmoot.models.incoming import DEEPEST, sound, tool_call
-from folkmoot.models.openai_reply import CompletionStream, read_completion
-from folkmoot.models.script_file import read_script_file
+from folkmoot.models.openai import CompletionStream, read_completion
+from folkmoot.models.script import read_script_file
 
 ENDPOINT = ModelEndpoint(Pool(), "fake", "http://127.0.0.1:1/v1", headers={}, secret="key-4711", proxy=None)
 SAMPLES = [
@@ -117,7 +117,7 @@ def test_every_file_is_a_script_or_a_list_of_problems(text, tmp_path_factory):
     file = tmp_path_factory.getbasetemp() / "answers.yaml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with suppress(DeclarationError):
-        read_script_file(file, "answers.yaml")
+        read_script_file(file.parent, file.name)
 
 
 def test_arguments_may_be_nested_as_deep_as_any_encoder_likes():

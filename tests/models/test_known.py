@@ -4,7 +4,7 @@ import pytest
 
 from folkmoot.domain.agent import KnownModel
 from folkmoot.domain.budget import Price
-from folkmoot.models.known import known_models
+from folkmoot.models.choose import known_models
 
 
 @pytest.mark.parametrize(

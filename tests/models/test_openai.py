@@ -12,7 +12,7 @@ from folkmoot.domain.budget import FREE
 from folkmoot.domain.message import Message, ToolCall, ToolSpec
 from folkmoot.models import openai as openai_module
 from folkmoot.models.choose import ProviderModels
-from folkmoot.models.transcript import NO_RESULT
+from folkmoot.models.outgoing import NO_RESULT
 from tests.models.provider import LOOK, TALK, answered, asking, call, turns
 
 DONE = {"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]}

@@ -12,7 +12,7 @@ from folkmoot.domain.part import IMAGE_TOKENS, recorded
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import ModelFailed
-from folkmoot.models.transcript import sight_of
+from folkmoot.models.outgoing import sight_of
 from tests.files import BILL, NOTE, PDF, PHOTO, PNG
 from tests.models.provider import adapter, asking, call, fake_models
 

@@ -13,8 +13,8 @@ from folkmoot.domain.part import Part
 from folkmoot.domain.settings import Provider
 from folkmoot.errors import ModelFailed
 from folkmoot.models.choose import ProviderModels
-from folkmoot.models.pydantic_ai_talk import conversation
-from folkmoot.models.transcript import NO_RESULT
+from folkmoot.models.outgoing import NO_RESULT
+from folkmoot.models.pydantic_ai import conversation
 from tests.models.gemini import MODEL, calling, gemini_models, refused, said, text
 from tests.models.provider import KEY, LOOK, TALK, Do, FakeProvider, adapter, answered, asking, call, streamed
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent, Output
 from folkmoot.domain.message import ToolSpec
 from folkmoot.errors import ModelFailed
-from folkmoot.models.strict import PLAIN, closed_arguments
+from folkmoot.models.outgoing import PLAIN, closed_arguments
 from folkmoot.session.exits import final_report
 from tests.models.gemini import MODEL, gemini_models, refused, said, text
 from tests.models.provider import LOOK, adapter, answered, asking

@@ -7,8 +7,8 @@ import pytest
 from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.models import anthropic as anthropic_module
 from folkmoot.models import openai as openai_module
-from folkmoot.models import transcript as transcript_module
-from folkmoot.models.transcript import ToolLists, Transcripts
+from folkmoot.models import outgoing as transcript_module
+from folkmoot.models.outgoing import ToolLists, Transcripts
 from tests.models.provider import LOOK, TALK, adapter, asking, call, fake_models
 
 TURNS = 40
@@ -113,7 +113,7 @@ def test_the_bytes_of_all_conversations_are_bounded():
 
 def test_a_list_of_tools_is_encoded_once_even_if_the_tuple_is_a_new_one():
     forms = []
-    lists = ToolLists(lambda tool: forms.append(tool.name) or tool.name)
+    lists = ToolLists(lambda tool, strict: forms.append(tool.name) or tool.name)
     now = ToolSpec("now", "Tells the time.", {})
 
     for _ in range(3):
@@ -125,7 +125,7 @@ def test_a_list_of_tools_is_encoded_once_even_if_the_tuple_is_a_new_one():
 
 def test_lists_of_tools_are_bounded_and_never_mistaken_for_one_another():
     """An id may be given to another object once its owner is gone; the lists keep their tools alive."""
-    lists = ToolLists(lambda tool: tool.name)
+    lists = ToolLists(lambda tool, strict: tool.name)
 
     for n in range(2 * transcript_module.MOST_TOOL_LISTS):
         assert bytes(lists.of((ToolSpec(f"t{n}", "", {}),))) == f'["t{n}"]'.encode()

@@ -17,8 +17,8 @@ from folkmoot.cli.main import main
 from folkmoot.domain.message import ToolCall
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
-from folkmoot.http.house import Door, House
 from folkmoot.http.pages import form
+from folkmoot.http.state import Door, ServerState
 from folkmoot.operations.actor import account_name
 from folkmoot.operations.agent_tools import agent_tool
 from folkmoot.operations.operation import Field, OperationType, fields_of
@@ -126,7 +126,7 @@ class Interfaces:
             elif field.name in given and field.spelling.http:
                 body[field.json_name] = given[field.name]
         async with Folkmoot.open(folder) as project:
-            browser = Browser(House(moot=project, door=Door()))
+            browser = Browser(ServerState(moot=project, door=Door()))
             if operation.http.method == "GET":
                 query = "&".join(f"{name}={value}" for name, value in body.items())
                 shown = await browser._ask("GET", f"{path}?{query}", b"", {"accept": "application/json"})
@@ -145,7 +145,9 @@ class Interfaces:
         codes: list[str] = []
         async with Folkmoot.open(folder) as project:
             with _overheard(codes):
-                await Browser(House(moot=project, door=Door())).send(self._page(operation, given), **fields)
+                await Browser(ServerState(moot=project, door=Door())).send(
+                    self._page(operation, given), **fields
+                )
         return codes[0] if codes else ""
 
     async def _tool(self, folder: Path, operation: OperationType, given: dict[str, Any], agent: str) -> str:

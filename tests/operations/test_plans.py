@@ -2,9 +2,10 @@
 
 import pytest
 
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.operations import plan_steps
 from folkmoot.operations.plan_steps import (
     AcceptStep,

@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking
 from folkmoot.operations import tasks
 from folkmoot.operations.task_reading import ListTasks, ShowTask

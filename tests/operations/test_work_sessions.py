@@ -3,9 +3,9 @@
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import becoming, paused
-from folkmoot.coordination.work_sessions.forming import Seat
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.coordination.work_sessions import becoming, paused
+from folkmoot.coordination.work_teams import Seat
+from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.operations import work_sessions as work
 from tests.operations.interfaces import Interfaces, assert_all_tried
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import role
 from tests.desk import SETTINGS, blocks, look
 from tests.orchestration.messages import ANN, BOB, calls, have, tell, write
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from folkmoot.session.conversation import UNDER_WAY
-from folkmoot.views.branches import rows
+from folkmoot.session.record import UNDER_WAY
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from folkmoot.views.timeline import timeline
 from tests.desk import SETTINGS, blocks
 from tests.fakes import fake

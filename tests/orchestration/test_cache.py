@@ -3,7 +3,7 @@
 import asyncio
 
 from folkmoot import MemoryJournal
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from tests.desk import by_span
 from tests.fakes import fake
 from tests.orchestration.calling import ask, ask_all, calling, results

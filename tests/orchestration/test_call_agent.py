@@ -5,7 +5,7 @@ import json
 import re
 import time
 
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from tests.desk import SETTINGS, look
 from tests.orchestration.calling import ask, calling, results
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from folkmoot import MemoryJournal
-from folkmoot.views.audit import audit
+from folkmoot.views.plans import audit
 from tests.desk import SETTINGS, look
 from tests.fakes import fake
 

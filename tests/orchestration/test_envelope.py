@@ -2,7 +2,8 @@
 
 import re
 
-from folkmoot.orchestration.invocation import Block, enveloped
+from folkmoot.domain.errand import Block
+from folkmoot.orchestration.invocation import enveloped
 
 TAG = re.compile(r"<(\w+)__([0-9a-f]{12})( agent=\"([^\"]*)\")?>\n(.*?)\n</\1__\2>", re.DOTALL)
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from folkmoot.domain.draw import draw
-from folkmoot.engine.identity import Identity
+from folkmoot.domain.naming import draw
+from folkmoot.engine.owner import Identity
 from tests.desk import SETTINGS, look
 
 SEED = "a seed nobody knows"

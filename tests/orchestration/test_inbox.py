@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from folkmoot import WrongUse
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.item import Reply
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.inbox import Reply
+from folkmoot.domain.message import ToolCall, fingerprint
 from tests.desk import SETTINGS
 from tests.fakes import fake
 
@@ -340,7 +339,7 @@ async def test_an_answer_that_comes_while_the_end_is_being_written_is_not_lost(t
     def append_late(stream, expected, drafts):
         written = append(stream, expected, drafts)
         if drafts[-1].event.type == "run.parked":
-            inbox = moot._engine._holding.activation("run-1").run.inbox
+            inbox = moot._engine.activation("run-1").run.inbox
             inbox.take(inbox.items[drafts[-1].event.waiting[0]].approve())
         return written
 

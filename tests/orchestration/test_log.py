@@ -7,7 +7,8 @@ import warnings
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal, tool
-from folkmoot.domain.events import AdvisorStarted, RunCancelled
+from folkmoot.domain.call_events import AdvisorStarted
+from folkmoot.domain.events import RunCancelled
 from folkmoot.errors import Conflict, StaleOwner
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Epoch, NewRun, Query

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from folkmoot.views.branches import rows
 from folkmoot.views.optree import sessions
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from tests.desk import blocks, look
 from tests.fakes import fake
 from tests.orchestration.test_team import BROKEN, heard, left, sections, spans

@@ -3,11 +3,16 @@
 import pytest
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.plans import life
-from folkmoot.coordination.plans.errand import errand_for
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish
+from folkmoot.coordination.plan_service import errand_for
+from folkmoot.coordination.plans import (
+    BudgetWish,
+    PlanWish,
+    PolicyWish,
+    StepWish,
+    approve,
+)
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.step_policy import StepBudget, StepPolicy
+from folkmoot.domain.gate import StepBudget, StepPolicy
 from tests.desk import SETTINGS
 from tests.fakes import fake
 
@@ -173,7 +178,7 @@ async def test_nobody_writes_before_the_plan_is_approved_and_then_only_with_the_
             ANN, PlanWish("t", (step,), tools_requested=("save",)), chance="1", submitted=True
         )
         if agreed:
-            plan = await moot.moot.plans.change(plan.id, ANN, life.approve, committed=True)
+            plan = await moot.moot.plans.change(plan.id, ANN, approve, committed=True)
     played = await carried_out(at, errand_for(plan, "s1"))
 
     assert disk.saved == saved

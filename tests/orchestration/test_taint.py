@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from folkmoot.domain.draw import draw
+from folkmoot.domain.naming import draw
 from tests.desk import SETTINGS
 from tests.orchestration.test_contract import STEP
 from tests.orchestration.test_gate import FETCH, Disk, save

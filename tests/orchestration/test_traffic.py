@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from folkmoot import ScriptedModel
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.engine.replay import replay
 from folkmoot.views.conversations import conversations
 from tests.desk import SETTINGS, blocks

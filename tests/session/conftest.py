@@ -5,7 +5,7 @@ import pytest
 from folkmoot.domain.agent import Agent, ModelChoice, Output, Tuning
 from folkmoot.domain.budget import Price
 from folkmoot.domain.message import ToolSpec
-from folkmoot.session.exits import final_report, route
+from folkmoot.session.exits import Toolset, final_report, route
 from folkmoot.session.state import Brief, State
 
 FIRST = ModelChoice("p", "first", 32_000, Price(1.0, 10.0))
@@ -24,7 +24,13 @@ def begun():
         tools = (LOOK, SEND)
         return State(
             Brief(
-                agent, exits, tools, (*tools, *exits), 50, "run", "run", "0", "seed", agent.tuning.max_turns
+                agent,
+                Toolset(tools, exits, (*tools, *exits), 50),
+                "run",
+                "run",
+                "0",
+                "seed",
+                agent.tuning.max_turns,
             )
         )
 

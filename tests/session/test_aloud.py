@@ -7,8 +7,7 @@ from folkmoot.domain.agent import Output, Remote
 from folkmoot.domain.budget import Allowance, Room
 from folkmoot.domain.events import LlmRequest, LlmResponse, SessionStarted
 from folkmoot.domain.message import Message, ToolCall, Usage
-from folkmoot.session.ask import is_report
-from folkmoot.session.decide import decide
+from folkmoot.session.decide import decide, is_report
 from folkmoot.session.state import State, evolve
 from tests.session.conftest import LOOK
 
@@ -24,7 +23,12 @@ def bare(begun):
         agent = (
             replace(state.brief.agent, remote=Remote("https://a.example")) if remote else state.brief.agent
         )
-        return replace(state, brief=replace(state.brief, agent=agent, tools=tools, aloud=aloud))
+        return replace(
+            state,
+            brief=replace(
+                state.brief, agent=agent, toolset=replace(state.brief.toolset, tools=tools), aloud=aloud
+            ),
+        )
 
     return bare
 
@@ -56,7 +60,7 @@ def test_also_in_the_last_turn_and_when_the_request_is_repeated_after_a_crash(ba
     ask = decide(state, Allowance())
     again = decide(evolve(state, LlmRequest(1, 1, "p/first", 4096, 5000, final=True)), Allowance())
 
-    assert (ask.final, ask.aloud, ask.tools) == (True, True, ())
+    assert (ask.event.final, ask.aloud, ask.tools) == (True, True, ())
     assert (again.again, again.aloud, again.tools) == (True, True, ())
     assert decide(state, Allowance(requests=Room(1, "requests"))).tools == ()
 

@@ -24,7 +24,8 @@ SAY = ToolCall("id", BROADCAST, {"message": "hi"})
 def member(begun, **more):
     brief = begun().brief
     exits = (members_broadcast("bob, carl"),)
-    return replace(brief, exits=exits, offered=(*brief.tools, *exits), **more)
+    own = replace(brief.toolset, exits=exits, offered=(*brief.toolset.tools, *exits))
+    return replace(brief, toolset=own, **more)
 
 
 def answered(*calls, text="", turn=1, final=False):
@@ -53,14 +54,15 @@ def test_turns_are_counted_on_where_a_conversation_goes_on(begun):
     before = (Message("system", "You are Ann."), Message("user", "hello"), Message("assistant", "hi"))
     step = decide(folded(member(begun, before=before, turns_before=9), [START]), FREELY)
 
-    assert (step.turn, step.final) == (10, True)
+    assert (step.event.turn, step.event.final) == (10, True)
     assert [spec.name for spec in step.tools] == [BROADCAST]
 
 
 def test_a_lead_that_reports_and_broadcasts_at_once_has_reported(begun):
     """A-79."""
-    brief = begun().brief
-    brief = replace(brief, exits=(*brief.exits, leads_broadcast("bob")), last_exits=brief.exits)
+    brief, own = begun().brief, begun().brief.toolset
+    own = replace(own, exits=(*own.exits, leads_broadcast("bob")), last_exits=own.exits)
+    brief = replace(brief, toolset=own)
     report = ToolCall("b", FINAL_REPORT, {"report_format": "text", "report_content": "done"})
     step = decide(folded(brief, [START, *answered(SAY, report)]), FREELY)
 
@@ -70,8 +72,9 @@ def test_a_lead_that_reports_and_broadcasts_at_once_has_reported(begun):
 
 def test_in_its_last_turn_a_lead_can_only_report(begun):
     """A-80."""
-    brief = begun().brief
-    brief = replace(brief, exits=(*brief.exits, leads_broadcast("bob")), last_exits=brief.exits)
+    brief, own = begun().brief, begun().brief.toolset
+    own = replace(own, exits=(*own.exits, leads_broadcast("bob")), last_exits=own.exits)
+    brief = replace(brief, toolset=own)
     step = decide(folded(brief, [START, *answered(SAY, final=True)]), FREELY)
 
     assert isinstance(step, Refuse)

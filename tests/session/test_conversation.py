@@ -10,7 +10,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import FINAL_REPORT, Outcome
-from folkmoot.session.conversation import DELIVERED, NOT_MADE, conversation
+from folkmoot.session.record import DELIVERED, NOT_MADE, conversation
 
 DONE = SessionCompleted(Outcome(agent="ann", span="0"))
 FAILED = SessionFailed(Outcome(agent="ann", span="0", error="budget exceeded"))

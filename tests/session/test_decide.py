@@ -5,7 +5,6 @@ import pytest
 
 from folkmoot.domain.agent import Output
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Room
-from folkmoot.domain.canonical import fingerprint
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -17,7 +16,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.events import ToolStarted as Started
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested
-from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage
+from folkmoot.domain.message import Message, ToolCall, ToolSpec, Usage, fingerprint
 from folkmoot.domain.report import FINAL_REPORT, ROUTE, Report, Selection
 from folkmoot.session.calls import verdict
 from folkmoot.session.decide import decide
@@ -65,7 +64,13 @@ def test_a_session_that_began_asks_the_first_model(begun):
     step = decide(after(begun(), START), FREELY)
 
     assert isinstance(step, Ask)
-    assert (step.choice.model, step.turn, step.attempt, step.final, step.delay) == ("first", 1, 1, False, 0.0)
+    assert (step.choice.model, step.event.turn, step.event.attempt, step.event.final, step.delay) == (
+        "first",
+        1,
+        1,
+        False,
+        0.0,
+    )
 
 
 def test_calls_of_one_answer_are_made_together(begun):
@@ -104,7 +109,7 @@ def test_an_empty_answer_is_told_to_the_model_and_uses_up_a_turn(begun):
     step = decide(state, FREELY)
 
     assert isinstance(step, Ask)
-    assert step.turn == 2
+    assert step.event.turn == 2
     assert state.messages[-1].role == "user"
     assert state.messages[-1].text == "your answer was empty: give it in plain words, or call a tool"
 
@@ -139,7 +144,7 @@ def test_only_the_exits_are_offered_on_the_last_turn(begun):
     step = decide(after(begun(router=True, max_turns=1), START), FREELY)
 
     assert isinstance(step, Ask)
-    assert step.final
+    assert step.event.final
     assert [spec.name for spec in step.tools] == [FINAL_REPORT, ROUTE]
 
 
@@ -191,7 +196,7 @@ def test_the_next_model_is_asked_at_once_when_one_fails(begun):
     step = decide(after(begun(), START, asked(), failed(1)), FREELY)
 
     assert isinstance(step, Ask)
-    assert (step.choice.model, step.turn, step.attempt, step.delay) == ("second", 1, 2, 0.0)
+    assert (step.choice.model, step.event.turn, step.event.attempt, step.delay) == ("second", 1, 2, 0.0)
 
 
 def test_a_model_that_is_asked_again_gets_a_pause_drawn_from_the_seed(begun):
@@ -254,8 +259,8 @@ def test_the_output_asked_for_is_lowered_to_what_the_budget_leaves(begun):
     step = decide(after(begun(), START), Allowance(tokens=Room(1000, "t")))
 
     assert isinstance(step, Ask)
-    assert step.reserved_tokens == 1000
-    assert LEAST_OUTPUT <= step.max_output < 1000
+    assert step.event.reserved_tokens == 1000
+    assert LEAST_OUTPUT <= step.event.max_output < 1000
 
 
 def test_the_last_request_of_a_budget_is_a_final_one(begun):
@@ -263,14 +268,14 @@ def test_the_last_request_of_a_budget_is_a_final_one(begun):
     step = decide(after(begun(), START), Allowance(requests=Room(1, "r")))
 
     assert isinstance(step, Ask)
-    assert step.final
+    assert step.event.final
 
 
 def test_a_request_whose_answer_was_never_recorded_is_made_again_as_it_was(begun):
     step = decide(after(begun(), START, asked(attempt=2, model="p/second")), FREELY)
 
     assert isinstance(step, Ask)
-    assert (step.choice.model, step.attempt, step.reserved_tokens) == ("second", 2, 5000)
+    assert (step.choice.model, step.event.attempt, step.event.reserved_tokens) == ("second", 2, 5000)
 
 
 def test_a_pure_call_without_an_outcome_is_made_again_and_a_once_call_is_in_doubt(begun):
@@ -299,7 +304,7 @@ def test_after_a_result_that_did_not_fit_the_next_turn_is_the_last(begun):
 
     step = decide(state, FREELY)
     assert isinstance(step, Ask)
-    assert step.final
+    assert step.event.final
     ended = decide(after(state, asked(2, final=True), said("", turn=2)), FREELY)
     assert isinstance(ended, Finish)
     assert ended.outcome.stop_reason == "CONTEXT"
@@ -337,7 +342,7 @@ def test_tools_that_come_and_go_are_offered_before_the_exits_and_reserved_for(be
     plain, more = decide(state, FREELY), decide(state, FREELY, (passing,))
 
     assert [spec.name for spec in more.tools] == ["look", "send", "passing", FINAL_REPORT]
-    assert more.reserved_tokens > plain.reserved_tokens
+    assert more.event.reserved_tokens > plain.event.reserved_tokens
     repeated = decide(evolve(state, asked()), FREELY, (passing,))
     assert repeated.tools == more.tools
     last = decide(evolve(evolve(state, asked()), said("")), FREELY, (passing,))
@@ -348,7 +353,8 @@ def test_a_call_that_asks_is_put_before_someone_and_waits_beside_the_others(begu
     """B-34."""
     state = begun()
     risky = msgspec.structs.replace(SEND, asks="high")
-    state = msgspec.structs.replace(state, brief=msgspec.structs.replace(state.brief, tools=(LOOK, risky)))
+    own = msgspec.structs.replace(state.brief.toolset, tools=(LOOK, risky))
+    state = msgspec.structs.replace(state, brief=msgspec.structs.replace(state.brief, toolset=own))
     broken = msgspec.structs.replace(call("send"), malformed="{")
     state = after(state, START, asked(), said("", call("look"), call("send"), broken))
 

@@ -4,12 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.gate import Allow, Ask, Policy, Refuse, Standing
-from folkmoot.domain.message import ToolCall, ToolSpec
+from folkmoot.domain.gate import Allow, Ask, Policy, Refuse, Spent, Standing, StepBudget, StepPolicy
+from folkmoot.domain.message import ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.rules import Caller, Match, Rule
 from folkmoot.domain.sources import Source
-from folkmoot.domain.step_policy import Spent, StepBudget, StepPolicy
 from folkmoot.session.gate import judge
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -2,7 +2,7 @@
 
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.message import RecordState, ToolCall
-from folkmoot.session.submitted import ANYTHING, READING, Submitted, submitted
+from folkmoot.session.gate import ANYTHING, READING, Submitted, submitted
 
 STEPS = ["one", {"description": "two", "tool_policy": {"tools": ["files.edit"]}}, {"tool_policy": None}, 3]
 ASKED = ToolCall("1", "plan_submit", {"title": "t", "tools_requested": ["files.write"], "steps": STEPS})

@@ -2,7 +2,7 @@
 
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.message import RecordState
-from folkmoot.session.submitted import working_on
+from folkmoot.session.gate import working_on
 
 
 def told(*records: RecordState, text: str = "reworded, or cut off") -> ToolFinished:

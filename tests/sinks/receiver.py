@@ -13,9 +13,8 @@ from typing import Any
 from aiohttp import web
 
 from folkmoot import FakeClock
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.plan_events import StepStarted
+from folkmoot.domain.entry import Draft, Entry, Event
+from folkmoot.domain.plan import StepStarted
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.sinking import Outlet, Sinking
 from folkmoot.ports import Journal, Query, Sink, Version

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
+from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.events import HandoffRequested, RunStarted, SystemError, ToolStarted
-from folkmoot.domain.plan_events import PlanRejected, StepCompleted
+from folkmoot.domain.events import RunStarted, SystemError, ToolStarted
+from folkmoot.domain.plan import PlanRejected, StepCompleted
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.sinking import standing
 from folkmoot.errors import SinkFailed

@@ -12,8 +12,7 @@ from folkmoot.domain.trace import trace_id
 from folkmoot.engine.replay import prompt
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query
-from folkmoot.sinks.meters import BOUNDS, DURATION, TOKENS, Meters
-from folkmoot.sinks.otel import OtelSink
+from folkmoot.sinks.otel import BOUNDS, DURATION, TOKENS, Meters, OtelSink
 from folkmoot.sinks.otlp import Otlp
 from tests.desk import look
 from tests.engine.test_fork import Desks

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.journal.codec import from_line, to_line
-from folkmoot.sinks.webhook import WebhookSink
+from folkmoot.sinks.http import WebhookSink
 from tests.sinks.receiver import Receiver, happen, steps
 
 

@@ -3,8 +3,15 @@
 import pytest
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.builtins import Builtins, ProcessLimits, WebLimits
-from folkmoot.domain.settings import Orchestration, Provider, Settings, ToolSource
+from folkmoot.domain.settings import (
+    Builtins,
+    Orchestration,
+    ProcessLimits,
+    Provider,
+    Settings,
+    ToolSource,
+    WebLimits,
+)
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.tools.consent import ConsentStore, state_folder
 from folkmoot.tools.wanted import wanted_items

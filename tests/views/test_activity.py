@@ -11,6 +11,7 @@ from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
+    RunForked,
     RunParked,
     SessionCancelled,
     SessionStarted,
@@ -18,7 +19,6 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked, ToolSettled
 from folkmoot.views.activity import Activity, Intervals, measure
 from folkmoot.views.figures import spent

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from folkmoot.domain.decision import About, Comment, Decision, Option, Vote, Voter
-from folkmoot.views.adr import projected, record
+from folkmoot.views.decisions import projected, record
 
 TIED = Decision(
     "Which database?",

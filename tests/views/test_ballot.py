@@ -1,7 +1,7 @@
 """A decision as seats and stages."""
 
 from folkmoot.domain.decision import Decision, Option, Vote, Voter
-from folkmoot.views.ballot import ballot
+from folkmoot.views.decisions import ballot
 
 AT = "2026-01-01T10:00:00.000Z"
 

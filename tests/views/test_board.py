@@ -1,7 +1,7 @@
 """Which column a task stands in, and in which order."""
 
 from folkmoot.domain.task import Cancelled, Interrupted, Task, TaskStep
-from folkmoot.views.board import board, card
+from folkmoot.views.tasks import board, card
 
 NOW = "2026-01-01T10:00:00.000Z"
 

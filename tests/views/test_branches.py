@@ -10,8 +10,8 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.views.branches import open_rows, rows
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import open_rows, rows
 from tests.views.test_timeline import FILES, SCRIPT
 
 

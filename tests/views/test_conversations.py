@@ -4,9 +4,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from folkmoot.domain.a2a_events import A2aSend
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Draft, role
+from folkmoot.domain.team_events import A2aSend
 from folkmoot.journal.codec import from_line, to_line
 from folkmoot.ports import Query
 from folkmoot.views.conversations import conversations

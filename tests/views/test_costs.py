@@ -6,9 +6,9 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import LlmRequest, LlmResponse
 from folkmoot.domain.message import Message, Usage
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
-from folkmoot.views.costs import RunCost, costs, limits, requests_under_way, shares
+from folkmoot.domain.run_row import SpendSum
+from folkmoot.views.costs import costs, limits, narrowest, shares
+from folkmoot.views.run_tree import RunTree
 
 SUMS = [SpendSum("a", cost=1.0, tokens_in=3), SpendSum("b", cost=4.0, tokens_in=1), SpendSum("c", cost=2.0)]
 
@@ -41,16 +41,13 @@ def test_what_is_left_counts_what_is_held_and_follows_the_tightest_limit():
     )
     answer = LlmResponse(1, 1, "p/m", Message("assistant", ""), Usage(3, 2), 1.0)
     drafts = [
-        Draft("2026-03-01T10:00:00.000Z", event, "s", span, "a")
+        Draft("2026-03-01T10:00:00.000Z", event, span, span, "a")
         for span, event in (("0", first), ("0", answer), ("1", second))
     ]
-    run = RunCost(
-        RunSummary("r", 1, "a.ai", "", "2026-03-01T10:00:00.000Z", "hi"),
-        SpendSum("r", requests=1, tokens_in=3, tokens_out=2, cost=1.0),
-        requests_under_way(drafts),
-    )
+    spent = SpendSum("r", requests=1, tokens_in=3, tokens_out=2, cost=1.0)
+    budget = narrowest(Budget(usd=10.0, tokens=1000), Budget(usd=2.0))
 
-    found = {limit.name: limit for limit in limits(run, Budget(usd=10.0, tokens=1000), Budget(usd=2.0))}
+    found = {limit.name: limit for limit in limits(spent, RunTree(drafts).held, budget)}
 
     usd = found["usd"]
     assert (usd.most, usd.used, usd.held, usd.left) == (2.0, 1.0, 0.5, 0.5)

@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from folkmoot.engine.identity import Identity
+from folkmoot.engine.owner import Identity
 from folkmoot.views.difference import difference
 from tests.desk import look
 from tests.test_resume import PATTERNS, SAID

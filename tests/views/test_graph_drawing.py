@@ -1,8 +1,8 @@
 """The graph of agents as the page draws it."""
 
-from folkmoot.domain.sketch import Sketch, Sketched
+from folkmoot.domain.agent import Sketch, Sketched
 from folkmoot.errors import Problem
-from folkmoot.views.graph_drawing import drawing
+from folkmoot.views.graph import drawing
 
 
 def drawn(links, problems=()):

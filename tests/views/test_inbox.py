@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item
 from folkmoot.views.inbox import document, how_to_answer, what, whole_call
 
 

@@ -1,6 +1,6 @@
 """What a call would change in a file is told line by line."""
 
-from folkmoot.views.patch import patch
+from folkmoot.views.drawer import patch
 
 
 def shown(before, after):

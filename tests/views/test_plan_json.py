@@ -2,8 +2,14 @@
 
 import json
 
-from folkmoot.coordination.plans.wish import BudgetWish, PlanWish, PolicyWish, StepWish, planned
-from folkmoot.views.plan_json import projected
+from folkmoot.coordination.plans import (
+    BudgetWish,
+    PlanWish,
+    PolicyWish,
+    StepWish,
+    planned,
+)
+from folkmoot.views.plans import projected
 
 POLICY = PolicyWish(("files.write",), "ask", BudgetWish("10m", 500, 3))
 PLAN = planned(

@@ -1,9 +1,8 @@
 """How an agent stands, as people look at it."""
 
-from folkmoot.domain.agent import Agent
+from folkmoot.domain.agent import Agent, Member
 from folkmoot.domain.task import Task
-from folkmoot.domain.team import Member
-from folkmoot.views.presence import FAILING, teammates
+from folkmoot.views.team import FAILING, teammates
 
 AGENT = Agent("a", "a.ai", "", description="Sweeps.")
 TASK = Task("task_1", "a", "sweep", "blocked", "2026-01-01T00:00:00.000Z", "eve")
@@ -24,4 +23,4 @@ def test_failures_in_a_row_make_an_agent_unsteady_then_failing():
 def test_whoever_is_blocked_is_unsteady_and_the_task_is_shown():
     mate = stands(Member("a", "worker", "idle"), TASK)
 
-    assert (mate.health, mate.task, mate.last_activity, mate.description) == ("unsteady", TASK, "", "Sweeps.")
+    assert (mate.health, mate.task, mate.description) == ("unsteady", TASK, "Sweeps.")

@@ -16,7 +16,7 @@ from folkmoot.domain.task import (
     Task,
     TaskStep,
 )
-from folkmoot.views.task_markdown import markdown, projected
+from folkmoot.views.tasks import markdown, projected
 
 AT = "2026-01-05T10:00:00.000Z"
 TASK = Task(

@@ -1,7 +1,7 @@
-from folkmoot.views.branches import rows
 from folkmoot.views.optree import outline
 from folkmoot.views.result import team_transcripts
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import rows
 from folkmoot.views.timeline import timeline
 from tests.orchestration.test_team import BROKEN, FILES, SAID, left
 

@@ -4,23 +4,22 @@ from itertools import count
 
 import pytest
 
+from folkmoot.domain.call_events import HandoffRequested
 from folkmoot.domain.category import CATEGORIES, LABELS, classified
-from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import HandoffRequested, RunCompleted, RunStarted, ToolStarted
+from folkmoot.domain.events import RunCompleted, RunStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated, StepCompleted, StepStarted
+from folkmoot.domain.plan import Plan, PlanCreated, StepCompleted, StepStarted
 from folkmoot.domain.report import Outcome, Report
-from folkmoot.domain.work_session_events import (
+from folkmoot.domain.work_session import (
     WorkSessionCategorised,
     WorkSessionChanged,
     WorkSessionLabelled,
     WorkSessionOpened,
 )
+from folkmoot.views.timeline import work_timeline
 from folkmoot.views.work_sessions import WorkList, WorkRow, subtitle, title
-from folkmoot.views.work_timeline import work_timeline
 
 _SEQ = count(1)
 ANSWERED = RunCompleted(Outcome("report", Report("text", "fine"), "a"))

@@ -27,7 +27,7 @@ def list_agents(context: typer.Context, as_json: AsJson = False) -> None:
     """
     from folkmoot.cli.output import STYLES, say, write_json, write_table
     from folkmoot.cli.shown import in_one_line
-    from folkmoot.engine.describing import status_of, summary
+    from folkmoot.engine.admission import status_of, summary
 
     call = call_of(context)
     graph = call.load(Target(folder=call.folder, agent="")).graph
@@ -67,7 +67,7 @@ def show(
     """
     from folkmoot.cli.output import write, write_json
     from folkmoot.domain.agent import find_agent
-    from folkmoot.engine.describing import document
+    from folkmoot.engine.admission import document
 
     call = call_of(context)
     target = call.target(agent)
@@ -91,7 +91,7 @@ def template() -> None:
       folkmoot agents template > new.ai
     """
     from folkmoot.cli.output import write
-    from folkmoot.loader.template import template as agent_template
+    from folkmoot.loader.walk import template as agent_template
 
     write(agent_template().rstrip("\n"))
 

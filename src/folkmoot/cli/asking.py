@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from folkmoot.cli.output import say
-from folkmoot.domain.item import Item, Reply, check_time
+from folkmoot.domain.inbox import Item, Reply, check_time
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.operations.actor import account_name
@@ -76,7 +76,7 @@ class TerminalAnswerer:
 
 def remember(folder: Path, item: Item, by: str) -> None:
     """Always allow this very call: with a rule in the project's settings."""
-    from folkmoot.engine.always import allow_call_always
+    from folkmoot.engine.commands import allow_call_always
 
     if item.kind != "approval" or not item.is_open:
         raise WrongUse(f"{item.id} is no approval that waits for a word")

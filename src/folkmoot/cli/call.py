@@ -63,7 +63,7 @@ class Call:
 
     def load(self, target: Target) -> Loaded:
         """Its project, or only the file and what that refers to."""
-        from folkmoot.engine.loading import load_project
+        from folkmoot.engine.workshop import load_project
 
         only = target.agent if target.alone else None
         return load_project(target.folder, overrides=self.overrides, only=only)

@@ -7,7 +7,7 @@ from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
 
-from folkmoot.domain.canonical import visible
+from folkmoot.domain.message import visible
 from folkmoot.tools.consent import ConsentItem, ConsentStore, Grant, granted_files
 
 MOST_FILES, MOST_LINES, MOST_CHARACTERS = 20, 20, 200

@@ -65,8 +65,7 @@ def checked(call: Call, target: Target) -> Loaded:
     from msgspec.structs import replace
 
     from folkmoot.models.choose import ProviderModels
-    from folkmoot.tools.consent import ConsentStore
-    from folkmoot.tools.mcp.listing import unknown_tools
+    from folkmoot.tools.consent import ConsentStore, unknown_tools
 
     loaded = call.load(target)
     models = ProviderModels(loaded.graph.settings.providers, {}, target.folder)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from folkmoot.app import Folkmoot
-    from folkmoot.coordination.collaboration.scene import Scene
+    from folkmoot.coordination.collaboration import Scene
     from folkmoot.domain.agent import MemberRole
     from folkmoot.domain.errand import Errand
     from folkmoot.engine.collaboration import Collaboration, Stopped
@@ -99,13 +99,12 @@ def _tell_how_it_stands(stopped: Stopped, scene: Scene) -> None:
 async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopped, Scene]:
     from folkmoot.app import Folkmoot
     from folkmoot.cli.output import say
-    from folkmoot.coordination.collaboration.moves import Move
+    from folkmoot.coordination.collaboration import Move
     from folkmoot.engine.collaboration import Collaboration
-    from folkmoot.views.collaboration import line
 
     def tell(move: Move) -> None:
-        if not quiet and (said := line(move)):
-            say(said)
+        if not quiet and move.line:
+            say(move.line.partition("\n")[0])
 
     async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
 
@@ -122,15 +121,15 @@ async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopp
 
 async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
     """The work session that is named, or a new one."""
-    from folkmoot.domain.work_session_events import WorkSessionOpened
+    from folkmoot.domain.work_session import WorkSessionOpened
     from folkmoot.engine.collaboration import gathered, seats
-    from folkmoot.engine.identity import chance
+    from folkmoot.engine.owner import chance
 
     if not wanted.resume:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)
         team = seats(moot.graph, map(_member, wanted.members))
         return (await gathered(moot.moot, opening, team, chance())).id
-    return await moot.moot.work_sessions.keeper.find(wanted.resume)
+    return await moot.moot.work_sessions.find(wanted.resume)
 
 
 def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:

@@ -36,7 +36,7 @@ def show(
       FOLKMOOT_MAX_TURNS=3 folkmoot config show --json
     """
     from folkmoot.cli.output import write_json, write_table
-    from folkmoot.engine.loading import load_project
+    from folkmoot.engine.workshop import load_project
 
     call = call_of(context)
     settings = load_project(call.folder, overrides=call.overrides).settings

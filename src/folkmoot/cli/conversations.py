@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.domain.reference import CONVERSATION
+from folkmoot.domain.naming import CONVERSATION
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ async def _read(folder: Path, everything: bool) -> tuple[Conversations, int]:
 
 async def _follow(folder: Path, found: Conversations, after: int, only: str = "") -> None:
     from folkmoot.cli.records import opened
-    from folkmoot.domain.a2a_events import A2aResponse
+    from folkmoot.domain.team_events import A2aResponse
 
     async with opened(folder) as journal:
         async for entry in journal.follow(after):

@@ -14,11 +14,9 @@ from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.moot import reading, redrawn
 from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.decisions.brief import brief
-from folkmoot.coordination.decisions.desk import Decisions
-from folkmoot.domain.decision import Decision, Option, Voter
+from folkmoot.coordination.decision_service import Decisions, brief
+from folkmoot.domain.decision import Decision, Option, Voter, tally
 from folkmoot.domain.duration import EXAMPLES, seconds
-from folkmoot.domain.tally import tally
 from folkmoot.domain.text import storable
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import BAD_VALUE, WrongUse
@@ -26,7 +24,7 @@ from folkmoot.operations.actor import by_account
 from folkmoot.operations.decisions import ProposeDecision, ShowDecision
 from folkmoot.operations.operation import Operation
 from folkmoot.ports import Clock
-from folkmoot.views.adr import record
+from folkmoot.views.decisions import record
 
 _EMPTY = "no decision is recorded; `folkmoot decisions propose --help` says how to put something to the vote"
 

@@ -12,7 +12,7 @@ from folkmoot.cli.output import STYLES, say, write, write_json, write_markdown
 from folkmoot.cli.shown import in_one_line
 from folkmoot.domain.report import Report
 from folkmoot.site.remedies import STOPPED
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 from folkmoot.views.inbox import what_it_needs
 from folkmoot.views.result import Result
 

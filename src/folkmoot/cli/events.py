@@ -52,7 +52,7 @@ def events(  # noqa: PLR0913  # because every filter is a parameter
     """
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.ports import Filter
-    from folkmoot.views.event_rows import event_row
+    from folkmoot.views.timeline import event_row
 
     wanted = Filter(
         work_session=work_session,
@@ -93,7 +93,7 @@ async def _found(folder: Path, wanted: Filter) -> list[Entry]:
 def _role(given: str) -> str:
     from typing import get_args
 
-    from folkmoot.domain.role import Role
+    from folkmoot.domain.entry import Role
     from folkmoot.errors import NotFound
 
     known: tuple[str, ...] = get_args(Role)
@@ -104,7 +104,7 @@ def _role(given: str) -> str:
 
 
 def _moment(given: str) -> str:
-    from folkmoot.domain.moment import moment
+    from folkmoot.domain.duration import moment
     from folkmoot.engine.clock import SystemClock
 
     return moment(given, SystemClock().now())

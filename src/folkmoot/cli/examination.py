@@ -28,11 +28,10 @@ from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, key_variable
 from folkmoot.domain.settings import Storage
 from folkmoot.errors import DeclarationError, FolkmootError
 from folkmoot.journal.database import FOLDER
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.models.choose import missing_library
 from folkmoot.ports import RunQuery
-from folkmoot.tools.consent import ConsentStore
-from folkmoot.tools.mcp.listing import mark_of
+from folkmoot.tools.consent import ConsentStore, mark_of
 
 _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""

@@ -12,7 +12,7 @@ from folkmoot.cli.complete import agent_files
 
 if TYPE_CHECKING:
     from folkmoot.domain.message import ToolCall
-    from folkmoot.orchestration.explain import Explanation
+    from folkmoot.orchestration.briefs import Explanation
 
 
 def explain(
@@ -43,7 +43,7 @@ def explain(
     from folkmoot.domain.agent import find_agent
     from folkmoot.engine.workshop import Surroundings, Workshop
     from folkmoot.errors import WrongUse
-    from folkmoot.orchestration.explain import explain as derive
+    from folkmoot.orchestration.briefs import explain as derive
 
     call = call_of(context)
     target = call.target(agent)

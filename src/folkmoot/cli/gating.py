@@ -11,7 +11,7 @@ from folkmoot.cli.call import AsJson, call_of, finished
 from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
-    from folkmoot.domain.gate_events import GateChanged
+    from folkmoot.domain.inbox_events import GateChanged
 
 Session = Annotated[
     str,
@@ -66,7 +66,7 @@ def gates(
     """
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import read_record
-    from folkmoot.views.live import gates as taken
+    from folkmoot.views.sessions import gates as taken
 
     rows = taken(finished(read_record(call_of(context).folder, run)).drafts)
     if as_json:
@@ -88,7 +88,7 @@ def _change(
     context: typer.Context, session: str, *, gated: list[str], freed: list[str], reason: str, as_json: bool
 ) -> None:
     from folkmoot.cli.output import say, write_json
-    from folkmoot.domain.gate_events import GateChanged
+    from folkmoot.domain.inbox_events import GateChanged
     from folkmoot.domain.naming import wire_name
     from folkmoot.operations.actor import account_name
 

@@ -34,7 +34,7 @@ def graph(
       folkmoot graph --format svg -o agents.svg
     """
     from folkmoot.cli.output import write
-    from folkmoot.engine.loading import load_project
+    from folkmoot.engine.workshop import load_project
     from folkmoot.views import graph as views
 
     call = call_of(context)

@@ -13,7 +13,7 @@ from folkmoot.errors import WrongUse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from folkmoot.domain.item import Item, Reply
+    from folkmoot.domain.inbox import Item, Reply
 
 app = typer.Typer(help="What runs wait for someone to say.", no_args_is_help=True)
 approvals = typer.Typer(
@@ -244,7 +244,7 @@ def _say(call: Call, id: str, reply: Callable[[Item, str], Reply], resume: bool,
 
 async def _items(folder: Path) -> list[Item]:
     from folkmoot.cli.records import has_run, opened
-    from folkmoot.engine.inbox import read_inbox
+    from folkmoot.engine.commands import read_inbox
 
     if not has_run(folder):
         return []
@@ -254,7 +254,7 @@ async def _items(folder: Path) -> list[Item]:
 
 async def _found(folder: Path, id: str) -> Item:
     from folkmoot.cli.records import opened
-    from folkmoot.engine.inbox import find_item
+    from folkmoot.engine.commands import find_item
 
     async with opened(folder) as journal:
         return await find_item(journal, id)
@@ -267,7 +267,7 @@ async def _left(
     there may be workers."""
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.inbox import find_item
+    from folkmoot.engine.commands import find_item
     from folkmoot.engine.local import LocalEngine
     from folkmoot.engine.owner import holder
 

@@ -157,7 +157,7 @@ def _allow(folder: Path, template: Template, *, mine: bool) -> list[str]:
     """What Folkmoot made itself is allowed; nothing is asked in a folder that holds nothing else (`mine`)."""
     from msgspec.structs import replace
 
-    from folkmoot.engine.loading import load_project
+    from folkmoot.engine.workshop import load_project
     from folkmoot.tools.consent import ConsentStore
     from folkmoot.tools.wanted import wanted_items
 

@@ -81,7 +81,7 @@ def _handled(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
 def _end_servers() -> None:
     """Who leaves at once has no time for the tool servers that it started; they are not left behind."""
     from folkmoot.engine.owner import this_process
-    from folkmoot.tools.mcp.processes import end_processes
+    from folkmoot.tools.mcp.config import end_processes
 
     mine = this_process().rpartition("/")[0]
     end_processes(lambda mark: mark.startswith(f"{mine}/"))

@@ -10,7 +10,7 @@ import typer
 from folkmoot.cli.call import AsJson, call_of, finished
 
 if TYPE_CHECKING:
-    from folkmoot.engine.importing import Imported
+    from folkmoot.engine.runs import Imported
 
 app = typer.Typer(help="The journal as a whole: copy it, and take in another one.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def backup(
     from folkmoot.cli.output import say, write_json
     from folkmoot.cli.records import require_runs
     from folkmoot.cli.verify import checked_file, write_verdict
-    from folkmoot.journal.backup import back_up
+    from folkmoot.journal.copies import back_up
 
     folder = require_runs(call_of(context).folder)
     _require_file(folder)
@@ -61,7 +61,7 @@ def _require_file(folder: Path) -> None:
     import os
 
     from folkmoot.errors import WrongUse
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, os.environ)
     if storage.url:
@@ -107,8 +107,7 @@ def adopt(
 async def _adopt(folder: Path, names: list[str]) -> list[str]:
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.installation import Installation, unfinished_runs
-    from folkmoot.engine.listing import find_run
+    from folkmoot.engine.runs import Installation, find_run, unfinished_runs
 
     async with opened(folder, readonly=False) as journal:
         unfinished = await unfinished_runs(journal)
@@ -187,10 +186,10 @@ def import_(
 
 async def _import(folder: Path, file: Path) -> Imported:
     from folkmoot.cli.counting import counting
-    from folkmoot.engine.importing import import_runs
+    from folkmoot.engine.runs import import_runs
     from folkmoot.engine.workshop import open_journal
     from folkmoot.errors import WrongUse
-    from folkmoot.journal.source import open_source
+    from folkmoot.journal.copies import open_source
 
     source = open_source(file)
     try:

@@ -15,14 +15,12 @@ from rich.text import Text
 from folkmoot.cli.amounts import between, dollars, tokens
 from folkmoot.cli.output import STYLES
 from folkmoot.cli.shown import in_one_line, shown
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import pattern
+from folkmoot.domain.entry import Draft, pattern
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
-from folkmoot.views.branches import Row, open_rows, rows
-from folkmoot.views.run_nodes import Branch
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import Branch, Row, open_rows, rows
 from folkmoot.views.timeline import line_of
 
 _MARKS = {"completed": "✔", "failed": "✘", "cancelled": "■", "waiting": "·"}

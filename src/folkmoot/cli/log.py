@@ -74,7 +74,7 @@ def _target(output: Path | None, stack: ExitStack) -> BinaryIO:
 async def _export(folder: Path, run: str | None, target: BinaryIO) -> None:
     from folkmoot.cli.records import opened
     from folkmoot.cli.shown import escaped
-    from folkmoot.engine.listing import find_run
+    from folkmoot.engine.runs import find_run
     from folkmoot.journal.codec import to_line
     from folkmoot.ports import Query
 
@@ -90,8 +90,8 @@ async def _bundle(folder: Path, run: str | None, target: Path) -> None:
     from folkmoot.cli.amounts import counted
     from folkmoot.cli.output import say
     from folkmoot.cli.records import opened
-    from folkmoot.engine.listing import find_run
-    from folkmoot.journal.bundle import write_bundle
+    from folkmoot.engine.runs import find_run
+    from folkmoot.journal.copies import write_bundle
 
     async with opened(folder) as journal:
         runs = [(await find_run(journal, run)).run_id] if run else []

@@ -17,9 +17,8 @@ from folkmoot.cli.records import has_run, opened, require_runs
 from folkmoot.cli.shown import shown
 from folkmoot.domain.agent import Graph
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.loading import load_project
 from folkmoot.engine.projections import project
-from folkmoot.engine.workshop import open_journal
+from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.journal.database import FOLDER
 from folkmoot.journal.memory import MemoryJournal
 from folkmoot.operations.operation import Operation
@@ -27,7 +26,7 @@ from folkmoot.operations.project import OpenProject
 from folkmoot.ports import Clock
 
 if TYPE_CHECKING:
-    from folkmoot.engine.control import Control
+    from folkmoot.engine.collaboration import Control
     from folkmoot.views.work_sessions import WorkRow
 
 R = TypeVar("R")
@@ -79,7 +78,7 @@ class _Host:
 
     @property
     def control(self) -> Control:
-        from folkmoot.engine.control import Control
+        from folkmoot.engine.collaboration import Control
         from folkmoot.engine.local import LocalEngine
 
         return Control(self.project.work_sessions, LocalEngine(self.project.journal, self.project.clock))

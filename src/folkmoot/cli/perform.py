@@ -17,7 +17,7 @@ from folkmoot.cli.progress import Progress, choose_progress
 from folkmoot.cli.shown import hide
 from folkmoot.cli.trust import ask_for_trust, is_attended
 from folkmoot.domain.events import RUN_ENDS, RunParked
-from folkmoot.engine.identity import Identity, drawn
+from folkmoot.engine.owner import Identity, drawn
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import Untrusted
 from folkmoot.orchestration.inbox import Answerer

@@ -45,8 +45,8 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     from folkmoot.cli.perform import perform
     from folkmoot.cli.planning import one_plan
     from folkmoot.coordination.author import Author
-    from folkmoot.coordination.plans.steps import step_of
-    from folkmoot.engine.step_runs import begun
+    from folkmoot.coordination.plan_steps import step_of
+    from folkmoot.engine.collaboration import begun
     from folkmoot.operations.actor import account_name
 
     call, started = call_of(context), time.monotonic()

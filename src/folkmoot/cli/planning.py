@@ -14,15 +14,13 @@ from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.moot import reading, redrawn
 from folkmoot.cli.output import Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.plans.brief import brief
-from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.plans.wish import PlanWish
+from folkmoot.coordination.plan_service import Plans, brief
+from folkmoot.coordination.plans import PlanWish
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.text import storable
 from folkmoot.errors import BAD_VALUE, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import compose, data
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import data
 from folkmoot.operations.actor import by_account
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.plans import DraftPlan, RevisePlan, ShowPlan

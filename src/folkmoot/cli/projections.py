@@ -49,8 +49,8 @@ async def _brought_up(folder: Path, *, check: bool) -> Difference:
     from folkmoot.cli.records import opened
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.loading import load_project
     from folkmoot.engine.projections import difference, projected, write
+    from folkmoot.engine.workshop import load_project
     from folkmoot.journal.database import FOLDER
 
     async with opened(folder) as journal:

@@ -12,7 +12,7 @@ from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
     from folkmoot.domain.run_row import RunRow
-    from folkmoot.engine.prune import Pruned
+    from folkmoot.engine.runs import Pruned
 
 
 def prune(
@@ -59,8 +59,7 @@ async def _prune(folder: Path, age: float, dry_run: bool) -> tuple[list[RunRow],
     from folkmoot.cli.records import opened
     from folkmoot.domain.run_row import ENDED
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.listing import run_list
-    from folkmoot.engine.prune import prunable, prune
+    from folkmoot.engine.runs import prunable, prune, run_list
     from folkmoot.ports import RunQuery
 
     clock = SystemClock()

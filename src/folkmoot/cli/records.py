@@ -13,12 +13,12 @@ import msgspec
 from folkmoot.cli.output import say
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.listing import find_run, run_list
 from folkmoot.engine.owner import holder, host_of
+from folkmoot.engine.runs import find_run, run_list
 from folkmoot.engine.workshop import open_journal
 from folkmoot.errors import JournalDamaged, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
-from folkmoot.loader.storage import storage_of
+from folkmoot.loader.project_file import storage_of
 from folkmoot.ports import Journal, Query
 from folkmoot.views.result import Result
 
@@ -50,7 +50,7 @@ def _tell_progress() -> Callable[[int, int], None]:
 @asynccontextmanager
 async def unbundled(file: Path) -> AsyncIterator[Journal]:
     """The runs of a bundle, as if they were this project's."""
-    from folkmoot.journal.source import open_bundle
+    from folkmoot.journal.copies import open_bundle
 
     yield await open_bundle(file)
 

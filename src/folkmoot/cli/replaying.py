@@ -111,7 +111,7 @@ def fork(  # noqa: PLR0913  # because every option is a parameter
     from folkmoot.cli.ending import finish
     from folkmoot.cli.perform import perform
     from folkmoot.cli.records import read_record
-    from folkmoot.engine.fork import Fork
+    from folkmoot.engine.history import Fork
 
     call = call_of(context)
     wanted = Fork(
@@ -147,8 +147,8 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
 
 async def _replay(folder: Path, name: str) -> Replayed:
     from folkmoot.cli.records import opened
-    from folkmoot.engine.listing import find_run
     from folkmoot.engine.replay import replay as again
+    from folkmoot.engine.runs import find_run
 
     async with opened(folder) as journal:
         return await again(journal, (await find_run(journal, name)).run_id)
@@ -157,7 +157,7 @@ async def _replay(folder: Path, name: str) -> Replayed:
 async def _diff(folder: Path, a: str, b: str) -> Difference:
     from folkmoot.cli.records import opened
     from folkmoot.engine.history import read_whole_history
-    from folkmoot.engine.listing import find_run
+    from folkmoot.engine.runs import find_run
     from folkmoot.views.difference import difference
 
     async with opened(folder) as journal:

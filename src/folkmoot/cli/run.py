@@ -124,7 +124,7 @@ def _attached(paths: list[Path] | None) -> list[File]:
     """Before a journal is made for nothing."""
     if not paths:
         return []
-    from folkmoot.engine.enclosing import read_files
+    from folkmoot.engine.admission import read_files
 
     return read_files(paths)
 

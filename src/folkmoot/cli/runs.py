@@ -110,7 +110,7 @@ def audit(context: typer.Context, run: RunName, as_json: AsJson = False) -> int:
     """
     from folkmoot.cli.output import write, write_json
     from folkmoot.cli.records import read_record
-    from folkmoot.views.audit import audit
+    from folkmoot.views.plans import audit
 
     record = finished(read_record(call_of(context).folder, run))
     found = audit(record.drafts)
@@ -211,7 +211,7 @@ def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, curre
 def _trace(call: Call, trace: str) -> str:
     """What a run is called in OpenTelemetry and where it is seen there, if the project sends its runs there."""
     from folkmoot.domain.trace import trace_url
-    from folkmoot.engine.loading import load_project
+    from folkmoot.engine.workshop import load_project
 
     with suppress(FolkmootError):  # a run is shown whatever became of its files
         sinks = load_project(call.folder, overrides=call.overrides).graph.settings.sinks.values()
@@ -224,8 +224,8 @@ async def _cancel(folder: Path, name: str, reason: str) -> str:
     from folkmoot.cli.records import opened
     from folkmoot.engine.clock import SystemClock
     from folkmoot.engine.commands import CancelRun
-    from folkmoot.engine.listing import find_run
     from folkmoot.engine.local import LocalEngine
+    from folkmoot.engine.runs import find_run
 
     async with opened(folder, readonly=False) as journal:
         run_id = (await find_run(journal, name)).run_id

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from folkmoot.app import Folkmoot
-    from folkmoot.http.house import Door, House
     from folkmoot.http.keys import Keys
+    from folkmoot.http.state import Door, ServerState
 
 _LOOK = 1.0
 """Seconds between looks at the file of the token."""
@@ -80,8 +80,8 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         write(drawn())
         return
     try:
-        from folkmoot.http.house import Door
         from folkmoot.http.limits import Limits
+        from folkmoot.http.state import Door
     except ImportError as error:
         raise OperationFailed(
             f"`folkmoot serve` needs a package that is not installed ({error});"
@@ -101,20 +101,19 @@ async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: b
 
     from folkmoot.app import Folkmoot
     from folkmoot.cli.output import say
-    from folkmoot.http.application import application
-    from folkmoot.http.house import House
-    from folkmoot.http.server import listening
-    from folkmoot.protocols.chat import chat_routes
+    from folkmoot.http.server import application, listening
+    from folkmoot.http.state import ServerState
+    from folkmoot.protocols.chat import CHAT_ROUTES
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     async with AsyncExitStack() as stack:
         moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
-        house = House(moot=moot, door=door)
+        house = ServerState(moot=moot, door=door)
         house.room.say = say
         stopping = _stopping(house.room.leave_at_once)
         await _at_work(stack, moot, house, token_file)
         clients = _mcp_app(moot)
-        routes = [chat_routes(house), *(clients.routes if clients else ()), *_a2a_routes(house)]
+        routes = [CHAT_ROUTES, *(clients.routes if clients else ()), *_a2a_routes(house)]
         address = await stack.enter_async_context(listening(house, application(house, routes)))
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
@@ -134,7 +133,7 @@ def _mcp_app(moot: Folkmoot) -> Starlette | None:
     return mcp_app(moot, guarded=True)
 
 
-def _a2a_routes(house: House) -> list[BaseRoute]:
+def _a2a_routes(house: ServerState) -> list[BaseRoute]:
     """Where the extra for it is installed."""
     try:
         from folkmoot.protocols.a2a import a2a_routes
@@ -158,7 +157,9 @@ def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
         say(f"watching tasks, every {written(every)}: agents of idle ones are started (not with --no-watch)")
 
 
-async def _at_work(stack: AsyncExitStack, moot: Folkmoot, house: House, token_file: Path | None) -> None:
+async def _at_work(
+    stack: AsyncExitStack, moot: Folkmoot, house: ServerState, token_file: Path | None
+) -> None:
     """What goes on beside answering requests."""
     import asyncio
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from folkmoot.domain.settings import ToolSource
 from folkmoot.engine.owner import is_gone, this_process
 from folkmoot.errors import ServerFailed
-from folkmoot.tools.consent import ConsentItem, ConsentStore
-from folkmoot.tools.mcp.listing import Offer, changes, mark_of
+from folkmoot.tools.consent import ConsentItem, ConsentStore, Offer, changes, mark_of
 from folkmoot.tools.mcp.servers import Servers
 
 

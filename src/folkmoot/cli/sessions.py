@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from folkmoot.cli.output import Cell
     from folkmoot.domain.entry import Draft
-    from folkmoot.views.branches import Row
+    from folkmoot.views.sessions import Row
 
 app = typer.Typer(help="The agent sessions of a run.", no_args_is_help=True)
 
@@ -46,8 +46,8 @@ def list_sessions(
     """
     from folkmoot.cli.output import say, write_json, write_table
     from folkmoot.cli.records import all_runs, read_record
-    from folkmoot.views.branches import rows, session_rows
     from folkmoot.views.run_tree import RunTree
+    from folkmoot.views.sessions import rows, session_rows
 
     folder = call_of(context).folder
     if run == "last" and not finished(all_runs(folder)):
@@ -98,8 +98,8 @@ def destroy(
 def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
     from folkmoot.cli.amounts import between
     from folkmoot.cli.output import STYLES
-    from folkmoot.domain.event import pattern
-    from folkmoot.views.branches import status_of
+    from folkmoot.domain.entry import pattern
+    from folkmoot.views.sessions import status_of
 
     branch, status = row.branch, status_of(row.branch, unended)
     return (
@@ -115,7 +115,7 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
 
 def _write_live(drafts: Iterable[Draft], *, as_json: bool) -> None:
     from folkmoot.cli.output import say, write_json, write_table
-    from folkmoot.views.live import live_children
+    from folkmoot.views.sessions import live_children
 
     children = live_children(drafts)
     if as_json:

@@ -9,8 +9,7 @@ from folkmoot.cli.ending import summary, unverified, write_report
 from folkmoot.cli.output import STYLES, write
 from folkmoot.cli.records import Record, called
 from folkmoot.cli.shown import in_one_line
-from folkmoot.domain.events import RunPruned
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.events import RunForked, RunPruned
 from folkmoot.domain.report import Report
 from folkmoot.engine.clock import SystemClock
 from folkmoot.orchestration.history import RunHistory

@@ -147,6 +147,6 @@ async def _move(call: Call, name: str, to: str) -> int:
 
 
 def _settings(call: Call) -> Settings:
-    from folkmoot.engine.loading import load_project
+    from folkmoot.engine.workshop import load_project
 
     return load_project(call.folder, overrides=call.overrides).graph.settings

@@ -17,17 +17,17 @@ from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
 from folkmoot.cli.records import opened
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.keeping import Keeper
-from folkmoot.coordination.task.document import step_counts
+from folkmoot.coordination.record_store import RecordStore
+from folkmoot.coordination.task_lists import step_counts
+from folkmoot.domain.records import TASK
 from folkmoot.domain.task import Task
-from folkmoot.domain.task_fold import TASK
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.task_reading import ListTasks, ShowTask
 from folkmoot.operations.tasks import UpdateTask
 from folkmoot.ports import Journal
-from folkmoot.views.task_markdown import markdown
+from folkmoot.views.tasks import markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,7 +118,7 @@ async def _tell(journal: Journal, wanted: ListTasks, as_json: bool) -> None:
 
 async def _changes(journal: Journal) -> AsyncIterator[tuple[Mapping[str, Task], Task | None]]:
     """All tasks as they are; then again after each change, with the one that changed."""
-    kept = Keeper(TASK, journal, SystemClock())
+    kept = RecordStore(TASK, journal, SystemClock())
     yield await kept.all(), None
     async for entry in journal.follow(kept.seen):
         if entry.stream.startswith(TASK.prefix):

@@ -13,7 +13,7 @@ from folkmoot.cli.call import AsJson, Call, call_of, finished
 if TYPE_CHECKING:
     from folkmoot.cli.output import Cell
     from folkmoot.coordination.moot import Moot
-    from folkmoot.domain.team import Member
+    from folkmoot.domain.agent import Member
     from folkmoot.ports import Journal
 
 _HEAD = ("agent", "role", "status", "heartbeat", "failures", "left alone until", "task")
@@ -73,7 +73,7 @@ async def _opened(call: Call) -> AsyncIterator[tuple[Moot, Journal]]:
     from folkmoot.cli.records import has_run, opened
     from folkmoot.coordination.moot import Moot
     from folkmoot.engine.clock import SystemClock
-    from folkmoot.engine.loading import load_project
+    from folkmoot.engine.workshop import load_project
     from folkmoot.journal.memory import MemoryJournal
 
     graph = load_project(call.folder, overrides=call.overrides).graph
@@ -96,7 +96,7 @@ async def _beats(journal: Journal) -> AsyncIterator[None]:
 
 
 async def _members(moot: Moot) -> list[Member]:
-    tasks, _ = await moot.tasks.keeper.readable()
+    tasks, _ = await moot.tasks.readable()
     return await moot.team.members(tasks)
 
 

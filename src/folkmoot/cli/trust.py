@@ -110,7 +110,7 @@ def is_attended() -> bool:
 
 def wanted_by(call: Call, target: Target) -> list[ConsentItem]:
     """Everything the project needs consent for, granted or not."""
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
     from folkmoot.tools.wanted import storage_item, wanted_items
 
     storage = storage_item(storage_of(target.folder, os.environ), os.environ)

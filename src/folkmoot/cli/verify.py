@@ -12,7 +12,7 @@ from folkmoot.cli.complete import run_names
 
 if TYPE_CHECKING:
     from folkmoot.contract.folds import Fault
-    from folkmoot.contract.verification import Verification
+    from folkmoot.contract.verify import Verification
 
 
 def verify(
@@ -77,7 +77,7 @@ async def _checked(folder: Path, what: str | None) -> Verification:
     from folkmoot.cli.counting import counting
     from folkmoot.cli.records import opened
     from folkmoot.contract.verify import verify
-    from folkmoot.engine.listing import find_run
+    from folkmoot.engine.runs import find_run
 
     with counting("checking") as told:
         async with opened(folder) as journal:
@@ -88,7 +88,7 @@ async def _checked(folder: Path, what: str | None) -> Verification:
 async def checked_file(file: Path) -> Verification:
     from folkmoot.cli.counting import counting
     from folkmoot.contract.verify import verify
-    from folkmoot.journal.source import open_source
+    from folkmoot.journal.copies import open_source
 
     source = open_source(file)
     try:

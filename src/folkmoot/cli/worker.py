@@ -11,7 +11,7 @@ from folkmoot.cli.call import Call, call_of
 from folkmoot.errors import WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.engine.making import Shift
+    from folkmoot.engine.activation import Shift
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,36}")
 
@@ -48,7 +48,7 @@ def worker(
     """
     import asyncio
 
-    from folkmoot.engine.making import Placement, Shift
+    from folkmoot.engine.activation import Placement, Shift
     from folkmoot.engine.owner import this_host
 
     if label and not _LABEL.fullmatch(label):

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.cli.records import has_run, opened
-from folkmoot.coordination.work_sessions.desk import WorkSessions
+from folkmoot.coordination.work_sessions import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.reference import LAST
-from folkmoot.domain.work_session_fold import WORK_SESSION
+from folkmoot.domain.naming import LAST
+from folkmoot.domain.records import WORK_SESSION
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import WrongUse
 from folkmoot.journal.index import Index
 from folkmoot.ports import Filter, Journal, Query
-from folkmoot.views.work_sessions import WorkList, WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, timeline_entry, work_document, work_timeline
+from folkmoot.views.timeline import TimelineEntry, timeline_entry, work_timeline
+from folkmoot.views.work_sessions import WorkList, WorkRow, work_document
 
 _BEAT = 0.1
 """Seconds between two looks of a live list."""
@@ -66,7 +66,7 @@ async def content(folder: Path, name: str, artifact: str) -> bytes:
     """Of an artifact of a work session, by its hash, the beginning of that, or its title."""
     async with opened(folder) as journal:
         id = await _found_id(folder, journal, name)
-        record = await WorkSessions(journal, SystemClock(), Graph({})).find(id)
+        record = await WorkSessions(journal, SystemClock(), Graph({})).look_up(id)
         for each in record.artifacts if record else ():
             if artifact and (each.title == artifact or each.artifact.startswith(artifact)):
                 return await journal.artifact(each.artifact)
@@ -83,7 +83,7 @@ async def document(folder: Path, name: str) -> dict[str, Any]:
     """Everything about one work session, as `--json` shows it."""
     async with opened(folder) as journal:
         row, entries = await _found(folder, journal, name)
-        record = await WorkSessions(journal, SystemClock(), Graph({})).find(row.id)
+        record = await WorkSessions(journal, SystemClock(), Graph({})).look_up(row.id)
     return work_document(row, record, work_timeline(row.id, entries))
 
 

@@ -19,12 +19,11 @@ from folkmoot.cli.call import finished
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import STYLES, Cell, console, say, write, write_json, write_table
 from folkmoot.cli.shown import in_one_line
-from folkmoot.coordination.work_sessions.decide import known_category
-from folkmoot.coordination.work_sessions.forming import Seat
-from folkmoot.domain.activity import Activity
+from folkmoot.coordination.work_sessions import known_category
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.agent import MemberRole
-from folkmoot.domain.role import Role
-from folkmoot.domain.work_session import Action, Roster, WorkState
+from folkmoot.domain.entry import Role
+from folkmoot.domain.work_session import Action, Activity, Roster, WorkState
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.work_sessions import (
@@ -38,8 +37,8 @@ from folkmoot.operations.work_sessions import (
     PauseWorkSession,
     ResumeWorkSession,
 )
+from folkmoot.views.timeline import TimelineEntry
 from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry
 
 _HEAD = ("id", "status", "state", "title", "category", "who and when")
 _ID = 11

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from folkmoot.domain import older_entries
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     RUN_ENDS,
     SESSION_ENDS,
@@ -22,9 +20,8 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, ToolSettled
-from folkmoot.domain.message import ToolCall
+from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalRequested, GateChanged, ToolSettled
+from folkmoot.domain.message import ToolCall, fingerprint
 from folkmoot.domain.value import Value
 
 Guarantee = Literal["C1", "C2", "C3", "C4", "C5", "C6", "C7"]

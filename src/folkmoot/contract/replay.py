@@ -1,8 +1,12 @@
-"""C4: what a session knows is what its events say. Each one is folded again, and its recorded end must be the one
-that follows from the fold.
+"""The guarantees that need the project a run is pinned to.
 
-Which tools a project had on the machine where it ran is not in the journal. So only what does not depend on them is
-compared: whether a session succeeded, and with what.
+C4: what a session knows is what its events say. Each one is folded again, and its recorded end must be the one that
+follows from the fold. Which tools a project had on the machine where it ran is not in the journal; so only what does
+not depend on them is compared: whether a session succeeded, and with what.
+
+C6, its second half: whoever asks a model has reserved the most it can cost, within every budget around it. What an
+answer cost more than was reserved is the estimate's error: it is allowed, and the next request finds that much less.
+The wall time is not checked here: only the process that ran knows how long it was really there.
 """
 
 from __future__ import annotations
@@ -17,9 +21,11 @@ from folkmoot.contract.folds import Guarantee
 from folkmoot.domain.agent import Agent, Graph, Output
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import PARTS, Event
+from folkmoot.domain.entry import PARTS, Draft, Event
 from folkmoot.domain.events import (
+    LlmFailed,
+    LlmRequest,
+    LlmResponse,
     RunStarted,
     SessionCancelled,
     SessionCompleted,
@@ -29,9 +35,9 @@ from folkmoot.domain.events import (
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
-from folkmoot.orchestration.kit import Kit, Kits, bare_kit
-from folkmoot.orchestration.reach import Reach
-from folkmoot.orchestration.readings import EvidenceLedger
+from folkmoot.orchestration.history import EvidenceLedger
+from folkmoot.orchestration.kit import Kit, Kits
+from folkmoot.orchestration.ledger import Ledger
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve
@@ -108,7 +114,7 @@ class Replay:
         step = decide(state, Allowance(), evidence=self._evidence.results)
         if not isinstance(step, Finish):
             # It may fail for what the journal does not know; but only through an exit it completes.
-            through = event.outcome.exit in {spec.name for spec in state.brief.exits}
+            through = event.outcome.exit in {spec.name for spec in state.brief.toolset.exits}
             lacking = through and isinstance(event, SessionCompleted)
             return "it completed, and nothing that is recorded before completes it" if lacking else ""
         self.followed += 1
@@ -126,26 +132,19 @@ class Replay:
         kit = self._kit(draft.span, agent, event)
         return Brief(
             agent=agent,
-            exits=kit.exits,
-            tools=kit.tools,
-            offered=kit.offered,
-            schema_tokens=kit.schema_tokens,
+            toolset=kit,
             run=self._run,
             session=draft.session_id,
             span=draft.span,
             seed=self._seed,
             max_turns=agent.tuning.max_turns,
-            unlisted=kit.unlisted,
-            last_exits=kit.last_exits,
         )
 
     def _kit(self, span: str, agent: Agent, event: SessionStarted) -> Kit:
-        if event.cause == "member":
-            return self._kits.of_member(self._teams[span.rpartition("/member:")[0]], agent, Reach())
-        if event.cause == "lead":
-            return self._kits.of_lead(self._teams[span.rpartition("/lead")[0]], agent, Reach())
+        if event.cause in ("member", "lead"):
+            return self._kits.in_team(self._teams[span.rpartition(f"/{event.cause}")[0]], agent, event.cause)
         if event.cause in ("planner", "sense", "reflect"):
-            return bare_kit()
+            return Kit()
         return self._kits.of(agent, cause=event.cause)
 
     def _agent(self, id: str) -> Agent:
@@ -155,3 +154,36 @@ class Replay:
         """An agent that no file declares: of how it ends, only its name and a model matter."""
         models = next(agent.models for agent in self._graph.agents.values())
         return Agent(id=draft.agent_id, file=event.agent, prompt="", models=models)
+
+
+class Budgets:
+    guarantee: Guarantee = "C6"
+    takes: tuple[type[Event], ...] = (RunStarted, SessionStarted, LlmRequest, LlmResponse, LlmFailed)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._ledger = Ledger(graph.settings.limits)
+        self._asking: set[str] = set()
+
+    def take(self, draft: Draft) -> str:
+        span = draft.span
+        match draft.event:
+            case RunStarted(agent=file):
+                self._ledger.open(span, self._graph.settings.budget, "the run")
+                self._open(span, file)
+            case SessionStarted(agent=file) as event:
+                self._open(without_cycle(span), file)
+                self._ledger.fold(span, event)
+                return self._ledger.overdrawn(span, of=("descendants",))
+            case LlmRequest() as event:
+                self._asking.add(span)
+                self._ledger.fold(span, event)
+                return self._ledger.overdrawn(span, of=("requests", "tokens", "usd"))
+            case LlmResponse() | LlmFailed() as event if span in self._asking:
+                self._asking.discard(span)
+                self._ledger.fold(span, event)
+        return ""
+
+    def _open(self, span: str, file: str) -> None:
+        if agent := self._graph.agents.get(file):
+            self._ledger.open(span, agent.budget, repr(agent.id))

@@ -6,25 +6,115 @@ by what was under way at once, not by the length of the journal.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Protocol
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import msgspec
 
-from folkmoot.contract.budgets import Budgets
-from folkmoot.contract.folds import Effects, Ends, Fault, GateFold, Guarantee, GuaranteeFold, Stop
-from folkmoot.contract.replay import NoTools, Replay
-from folkmoot.contract.verification import Verification
+from folkmoot.contract.folds import TITLES, Effects, Ends, Fault, GateFold, Guarantee, GuaranteeFold, Stop
+from folkmoot.contract.replay import Budgets, NoTools, Replay
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.catalogue import named_by
+from folkmoot.domain.entry import Entry, Event
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
-from folkmoot.journal.chain import Head, broken_link
-from folkmoot.journal.codec import UNREADABLE, place_of, to_entry
+from folkmoot.journal.codec import UNREADABLE, Head, broken_link, place_of, to_entry
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Query, Stored
+from folkmoot.views.figures import counted
+
+KEPT = 1_000
+"""Faults that are told one by one; of a file that is wrong throughout, the rest is only counted."""
+
+
+@dataclass
+class Verification:
+    counts: Counter[str] = field(default_factory=Counter)
+    """How much was looked at, by the words below."""
+    faults: list[Fault] = field(default_factory=list)
+    notes: list[Fault] = field(default_factory=list)
+    """What holds, and is worth a look all the same."""
+    by_guarantee: Counter[str] = field(default_factory=Counter)
+    artifacts: bool = True
+    """Whether the artifacts are there to be checked; an exported log has none."""
+    state_hash: str = ""
+    """Of one run: what its sessions knew at their ends."""
+    heads: dict[str, Head] = field(default_factory=dict)
+    """Where each stream ends; one that was pruned, where it ended before."""
+
+    @property
+    def holds(self) -> bool:
+        return not self.by_guarantee
+
+    def add(self, fault: Fault) -> None:
+        self.by_guarantee[fault.guarantee] += 1
+        if len(self.faults) < KEPT:
+            self.faults.append(fault)
+
+    def note(self, found: Fault) -> None:
+        self.counts["notes"] += 1
+        if len(self.notes) < KEPT:
+            self.notes.append(found)
+
+    def checked(self) -> Iterator[tuple[Guarantee, str]]:
+        """One line for each guarantee: what was looked at."""
+        count, calls = self.counts, self._counted("tool.started", "tool call")
+        twice = f", {count['notes']:,} of them begun under two claims" if count["notes"] else ""
+        asked, entries = (
+            self._counted("llm.request", "model request"),
+            counted(count["entries"], "entry", "entries"),
+        )
+        yield "C1", self._durability()
+        yield "C2", f"{self._counted('streams', 'stream')}, {entries}, dense and chained"
+        yield "C3", f"{asked}, {calls} ({count['keyed']:,} keyed, {count['once']:,} once{twice})"
+        yield "C4", self._replay()
+        yield "C5", f"{self._counted('run.cancel_requested', 'stop')}; what came after is no new call"
+        yield "C6", self._bounds()
+        yield "C7", f"{calls}, {self._counted('approval.approved', 'approval')}, each for exactly its call"
+
+    def _counted(self, name: str, word: str) -> str:
+        return counted(self.counts[name], word)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "holds": self.holds,
+            "checked": {
+                guarantee: {
+                    "title": TITLES[guarantee],
+                    "checked": words,
+                    "faults": self.by_guarantee[guarantee],
+                }
+                for guarantee, words in self.checked()
+            },
+            "entries": self.counts["entries"],
+            "runs": self.counts["runs"],
+            "stateHash": self.state_hash or None,
+            "faults": msgspec.to_builtins(self.faults),
+            "notes": msgspec.to_builtins(self.notes),
+        }
+
+    def _durability(self) -> str:
+        if not self.artifacts:
+            return "not checked: this file holds no artifacts, and what a power cut took no file can show"
+        found = self._counted("artifacts", "artifact")
+        return f"{found} there and unchanged; what a power cut took no journal can show"
+
+    def _replay(self) -> str:
+        folded = self._counted("session.started", "session")
+        if self.counts["session.started"] and not self.counts["graphs"]:
+            return f"not checked: the agents of {folded} are an artifact, and it is not there"
+        return f"{folded} folded; {self.counts['followed']:,} ends follow from what was recorded"
+
+    def _bounds(self) -> str:
+        runs, ended, pruned = (self.counts[name] for name in ("runs", "ended", "pruned"))
+        budgets = "within their budgets" if self.counts["graphs"] or runs == pruned else "budgets not checked"
+        total = self._counted("runs", "run")
+        return (
+            f"{total}: {ended:,} ended once, {runs - ended - pruned:,} not yet, {pruned:,} pruned; {budgets}"
+        )
+
 
 _TOLD_EVERY = 5_000
 

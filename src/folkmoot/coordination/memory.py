@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.keeping import Keeper
+from folkmoot.coordination.record_store import RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.memory_events import MemoryNoted
-from folkmoot.domain.reference import Kind
+from folkmoot.domain.records import Kind, MemoryNoted
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.value import Value
 from folkmoot.errors import NotFound, WrongUse
@@ -40,9 +37,9 @@ def evolve(notes: Notes | None, draft: Draft) -> Notes:
 MEMORY: Kind[Notes] = Kind("memory", "memory_", "", evolve)
 
 
-class Memories:
+class Memories(RecordStore[Notes]):
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
-        self._keeper = Keeper(MEMORY, journal, clock)
+        super().__init__(MEMORY, journal, clock)
         self._graph = graph
 
     async def note(self, author: Author, text: str) -> Notes:
@@ -51,14 +48,12 @@ class Memories:
             raise WrongUse("there is nothing to note; give a text")
         if len(text) > LONGEST:
             raise WrongUse(f"a note has at most {LONGEST} characters, not {len(text)}; note what matters")
-        return await self._keeper.change(self._stream(author.name), author, lambda _: [MemoryNoted(text)])
+        return await self.write(self._stream(author.name), author, lambda _: [MemoryNoted(text)])
 
     async def read(self, reader: str, agent: str) -> Notes:
         """Raises `WrongUse` if the agent's file does not let the reader."""
         self._check(reader, agent)
-        with suppress(WrongUse):  # it has noted nothing yet
-            return await self._keeper.get(self._stream(agent))
-        return Notes(agent)
+        return await self.look_up(self._stream(agent)) or Notes(agent)
 
     def _check(self, reader: str, agent: str) -> None:
         """Agents of different folders may share an id, and then a memory; each of them must agree."""
@@ -76,7 +71,7 @@ class Memories:
 
     async def read_for(self, agent: str) -> Sources:
         """What the agent had read when it noted something."""
-        return await self._keeper.sources([self._stream(agent)])
+        return await self.sources([self._stream(agent)])
 
     def _stream(self, agent: str) -> str:
         return f"{MEMORY.prefix}{agent}"

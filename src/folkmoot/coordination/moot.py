@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from folkmoot.coordination.decisions.desk import Decisions
+from folkmoot.coordination.decision_service import Decisions
 from folkmoot.coordination.memory import Memories
-from folkmoot.coordination.plans.desk import Plans
-from folkmoot.coordination.task.desk import TaskDesk
-from folkmoot.coordination.team.desk import TeamDesk
-from folkmoot.coordination.work_sessions.desk import WorkSessions
+from folkmoot.coordination.plan_service import Plans
+from folkmoot.coordination.task_service import TaskService
+from folkmoot.coordination.team import TeamDesk
+from folkmoot.coordination.work_sessions import WorkSessions
 from folkmoot.domain.agent import Graph
 from folkmoot.ports import Clock, Journal
 
 
 class Moot:
-    """One desk per kind of record, made when it is first asked for."""
+    """One service per kind of record, made when it is first asked for."""
 
     def __init__(self, journal: Journal, clock: Clock, graph: Graph) -> None:
         self.graph = graph
@@ -23,8 +23,8 @@ class Moot:
         self.clock = clock
 
     @cached_property
-    def tasks(self) -> TaskDesk:
-        return TaskDesk(self.journal, self.clock, self.graph)
+    def tasks(self) -> TaskService:
+        return TaskService(self.journal, self.clock, self.graph)
 
     @cached_property
     def plans(self) -> Plans:

@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Budget, Duration, Price
-from folkmoot.domain.naming import canonical_tool
-from folkmoot.domain.options import Contract, Count, Names, Options, Reasoning, Strategy
-from folkmoot.domain.settings import Settings
+from folkmoot.domain.naming import Variable, canonical_tool
+from folkmoot.domain.settings import Contract, Count, Names, Options, Reasoning, Settings, Strategy
 from folkmoot.domain.value import Value
-from folkmoot.errors import NotFound, WrongUse
+from folkmoot.errors import NotFound, Problem, WrongUse
 
 Schema = Annotated[dict[str, Any], Meta(extra={"written": "schema"})]
 """A mapping, or a string that holds one as JSON or YAML."""
@@ -71,7 +70,7 @@ class Memory(Value, forbid_unknown_fields=True):
 class Remote(Value, forbid_unknown_fields=True):
     url: str
     """Its address; its card lies at `/.well-known/agent-card.json` below that."""
-    api_key_env: str | None = None
+    api_key_env: Variable | None = None
     """The environment variable that holds the token for it; the token itself never stands in a file."""
     untrusted: bool = True
     """Whether strangers may have a say in what it answers."""
@@ -265,3 +264,41 @@ def find_agent(graph: Graph, name: str) -> Agent:
     near = difflib.get_close_matches(plain, graph.agents, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(graph.agents)) or 'none'}"
     raise NotFound(f"this project has no agent {name!r}; {hint}", code="agent_not_found")
+
+
+class Sketched(Value):
+    """One agent file, as far as it can be understood alone."""
+
+    file: str
+    description: str = ""
+    role: str = ""
+    capabilities: tuple[str, ...] = ()
+    links: tuple[tuple[Pattern, str], ...] = ()
+    """To files that exist, whatever is in them."""
+
+
+class Sketch(Value):
+    agents: tuple[Sketched, ...]
+    problems: tuple[Problem, ...]
+    graph: Graph | None = None
+    """Absent if anything is wrong with it."""
+
+
+MemberStatus = Literal["active", "idle", "interrupted"]
+
+
+class Member(Value):
+    """One agent. Times are as the journal has them; what is not known is empty."""
+
+    agent_id: str
+    role: MemberRole
+    status: MemberStatus
+    current_task_id: str = ""
+    last_heartbeat: str = ""
+    """When one of its sessions last gave a sign of life."""
+    consecutive_failures: int = 0
+    last_failure_reason: str = ""
+    """Its kind."""
+    last_failure: str = ""
+    """What was said about it."""
+    backoff_until: str = ""

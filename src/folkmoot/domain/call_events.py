@@ -1,9 +1,90 @@
-"""What can happen when an agent is called as a tool."""
+"""What can happen when agents consult, route to, hand over to, call and ask one another."""
 
 from __future__ import annotations
 
-from folkmoot.domain.event import Event
+from typing import Literal
+
+from folkmoot.domain.entry import AgentRole, Event
 from folkmoot.domain.sources import Sources
+
+
+class AdvisorStarted(Event):
+    """An agent consults another before its own session."""
+
+    type = "advisor.started"
+    advisor: str
+
+
+class AdvisorCompleted(Event):
+    """The advisor's report goes into its block."""
+
+    type = "advisor.completed"
+    advisor: str
+    answered_by: str
+    """The agent that really answered: an advisor may route or hand off."""
+
+
+class AdvisorFailed(Event):
+    """The advisor gave no report; a text that says so goes into its block."""
+
+    type = "advisor.failed"
+    advisor: str
+    error: str
+
+
+class RouterSelected(Event):
+    """A router chose where the request goes."""
+
+    type = "router.selected"
+    agent: str
+    message: str = ""
+
+
+HandoffKind = Literal["chain", "route", "contract", "ownership", "delegate"]
+
+
+class HandoffRequested(Event):
+    """Something passes from one agent to another; recorded before the receiver starts."""
+
+    type = "handoff.requested"
+    kind: HandoffKind
+    sender: str
+    receiver: str
+    reason: str = ""
+    artifact_ids: tuple[str, ...] = ()
+    """What passes over, by content hash."""
+    agent_role: AgentRole = ""
+    """The part that the receiver has in a contract."""
+    subject: str = ""
+    """What passes over, if it is no request: a step of a plan, such as `s2`."""
+
+
+class HandoffAccepted(Event):
+    """The receiver begins."""
+
+    type = "handoff.accepted"
+    kind: HandoffKind
+    receiver: str
+    subject: str = ""
+
+
+class HandoffRejected(Event):
+    """The receiver did not take it, or failed with it."""
+
+    type = "handoff.rejected"
+    kind: HandoffKind
+    receiver: str
+    error: str
+
+
+class HandoffCompleted(Event):
+    """The receiver, and whoever came after it, finished."""
+
+    type = "handoff.completed"
+    kind: HandoffKind
+    receiver: str
+    answered_by: str
+    subject: str = ""
 
 
 class SubAgentSpawned(Event):
@@ -79,3 +160,87 @@ class ResultSummarized(Event):
     length: int
     summary_length: int
     artifact: str
+
+
+class SessionFrozen(Event):
+    """A finished session is kept, so that the session that caused it may ask it again."""
+
+    type = "session.frozen"
+    session: str
+    agent: str
+    parent: str
+    """The session that may ask."""
+    turns_remaining: int
+
+
+class SessionDestroyed(Event):
+    """A kept session is let go: nobody can ask it any more."""
+
+    type = "session.destroyed"
+    session: str
+    reason: str
+    by: Literal["", "run", "user"] = ""
+    """Who let it go; empty in old journals."""
+
+
+class ClarificationAsked(Event):
+    """A kept session is asked again; its conversation goes on in a span of its own."""
+
+    type = "clarification.asked"
+    clarification: str
+    """The session in which it is answered."""
+    child: str
+    """The kept session."""
+    question: str
+
+
+class ClarificationAnswered(Event):
+    """The answer goes back to whoever asked, or the reason why there is none."""
+
+    type = "clarification.answered"
+    clarification: str
+    child: str
+    success: bool
+    turns_remaining: int
+
+
+class ClarificationRefused(Event):
+    """The question was not passed on; whoever asked reads why."""
+
+    type = "clarification.refused"
+    turn: int
+    call: int
+    child: str
+    """As it was named, by its session or its agent."""
+    code: str
+    error: str
+
+
+class ParentAsked(Event):
+    """An agent that was called asks its caller, whose conversation goes on for it in a span of its own."""
+
+    type = "parent.asked"
+    session: str
+    """In which it is answered."""
+    parent: str
+    """The caller's session, which waits."""
+    question: str
+
+
+class ParentAnswered(Event):
+    """The answer goes back to whoever asked, or the reason why there is none."""
+
+    type = "parent.answered"
+    session: str
+    parent: str
+    success: bool
+
+
+class ParentRefused(Event):
+    """The question was not passed on; whoever asked reads why."""
+
+    type = "parent.refused"
+    turn: int
+    call: int
+    code: str
+    error: str

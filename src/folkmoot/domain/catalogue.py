@@ -1,51 +1,60 @@
-"""Every event there is, by its stored name."""
+"""Every event by the type under which it is stored, and the artifacts that events name."""
 
 from __future__ import annotations
 
-from folkmoot.domain import (
-    a2a_events,
-    call_events,
-    chat_events,
-    collaboration_events,
-    decision_events,
-    events,
-    evidence_events,
-    fork_events,
-    gate_events,
-    inbox_events,
-    memory_events,
-    plan_events,
-    sink_events,
-    task_events,
-    team_events,
-    watch_events,
-    work_session_events,
-)
-from folkmoot.domain.event import Event
+import re
+from functools import cache
 
-_FILES = (
-    events,
-    a2a_events,
+from folkmoot.domain import (
     call_events,
-    chat_events,
-    collaboration_events,
-    decision_events,
-    evidence_events,
-    fork_events,
-    gate_events,
+    decision,
+    events,
+    evidence,
     inbox_events,
-    memory_events,
-    plan_events,
-    task_events,
-    sink_events,
+    plan,
+    records,
+    sinks,
+    task,
     team_events,
-    watch_events,
-    work_session_events,
+    work_session,
 )
+from folkmoot.domain.entry import Event
+from folkmoot.domain.errand import Errand
+from folkmoot.domain.part import Part
+
+_MODULES = (
+    events, call_events, team_events, inbox_events, evidence, task, plan, decision, work_session, records, sinks
+)  # fmt: skip
 
 EVENTS: dict[str, type[Event]] = {
     event.type: event
-    for file in _FILES
-    for event in vars(file).values()
+    for module in _MODULES
+    for event in vars(module).values()
     if isinstance(event, type) and issubclass(event, Event) and event.type
 }
+
+
+_FIELDS = ("graph", "tools", "artifact", "artifact_ids", "parts", "errand")
+"""How events call what they name by its hash."""
+MENTIONED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+"""Whatever may be the hash of an artifact in the text of an entry; more than `named_by` finds, never less."""
+
+
+def named_by(event: Event) -> tuple[str, ...]:
+    if not (fields := _fields(type(event))):
+        return ()
+    named: list[str] = []
+    for field in fields:
+        match getattr(event, field):
+            case str() as id:
+                named.append(id)
+            case Errand(attachments=parts):
+                named += (part.artifact for part in parts)
+            case several:
+                named += (each.artifact if isinstance(each, Part) else each for each in several)
+    return tuple(id for id in named if id)
+
+
+@cache
+def _fields(event: type[Event]) -> tuple[str, ...]:
+    return tuple(field for field in event.__struct_fields__ if field in _FIELDS)

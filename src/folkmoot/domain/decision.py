@@ -1,11 +1,13 @@
-"""A decision: a choice that several make together, and its record."""
+"""A decision: a choice that several make together, its votes counted, and what can happen to it."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal, get_args
 
 from folkmoot.domain.duration import later
+from folkmoot.domain.entry import Event
 from folkmoot.domain.value import Value
 
 WINDOW = 120.0
@@ -135,3 +137,113 @@ class Decision(Proposal, kw_only=True, omit_defaults=False):
 
     def option(self, id: str) -> Option | None:
         return next((option for option in self.options if option.id == id), None)
+
+
+class Tally(Value, omit_defaults=False):
+    counts: dict[str, int]
+    """What is for each option, by weight."""
+    abstained: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Who may vote and has not spoken."""
+    winner: str = ""
+    """The option that meets the rule as it stands now."""
+    tied: tuple[str, ...] = ()
+    """The options that share the lead, where one more vote for any of them would have decided."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.missing
+
+
+def tally(proposal: Proposal, votes: dict[str, Vote]) -> Tally:
+    """`votes` are those that stand, by voter."""
+    weights = {voter.name: voter.weight for voter in proposal.participants}
+    spoken = {name: votes[name].option for name in weights if name in votes}
+    given: Counter[str] = Counter({option.id: 0 for option in proposal.options})
+    for name, option in spoken.items():
+        if option != ABSTAIN:
+            given[option] += weights[name]
+    abstained = tuple(name for name, option in spoken.items() if option == ABSTAIN)
+    counts = dict(given)
+    most = max(counts.values(), default=0)
+    leading = tuple(option for option, count in counts.items() if most and count == most)
+    whole = sum(weights.values())
+    entitled = whole - sum(weights[name] for name in abstained)
+    met, shared = _judged(proposal.rule, counts, entitled, whole)
+    return Tally(
+        counts,
+        abstained,
+        tuple(name for name in weights if name not in votes),
+        winner=leading[0] if met and len(leading) == 1 else "",
+        tied=leading if shared and len(leading) > 1 else (),
+    )
+
+
+def _judged(rule: Rule, counts: dict[str, int], entitled: int, whole: int) -> tuple[bool, bool]:
+    """Whether an option that leads alone meets the rule, and whether it is a tie if several lead."""
+    cast, most = sum(counts.values()), max(counts.values(), default=0)
+    match rule.kind:
+        case "majority":
+            return 2 * most > entitled, True
+        case "unanimous":
+            return 0 < most == cast == entitled, False
+        case "quorum":
+            # Abstentions do not count: those of failed runs would let one voter alone decide for all.
+            enough = 100 * cast >= rule.percent * whole if rule.percent else cast >= rule.votes
+            return enough, enough
+
+
+class DecisionProposed(Event):
+    """Somebody puts a choice before its participants."""
+
+    type = "decision.proposed"
+    id: str
+    proposal: Proposal
+
+
+class DecisionDeliberated(Event):
+    """Somebody says something about it."""
+
+    type = "decision.deliberated"
+    text: str
+    references: tuple[str, ...] = ()
+    """Ids or addresses of what the text is about."""
+
+
+class DecisionVotingOpened(Event):
+    """The first vote opens the voting, in the same step; the window counts from here."""
+
+    type = "decision.voting_opened"
+
+
+class DecisionVoted(Event):
+    """A participant votes, or abstains. The last vote before the commit counts."""
+
+    type = "decision.voted"
+    voter: str
+    """Whose vote it is: whoever made the call, unless the runtime abstains for one whose run failed."""
+    option: str
+    reason: str = ""
+
+
+class DecisionEscalated(Event):
+    """The votes do not decide; the lead must, or a person."""
+
+    type = "decision.escalated"
+    reason: Failing
+    tally: Tally
+
+
+class DecisionCommitted(Event):
+    """The choice is made, for good. This is its record in the timeline of the work session."""
+
+    type = "decision.committed"
+    option: str
+    how: How
+    rule: str
+    """As it is written: `quorum:2`."""
+    tally: Tally
+    rationale: str = ""
+    tie_break_by: str = ""
+    summary: str = ""
+    """The record in a sentence."""

@@ -1,9 +1,11 @@
-"""How long something takes: as people write it, and in seconds."""
+"""Durations and moments as people write them and as events have them."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+
+from folkmoot.errors import WrongUse
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 """Seconds by unit."""
@@ -42,3 +44,18 @@ def written(seconds: float) -> str:
         if seconds % size == 0:
             return f"{seconds / size:.0f}{unit}"
     return f"{seconds * 1000:g}ms"
+
+
+def moment(written: str, now: str) -> str:
+    """A day or a moment in UTC, or how long ago. Empty stays empty; raises `WrongUse` for anything else."""
+    if not written:
+        return ""
+    try:
+        ago = seconds(written)
+        if ago is not None:
+            return later(now, -ago)
+        at = datetime.fromisoformat(written)
+        at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise WrongUse(f"{written!r} is no moment; write 2026-03-01, 2026-03-01T12:00 or 2h") from None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

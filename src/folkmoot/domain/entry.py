@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
-from folkmoot.domain.event import Event
+from typing import ClassVar, Literal
+
 from folkmoot.domain.value import Value
+
+Cause = Literal[
+    "",
+    "advisor",
+    "route",
+    "handoff",
+    "sub",
+    "clarify",
+    "ask",
+    "member",
+    "lead",
+    "planner",
+    "executor",
+    "step",
+    "sense",
+    "reflect",
+]
+"""Why a session runs: empty for the root, otherwise the pattern that started it. The last five are `PARTS` of
+an agent's own work: sessions of the same file."""
+
+PARTS: tuple[Cause, ...] = ("planner", "executor", "step", "sense", "reflect")
+AgentRole = Literal["", "PLANNER", "EXECUTOR"]
+"""Which part a session has in a contract."""
+
+
+def pattern(cause: str) -> str:
+    """A cause as people read it, in the words of the agent files."""
+    return "agent" if cause == "sub" else cause
+
+
+class Event(Value):
+    """Base of all events."""
+
+    type: ClassVar[str] = ""
+    version: ClassVar[int] = 1
 
 
 class Draft(Value):
@@ -41,3 +77,29 @@ class Entry(Value):
     @property
     def event(self) -> Event:
         return self.draft.event
+
+
+Role = Literal["conversation.main", "delegation.subagent", "orchestration.task", "system.observability"]
+
+TASK_EVENTS = (
+    "task.", "continuation.", "plan.", "step.", "unblock.", "resume_reminder.", "zombie.", "backlog.",
+    "decision.", "work_session.", "snapshot.", "roster.",
+)  # fmt: skip
+DELEGATION_EVENTS = ("sub_agent.", "advisor.", "handoff.", "router.", "team.", "a2a.")
+"""What the types of these begin with."""
+
+
+def role(draft: Draft) -> Role:
+    """One of the four roles of events."""
+    return role_of(draft.event.type, draft.span, main=getattr(draft.event, "main", False))
+
+
+def role_of(type: str, span: str, *, main: bool) -> Role:
+    """`main`: between two main agents."""
+    if type.startswith("a2a."):
+        return "conversation.main" if main else "delegation.subagent"
+    if type.startswith(TASK_EVENTS):
+        return "orchestration.task"
+    if type.startswith(DELEGATION_EVENTS) or "/" in span:
+        return "delegation.subagent"
+    return "system.observability"

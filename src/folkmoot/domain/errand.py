@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.part import Part
 from folkmoot.domain.sources import Sources
-from folkmoot.domain.step_policy import StepPolicy
 from folkmoot.domain.value import Value
 
 

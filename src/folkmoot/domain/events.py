@@ -1,16 +1,11 @@
-"""Everything that can happen in every run. The journal holds events and nothing else; those of agents as tools, teams,
-clarification and the inbox stand in files of their own, all of them together in `catalogue`.
-
-An event is stored under its `type` and `version`, never under a class or module name, so classes may move.
-Fields are added with defaults; a change of meaning is a new version with an upcaster in the journal's codec.
-"""
+"""Everything that can happen in every run."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from folkmoot.domain.entry import AgentRole, Cause, Event
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.event import AgentRole, Cause, Event
 from folkmoot.domain.message import Access, Code, Effect, Grounds, Message, Records, Usage
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome, StopReason
@@ -279,85 +274,6 @@ READING = (SessionStarted, ToolFinished, ToolFailed)
 """Events that say what a session has read."""
 
 
-class AdvisorStarted(Event):
-    """An agent consults another before its own session."""
-
-    type = "advisor.started"
-    advisor: str
-
-
-class AdvisorCompleted(Event):
-    """The advisor's report goes into its block."""
-
-    type = "advisor.completed"
-    advisor: str
-    answered_by: str
-    """The agent that really answered: an advisor may route or hand off."""
-
-
-class AdvisorFailed(Event):
-    """The advisor gave no report; a text that says so goes into its block."""
-
-    type = "advisor.failed"
-    advisor: str
-    error: str
-
-
-class RouterSelected(Event):
-    """A router chose where the request goes."""
-
-    type = "router.selected"
-    agent: str
-    message: str = ""
-
-
-HandoffKind = Literal["chain", "route", "contract", "ownership", "delegate"]
-
-
-class HandoffRequested(Event):
-    """Something passes from one agent to another; recorded before the receiver starts."""
-
-    type = "handoff.requested"
-    kind: HandoffKind
-    sender: str
-    receiver: str
-    reason: str = ""
-    artifact_ids: tuple[str, ...] = ()
-    """What passes over, by content hash."""
-    agent_role: AgentRole = ""
-    """The part that the receiver has in a contract."""
-    subject: str = ""
-    """What passes over, if it is no request: a step of a plan, such as `s2`."""
-
-
-class HandoffAccepted(Event):
-    """The receiver begins."""
-
-    type = "handoff.accepted"
-    kind: HandoffKind
-    receiver: str
-    subject: str = ""
-
-
-class HandoffRejected(Event):
-    """The receiver did not take it, or failed with it."""
-
-    type = "handoff.rejected"
-    kind: HandoffKind
-    receiver: str
-    error: str
-
-
-class HandoffCompleted(Event):
-    """The receiver, and whoever came after it, finished."""
-
-    type = "handoff.completed"
-    kind: HandoffKind
-    receiver: str
-    answered_by: str
-    subject: str = ""
-
-
 class ArtifactCreated(Event):
     """Content was kept outside the events."""
 
@@ -387,3 +303,42 @@ RUN_ENDS = (RunCompleted, RunFailed, RunCancelled, RunPruned)
 
 
 SESSION_ENDS = (SessionCompleted, SessionFailed, SessionCancelled)
+
+
+ADOPTIONS = "adoptions"
+"""The stream of `RunAdopted`."""
+
+
+class RunForked(Event):
+    """Everything before this was taken over from another run; from here on this run goes its own way."""
+
+    type = "run.forked"
+    source: str
+    """The run it was taken from."""
+    at: int
+    """The last entry of that run which was taken over, by its `runSeq`."""
+    changes: tuple[str, ...] = ()
+    """What is different, in words."""
+    traceparent: str = ""
+    """What that run belonged to; this one is a trace of its own."""
+
+
+class RunRepinned(Event):
+    """Somebody wanted the run to go on with the files as they are now."""
+
+    type = "run.repinned"
+    graph: str
+    """The artifact that holds the resolved project from here on."""
+    tools: str = ""
+    """The artifact that holds what its tools are."""
+    changed: tuple[str, ...] = ()
+    """The agent files that are not as they were."""
+
+
+class RunAdopted(Event):
+    """A person lets a run continue here that another installation started. It stands in a stream of its own."""
+
+    type = "journal.adopted"
+    run: str
+    proof: str
+    """Made with the secret of the installation that adopted it."""

@@ -1,11 +1,13 @@
-"""Evidence: the tool results of a run, by the ids that the runtime gave them, and what they bear out. Pure."""
+"""Evidence: results of a run that claims of its reports are judged by, and what becomes of the claims."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec.structs import replace
 
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import ToolFinished
 from folkmoot.domain.report import Claim
 from folkmoot.domain.value import Value
@@ -57,3 +59,29 @@ def judged(claim: Claim, evidence: Evidence) -> Claim:
 
 def demoted(claim: Claim, reason: str) -> Claim:
     return replace(claim, status="unverified", reason=reason)
+
+
+class ClaimRecorded(Event):
+    """A report claims something."""
+
+    type = "claim.recorded"
+    claim: int
+    """Its position in the report, from 1."""
+    text: str
+    status: Literal["verified", "unverified"]
+
+
+class EvidenceAttached(Event):
+    """Results of this run bear out a claim."""
+
+    type = "evidence.attached"
+    claim: int
+    evidence: tuple[str, ...]
+
+
+class ClaimDemoted(Event):
+    """An error of whoever claimed it: the claim wanted to pass for more than it is, and stands as unverified."""
+
+    type = "claim.demoted"
+    claim: int
+    reason: str

@@ -7,6 +7,7 @@ ask these functions; `tests/domain/test_fence_model.py` explores every interleav
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from folkmoot.domain.duration import later
@@ -16,6 +17,8 @@ MARGIN = 5.0
 """Seconds between the latest moment at which a former owner's call ends and a repetition."""
 _NO_TIMEOUT = 300.0
 """Seconds that a call without a timeout is given before it may be repeated."""
+_REMEMBERED = 10_000
+"""Runs that are watched at once."""
 
 
 class Sign(Value):
@@ -61,3 +64,28 @@ def retry_delay(lease: float, timeout: float) -> float:
 def retry_opens_at(doubted: str, delay: float) -> str:
     """From when on a call that came in doubt at this moment may be repeated; empty: at once."""
     return later(doubted, delay) if delay else ""
+
+
+class Watch:
+    """Watches the owners of runs: how long each has given no sign of life, by the monotonic clock of this process."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._seen: dict[str, tuple[Sign, float]] = {}
+        """By run: its last sign, and when it was first seen."""
+
+    def silent(self, run: str, sign: Sign) -> bool:
+        """Whether `sign`, just read, was the last for so long that this process may take the run over."""
+        now = self._monotonic()
+        seen, since = self._seen.get(run, (None, now))
+        if seen != sign:
+            self._seen.pop(run, None)  # so that the oldest stand first
+            self._seen[run] = sign, now
+            if len(self._seen) > _REMEMBERED:
+                del self._seen[next(iter(self._seen))]
+        return may_take_over(sign, seen, now - since)
+
+    def left(self, run: str) -> float:
+        """Seconds for which a run that was seen must be watched still."""
+        sign, since = self._seen[run]
+        return max(since + sign.lease - self._monotonic(), 0.0)

@@ -1,15 +1,14 @@
-"""What a run waits for someone to say: questions, approvals, calls in doubt, results of its caller's tools; folded
-from its events."""
+"""What waits for someone, what they may say to it, and the inbox of a run folded from its events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from folkmoot.domain.duration import later
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import (
     RUN_ENDS,
     ToolFailed,
@@ -18,6 +17,7 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.fence import retry_opens_at
+from folkmoot.domain.gate import HUMAN, Approver
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDeclined,
@@ -29,9 +29,181 @@ from folkmoot.domain.inbox_events import (
     ClientCalled,
     QuestionAnswered,
     QuestionAsked,
+    Scope,
+    Settlement,
     ToolSettled,
 )
-from folkmoot.domain.item import Item
+from folkmoot.domain.message import Risk
+from folkmoot.domain.part import Part
+from folkmoot.domain.value import Value
+from folkmoot.errors import NotFound, WrongUse
+
+Kind = Literal["question", "approval", "in_doubt", "client_call"]
+Word = Literal["answer", "approve", "deny", "revoke", "done", "retry", "fail"]
+WORDS: dict[Kind, tuple[Word, ...]] = {
+    "question": ("answer",),
+    "approval": ("approve", "deny"),
+    "in_doubt": ("done", "retry", "fail"),
+    "client_call": ("answer", "fail"),
+}
+"""What may be said to each kind while it is open; `revoke` takes an approval back."""
+APPROVED = ("approve", "approved")
+"""The status of what somebody approved: not taken in by the run yet, or taken in."""
+NOUNS: dict[Kind, str] = {
+    "question": "a question",
+    "approval": "an approval",
+    "in_doubt": "a call in doubt",
+    "client_call": "a call of a tool of the run's caller",
+}
+_SETTLEMENTS: dict[Word, Settlement] = {"done": "done", "retry": "retry", "fail": "fail"}
+
+
+class Reply(Value):
+    """What somebody said to one item."""
+
+    id: str
+    word: Word
+    text: str = ""
+    """The answer, the reason of a denial, or what a call gave."""
+    by: str = ""
+    hash: str = ""
+    """Of the call that was shown to whoever approved it."""
+    scope: Scope = "once"
+    """Of an approval: for this call alone, or for equal calls of its run."""
+    ticket: str = ""
+    """Of the request that brought it, see `Errand.ticket`."""
+    parts: tuple[Part, ...] = ()
+    """Images that a tool of the caller gave."""
+
+
+class Item(Value, omit_defaults=False):
+    id: str
+    kind: Kind
+    run: str
+    span: str
+    session: str
+    agent: str
+    turn: int
+    call: int
+    at: str
+    """Since when it waits."""
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    question: str = ""
+    hash: str = ""
+    risk: Risk = ""
+    preview: str = ""
+    status: str = "open"
+    """`open`; then what was decided; `over` if the run or the call ended first."""
+    by: str = ""
+    text: str = ""
+    """The answer, or the reason."""
+    begun: bool = False
+    """Whether the call was let through."""
+    why: str = ""
+    """Why the gate asks; empty: because the tool itself wants it."""
+    foreign: tuple[str, ...] = ()
+    """Arguments whose values came from what tools gave, if the session has read untrusted text or secrets."""
+    approvers: tuple[Approver, ...] = HUMAN
+    """Who is asked now, and who would be next."""
+    until: str = ""
+    """From then on nobody can approve it, or the run is cancelled for want of its result; empty: without end."""
+    ticket: str = ""
+    """Of the request that decided it, see `Errand.ticket`."""
+    retry_from: str = ""
+    """From then on a call in doubt can be made again; empty: at once."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == "open"
+
+    def answer(self, text: str, by: str = "user") -> Reply:
+        return self._reply("answer", text, by)
+
+    def approve(self, by: str = "user", scope: Scope = "once") -> Reply:
+        """Let the call be made; with the scope `run`, equal calls of this run too, without asking again."""
+        return replace(self._reply("approve", "", by), scope=scope)
+
+    def deny(self, reason: str = "", by: str = "user") -> Reply:
+        return self._reply("deny", reason, by)
+
+    def revoke(self, reason: str = "", by: str = "user") -> Reply:
+        """Take an approval back, as long as its call was not made."""
+        return self._reply("revoke", reason, by)
+
+    def settle(self, decision: Settlement, text: str = "", by: str = "user") -> Reply:
+        """Say what became of a call: of one in doubt, or, with `fail`, of a tool that the caller brought along."""
+        return self._reply(decision, text, by)
+
+    def _reply(self, word: Word, text: str, by: str) -> Reply:
+        return Reply(id=self.id, word=word, text=text, by=by, hash=self.hash)
+
+
+def decided(item: Item | None, reply: Reply) -> Event:
+    """The event that a reply becomes. Raises `WrongUse` if it cannot be said, or is said too late."""
+    if item is None:
+        raise NotFound(
+            f"nothing waits under the id {reply.id!r}; `folkmoot inbox list` shows what does",
+            code="item_not_found",
+        )
+    if reply.word == "revoke":
+        return _revoked(item, reply)
+    if not item.is_open:
+        by = f" by {item.by}" if item.by else ""
+        raise WrongUse(f"{item.id} is decided already: {item.status}{by}")
+    if reply.word not in WORDS[item.kind]:
+        can = " or ".join(WORDS[item.kind])
+        raise WrongUse(f"{item.id} is {NOUNS[item.kind]}; it takes {can}, not {reply.word}")
+    if reply.hash != item.hash:
+        raise WrongUse(f"{item.id} asks about another call than the one that was shown; look at it again")
+    return _event(item, reply)
+
+
+def check_time(item: Item | None, reply: Reply, now: str) -> None:
+    """Raises `WrongUse` for an approval that comes after its time, and for a repetition that comes before it."""
+    if item and reply.word == "retry" and now and now < item.retry_from:
+        raise WrongUse(
+            f"{item.id} can be made again from {item.retry_from} on: until then the process that began the call may"
+            " still carry it out; `done` and `fail` can be said at once"
+        )
+    if item and item.until and now >= item.until and reply.word == "approve":
+        raise WrongUse(f"{item.id} has expired: it could be approved until {item.until}")
+
+
+def _revoked(item: Item, reply: Reply) -> Event:
+    if item.begun:
+        raise too_late(item)
+    if item.is_open and item.kind == "approval":
+        raise WrongUse(
+            f"{item.id} is not approved, so there is nothing to take back; it takes approve or deny"
+        )
+    if item.status not in APPROVED:
+        raise WrongUse(
+            f"{item.id} is {NOUNS[item.kind]}, {item.status}; only what is approved can be taken back"
+        )
+    return ApprovalRevoked(id=item.id, by=reply.by, reason=reply.text)
+
+
+def too_late(item: Item) -> WrongUse:
+    return WrongUse(
+        f"too late: the call of {item.id} is made already; `folkmoot runs cancel {item.run}` stops its run"
+    )
+
+
+def _event(item: Item, reply: Reply) -> Event:
+    match reply.word:
+        case "answer" | "fail" if item.kind == "client_call":
+            failed = reply.word == "fail"
+            return ClientAnswered(item.id, reply.text, failed, reply.by, reply.ticket, reply.parts)
+        case "answer":
+            return QuestionAnswered(item.id, reply.text, reply.by, reply.ticket)
+        case "approve":
+            return ApprovalApproved(id=item.id, by=reply.by, scope=reply.scope)
+        case "deny":
+            return ApprovalDenied(id=item.id, by=reply.by, reason=reply.text)
+        case word:
+            return ToolSettled(item.turn, item.call, _SETTLEMENTS[word], reply.text, reply.by)
+
 
 _ASKING = (QuestionAsked, ClientCalled, ApprovalRequested, ToolInDoubt)
 _DECIDING = (

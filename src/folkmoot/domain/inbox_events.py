@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.gate import HUMAN, Approver
 from folkmoot.domain.message import Risk
 from folkmoot.domain.part import Part
@@ -146,3 +146,16 @@ class ApprovalExpired(Event):
     reason: str = ""
     unattended: bool = False
     """Nobody was there; not recorded in old journals."""
+
+
+class GateChanged(Event):
+    """Somebody took tools from a session, or gave them back."""
+
+    type = "gate.changed"
+    session: str
+    gated: tuple[str, ...] = ()
+    """Tools that are refused from here on, by their names on the wire."""
+    freed: tuple[str, ...] = ()
+    """Tools that are no longer refused."""
+    by: str = ""
+    reason: str = ""

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta
 
 from folkmoot.domain import regex
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.message import Access, ToolCall, ToolSpec
+from folkmoot.domain.message import Access, ToolCall, ToolSpec, fingerprint
 from folkmoot.domain.naming import wire_glob, wire_name
 from folkmoot.domain.value import Value
 

@@ -1,4 +1,4 @@
-"""One row of the list of runs: what lists, filters and sorts need of a run, folded from its events. Pure."""
+"""Rows of the read model about a run: one in the list of runs, and one per request to a model. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import (
+    LlmFailed,
     LlmResponse,
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunParked,
     RunPruned,
     RunStarted,
     SessionStarted,
 )
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.message import Usage
 from folkmoot.domain.spans import is_in_chain
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.value import Value
@@ -200,3 +202,70 @@ RUN_EVENTS = frozenset((RunStarted.type, RunPruned.type, LlmResponse.type, *_APP
 
 def _moment(draft: Draft) -> float:
     return datetime.fromisoformat(draft.ts).timestamp()
+
+
+SPEND_EVENTS = frozenset((LlmResponse.type, LlmFailed.type, RunForked.type, RunPruned.type))
+
+
+class Spend(Value):
+    """A row of the table `spend`: one attempt at a model."""
+
+    run: str
+    place: int
+    """The `run_seq` of the entry that says so."""
+    at: str
+    session: str
+    agent: str
+    model: str
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+
+
+class SpendSum(Value):
+    """Of several of these rows."""
+
+    name: str
+    """The agent, the model, the day or the run."""
+    requests: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+    sessions: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+class SpendFold:
+    """Takes the entries of one run in their order; whoever reads `rows` empties them."""
+
+    __slots__ = ("erased", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[Spend] = []
+        self.erased = False
+        """Whether the rows from before `rows` are void."""
+
+    def take(self, entry: Entry) -> None:
+        draft, event = entry.draft, entry.draft.event
+        if isinstance(event, RunForked | RunPruned):  # another run has paid for it, or nobody knows any more
+            self.rows.clear()
+            self.erased = True
+        elif isinstance(event, LlmResponse | LlmFailed):
+            place = entry.stream, entry.run_seq, draft.ts, draft.session_id, draft.agent_id, event.model
+            if isinstance(event, LlmFailed):
+                self.rows.append(Spend(*place, failed=1))
+            else:
+                self.rows.append(Spend(*place, 0, *_tokens(event.usage), event.cost_usd))
+
+
+def _tokens(usage: Usage) -> tuple[int, int, int, int]:
+    return usage.tokens_in, usage.tokens_out, usage.tokens_cache_read, usage.tokens_cache_write

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.settings import Settings, ToolSource

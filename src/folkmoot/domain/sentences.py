@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
-    HandoffRequested,
     LlmRequest,
     LlmResponse,
     SessionStarted,
@@ -20,7 +20,7 @@ from folkmoot.domain.message import ToolCall
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.domain.team_events import TeamBroadcast
 from folkmoot.domain.text import one_line
-from folkmoot.domain.work_session_events import WorkSessionTeamFormed
+from folkmoot.domain.work_session import WorkSessionTeamFormed
 
 _CUT = ("length", "max_tokens", "model_context_window_exceeded")
 """How providers say that a model reached the most output that it was allowed, or that it has room for."""

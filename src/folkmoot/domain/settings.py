@@ -5,16 +5,113 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from folkmoot.domain.budget import Budget, Duration, Limits, Price
-from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.gate import HUMAN, Approver, GateSettings
 from folkmoot.domain.message import Access, Effect
-from folkmoot.domain.options import Contract, Options
+from folkmoot.domain.naming import Address, Variable
 from folkmoot.domain.rules import Rule
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
+
+Names = Annotated[tuple[str, ...], Meta(extra={"written": "names"})]
+"""A YAML list, or one string with commas."""
+Count = Annotated[int, Meta(ge=1)]
+Reasoning = Literal["none", "minimal", "low", "medium", "high", "default", "inherit"]
+Contract = Literal["open", "strict"]
+Strategy = Literal["native_react", "plan_and_execute", "plan_and_react", "spar"]
+"""How an agent goes about its work: step by step as it comes, or by a plan."""
+
+
+class Options(Value, forbid_unknown_fields=True):
+    """How an agent is run. Set in its file, in `agents.defaults`, by environment or by flag."""
+
+    models: Names | UnsetType = UNSET
+    """`provider/model` or aliases from `folkmoot.yaml`, tried in order."""
+    max_turns: Count | UnsetType = UNSET
+    """Model requests with their tools; in the last turn only the exits are offered. Default 10."""
+    max_tool_calls_per_turn: Count | UnsetType = UNSET
+    """More calls in one answer are refused. Default 10."""
+    max_retries: Count | UnsetType = UNSET
+    """Attempts per turn, over all `models` in turn. Default 3."""
+    llm_timeout: Duration | UnsetType = UNSET
+    """For one attempt at a model. Default 10m."""
+    tool_timeout: Duration | UnsetType = UNSET
+    """For one tool call. Default 5m."""
+    temperature: Annotated[float, Meta(ge=0, le=2)] | UnsetType = UNSET
+    """Sent only if set."""
+    top_p: Annotated[float, Meta(ge=0, le=1)] | UnsetType = UNSET
+    """Sent only if set."""
+    top_k: Count | UnsetType = UNSET
+    """Sent only if set."""
+    max_output_tokens: Count | UnsetType = UNSET
+    """Default 4096."""
+    repeat_penalty: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
+    """Sent only if set."""
+    tool_response_max_bytes: Count | UnsetType = UNSET
+    """Longer tool results are kept as an artifact and cut. Default 12288."""
+    reasoning: Reasoning | UnsetType | None = UNSET
+    """How hard a reasoning model thinks; `default`, `inherit` and null send nothing."""
+    reasoning_tokens: Count | UnsetType = UNSET
+    """Thinking budget, where a provider takes one in tokens."""
+    planning_strategy: Strategy | UnsetType = UNSET
+    """Work without a plan (`native_react`), do a plan step by step (`plan_and_execute`), keep one at hand
+    (`plan_and_react`), or sense, plan, act and reflect in rounds (`spar`). Default native_react."""
+    caching: Literal["none", "full"] | UnsetType = UNSET
+    """Prompt caching where it must be asked for. Default full."""
+
+
+Bytes = Annotated[int, Meta(ge=1)]
+
+
+class FileLimits(Value, forbid_unknown_fields=True):
+    read_lines: Annotated[int, Meta(ge=1)] = 500
+    """The most lines that one `files.read` shows."""
+    read_bytes: Bytes = 12_000
+    """The most bytes that one `files.read` shows; not more than `toolResponseMaxBytes` is sensible."""
+    file_bytes: Bytes = 10_000_000
+    """Larger files are neither read nor written."""
+    search_time: Duration = 10.0
+    """How long one `files.search` may take."""
+
+
+class ProcessLimits(Value, forbid_unknown_fields=True):
+    time: Duration = 120.0
+    """How long one call may take; `toolTimeout` ends it too."""
+    output_bytes: Bytes = 12_000
+    """Of a longer output the beginning and the end are kept."""
+    processes: Annotated[int, Meta(ge=1)] = 64
+    """The most processes of one call at a time."""
+    memory_bytes: Bytes = 2_000_000_000
+    """Of each of its processes."""
+    file_bytes: Bytes = 1_000_000_000
+    """No file that it writes grows beyond this."""
+    env: tuple[Variable, ...] = ()
+    """The environment variables that it gets beside a `PATH` of the system's folders."""
+
+
+class WebLimits(Value, forbid_unknown_fields=True):
+    time: Duration = 30.0
+    """How long one call may take, redirects included."""
+    bytes: Bytes = 2_000_000
+    """The most that is read of a page, after unpacking."""
+    allow: tuple[str, ...] = ()
+    """Hosts, addresses or networks (`10.1.0.0/16`) that may be asked though they are not public."""
+
+
+class Builtins(Value, forbid_unknown_fields=True):
+    """Limits of the built-in tools."""
+
+    files: FileLimits = FileLimits()
+    """Of `files.read`, `list`, `search`, `write` and `edit`."""
+    shell: ProcessLimits = ProcessLimits()
+    """Of the programs that agents run."""
+    python: ProcessLimits = ProcessLimits()
+    """Of the Python code that agents run."""
+    web: WebLimits = WebLimits()
+    """Of `web.fetch`."""
+
 
 Free = Literal["free"]
 _PASSWORD = re.compile(r"(?<=://)([^:@/?]*):.*@")
@@ -27,9 +124,9 @@ class Provider(Value, forbid_unknown_fields=True):
     kind: Literal["scripted", "openai", "anthropic", "pydantic-ai", "a2a"]
     """What it speaks; `openai` fits every server that is compatible with it. `a2a` is the way to a remote agent, which
     an agent file declares, with `remote`."""
-    base_url: str | None = None
+    base_url: Address | None = None
     """Absent: the provider's own address."""
-    api_key_env: str | None = None
+    api_key_env: Variable | None = None
     """The environment variable that holds the key; the key itself never stands in a file."""
     price: Free | Price | None = None
     """For all its models that have none of their own."""
@@ -65,9 +162,9 @@ class ToolSource(Value, forbid_unknown_fields=True):
     """With `kind: python`: a file relative to the project."""
     command: tuple[str, ...] = ()
     """With `kind: mcp`: the command line of a server, which speaks over stdin and stdout."""
-    url: str | None = None
+    url: Address | None = None
     """With `kind: mcp`, instead of `command`: the address of a server, which speaks streamable HTTP."""
-    env: tuple[str, ...] = ()
+    env: tuple[Variable, ...] = ()
     """With `command`: the environment variables that the server gets beside a few that hold no secrets."""
     cwd: str | None = None
     """With `command`: where the server runs, relative to the project; absent: in the project."""
@@ -207,7 +304,7 @@ class Settings(Value, forbid_unknown_fields=True):
     """What makes a call need somebody's word, beside rules and tools."""
     rules: tuple[Rule, ...] = ()
     """Which calls are allowed, asked about or denied; the first rule that fits decides."""
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[Variable, ...] = ()
     """Environment variables whose values appear nowhere; a tool gets one where an argument says `{{secret:NAME}}`."""
     sinks: dict[str, SinkSettings] = {}
     """Where events are sent on to, by name."""

@@ -1,4 +1,4 @@
-"""Where events are sent on to, as `folkmoot.yaml` says it: which of them, how many at once, and to what place."""
+"""Where events are sent on to, as `folkmoot.yaml` says it, and what can happen to such a sink."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from folkmoot.domain.budget import Duration
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.role import DELEGATION_EVENTS, TASK_EVENTS, Role, role
+from folkmoot.domain.entry import DELEGATION_EVENTS, TASK_EVENTS, Draft, Event, Role, role
+from folkmoot.domain.naming import Address, Variable
 from folkmoot.domain.value import Value
 
 SinkKind = Literal["ndjson", "discord", "dashboard", "webhook", "otel"]
@@ -48,16 +48,16 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     """With `ndjson`: the file, relative to the project; absent: `.folkmoot/coordination-events.ndjson`."""
     max_bytes: Annotated[int, Meta(ge=1)] = 10 * 1024 * 1024
     """With `ndjson`: a file that would grow larger is put aside, as it is at the end of each month."""
-    url: str | None = None
+    url: Address | None = None
     """With `webhook`: its address. With `otel`: the collector's, to which `/v1/traces` and `/v1/metrics` are added."""
-    url_env: str | None = None
+    url_env: Variable | None = None
     """The environment variable that holds the address: with `discord` and `dashboard`, whose addresses are secrets;
     with `otel`, if there is no `url` either, `OTEL_EXPORTER_OTLP_ENDPOINT`."""
-    secret_env: str | None = None
+    secret_env: Variable | None = None
     """With `webhook`: the environment variable that holds the key of its signatures."""
     refresh: Duration = 30.0
     """With `dashboard`: how often its message is edited at most."""
-    headers_env: dict[str, str] = {}
+    headers_env: dict[str, Variable] = {}
     """With `otel`: headers, such as a key's, each with the environment variable that holds its value."""
     resource: dict[str, str] = {}
     """With `otel`: attributes of all that is sent, such as `deployment.environment.name`."""
@@ -68,7 +68,7 @@ class SinkSettings(Value, forbid_unknown_fields=True):
     propagate: bool = True
     """With `otel`: whether models, tool servers and remote agents are told, as `traceparent`, which span they work
     for."""
-    trace_url: str | None = None
+    trace_url: Address | None = None
     """With `otel`: where people look at a trace, with `{traceId}` in it; the page of a run links there."""
 
     @property
@@ -102,3 +102,26 @@ class SinkSettings(Value, forbid_unknown_fields=True):
             and (not self.agents or draft.agent_id in self.agents)
             and (not self.roles or role(draft) in self.roles)
         )
+
+
+STREAM = "sink_"
+"""What the names of these streams begin with."""
+
+
+class SinkMoved(Event):
+    """A sink has taken everything that is meant for it, up to an entry of the journal."""
+
+    type = "sink.moved"
+    seq: int
+    kept: str = ""
+    """What it goes on with next time: a dashboard, the id of its message."""
+
+
+class MilestoneSyncFailed(Event):
+    """A sink could not be reached again and again. What it missed is sent on when it is back; told once until then."""
+
+    type = "milestone.sync_failed"
+    sink: str
+    error: str
+    seq: int = 0
+    """Up to where it had taken everything."""

@@ -5,11 +5,14 @@ A span is stored as its text and compared as its text; only this module knows ho
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 ROOT = "0"  # of a run's first agent
 CALLED = ("call", "mission", "to")
 """What a call started: one agent, one of several, or the receiver of a message."""
+_CALL = re.compile(r"/(turn|clarify|ask):(\d+)(?:/call:|\.)(\d+)(/(?:mission|to):[^/]+)?$")
 _PARTS = ("planner", "try", "executor", "step", "round", "sense", "reflect")
 
 
@@ -47,6 +50,21 @@ def prefixes(span: str) -> tuple[str, ...]:
     """The span itself and all it lies in, outermost first."""
     parts = span.split("/")
     return tuple("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+class CallPlace(NamedTuple):
+    turn: int
+    call: int
+    is_part: bool
+    """Whether the call started several sessions, such as one per mission."""
+
+
+@lru_cache(maxsize=4096)
+def call_place(span: str) -> CallPlace | None:
+    """The call that a session came of: it was called, asked again, or asked by the agent it called."""
+    if found := _CALL.search(span):
+        return CallPlace(int(found[2]), int(found[3]), bool(found[4]))
+    return None
 
 
 def calling_span(span: str) -> str:

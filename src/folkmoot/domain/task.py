@@ -1,10 +1,12 @@
-"""A task: the unit of work that outlives runs. It belongs to one agent and has a list of steps to tick off."""
+"""A task, and what can happen to it."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from folkmoot.domain.entry import Event
 from folkmoot.domain.value import Value
+from folkmoot.errors import FailureKind
 
 TaskStatus = Literal[
     "pending",
@@ -140,3 +142,178 @@ class Task(Value):
     @property
     def open_steps(self) -> tuple[TaskStep, ...]:
         return tuple(step for step in self.steps if step.is_open)
+
+
+StepAction = Literal["", "set_steps", "add_step", "complete_step", "start_step", "skip_step", "reorder_steps"]
+
+
+class TaskStarted(Event):
+    """A task came into being and is worked on, or waits for approval."""
+
+    type = "task.started"
+    task: Task
+
+
+class TaskBacklogAdded(Event):
+    """A task came into being, to be done some time."""
+
+    type = "task.backlog_added"
+    task: Task
+
+
+class TaskUpdated(Event):
+    """A note was made, or its steps changed."""
+
+    type = "task.updated"
+    status: TaskStatus
+    progress: str = ""
+    action: StepAction = ""
+    step_id: str = ""
+    steps: tuple[TaskStep, ...] | None = None
+    """All of them as they are now."""
+
+
+class TaskCompleted(Event):
+    """It is done."""
+
+    type = "task.completed"
+    status: TaskStatus
+    outcome: Completed
+    left_open: tuple[str, ...] = ()
+    """Steps that were open when somebody insisted."""
+
+
+class TaskCancelled(Event):
+    """It will not be done."""
+
+    type = "task.cancelled"
+    status: TaskStatus
+    outcome: Cancelled
+
+
+class TaskFailed(Event):
+    """It could not be done."""
+
+    type = "task.failed"
+    status: TaskStatus
+    outcome: Failed
+
+
+class TaskApproved(Event):
+    """Somebody approved of it, and work begins."""
+
+    type = "task.approved"
+    status: TaskStatus
+    steps: tuple[TaskStep, ...] = ()
+
+
+class TaskBlocked(Event):
+    """It cannot go on without others."""
+
+    type = "task.blocked"
+    status: TaskStatus
+    blocking: Blocking
+
+
+class TaskResumed(Event):
+    """It goes on after having been blocked."""
+
+    type = "task.resumed"
+    status: TaskStatus
+
+
+class TaskBacklogPicked(Event):
+    """It was taken from the backlog, and work begins."""
+
+    type = "task.backlog_picked"
+    status: TaskStatus
+    steps: tuple[TaskStep, ...] = ()
+    work_session: str = ""
+    """In which it is worked on from here."""
+
+
+Reason = FailureKind
+"""Why a run failed, as far as it matters for when to try again."""
+
+
+class ContinuationSent(Event):
+    """The agent of an idle task is told to go on with it. Recorded before the run that tells it begins."""
+
+    type = "continuation.sent"
+    agent: str
+    idle_seconds: float = 0.0
+    run: str = ""
+    """The run that tells it, if its name is known."""
+
+
+class ContinuationBackoff(Event):
+    """Telling an agent to go on failed; it is left alone for a while."""
+
+    type = "continuation.backoff"
+    agent: str
+    reason: Reason
+    failures: int
+    """In a row."""
+    until: str
+    error: str = ""
+
+
+class UnblockRequested(Event):
+    """Another agent is asked to help with a blocked task; the last request is an escalation to people."""
+
+    type = "unblock.requested"
+    unblocker: str
+    index: int
+    """Of the unblocker among those that can help."""
+    attempt: int
+    """From 1."""
+    escalated: bool = False
+    channel: str = ""
+    """With an escalation: where people are told of it; `internal` is the journal and whoever reads it."""
+    run: str = ""
+
+
+class UnblockFailed(Event):
+    """Nobody could be asked."""
+
+    type = "unblock.failed"
+    reason: str
+    unblocker: str = ""
+    failures: int = 0
+    """Requests that could not be sent, so far."""
+    final: bool = False
+    """Nobody is asked any more."""
+
+
+class ResumeReminderSent(Event):
+    """The agent of a blocked task is asked whether it can go on. Recorded before it is asked."""
+
+    type = "resume_reminder.sent"
+    agent: str
+    run: str = ""
+
+
+class ZombieAbandoned(Event):
+    """Nobody worked on a task for too long: it is interrupted, or goes back to the backlog."""
+
+    type = "zombie.abandoned"
+    status: TaskStatus
+    last_activity: str
+    reason: str = ""
+
+
+class ZombieReported(Event):
+    """A lead is told of a task that was interrupted. Recorded before it is told."""
+
+    type = "zombie.reported"
+    lead: str
+
+
+class BacklogAutoPicked(Event):
+    """The agent had nothing to do, and was given the first task of its backlog."""
+
+    type = "backlog.auto_picked"
+    status: TaskStatus
+    agent: str
+    steps: tuple[TaskStep, ...] = ()
+    work_session: str = ""

@@ -1,4 +1,4 @@
-"""What can happen in a team."""
+"""What can happen in a team, and when agents write to each other."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Literal
 
 from msgspec import field
 
-from folkmoot.domain.event import Cause, Event
+from folkmoot.domain.entry import Cause, Event
 from folkmoot.domain.report import Outcome
+from folkmoot.domain.value import Value
 
 
 class TeamStarted(Event):
@@ -81,3 +82,114 @@ class TeamCompleted(Event):
 
     type = "team.completed"
     outcome: Outcome
+
+
+HOPS = "folkmoot/hops"
+"""What they are called in a message to another program: so those who ask each other in a circle come to an end."""
+
+
+class Thread(Value):
+    conversation: str = ""
+    """Its id; empty as long as nobody wrote."""
+    origin: str = ""
+    """The agent that first passed the matter on."""
+    hops: int = 0
+    """How often it was passed on."""
+    main: bool = False
+    """Whether the session is a main agent's: the root of a run, or whoever one of them wrote to."""
+
+
+PREVIEW = 200
+"""Characters of a text that an event shows; the whole is an artifact of the transfer."""
+
+
+class Exchange(Event):
+    """What every event about one message says. It is no event itself."""
+
+    from_agent: str
+    to_agent: str
+    conversation_id: str
+    """The same from the first message of a run on, unless an agent begins another conversation."""
+    target_session_key: str
+    """The session in which the receiver reads it."""
+    run_id: str
+    work_session_id: str
+    parent_conversation_id: str = ""
+    """The conversation in which this one was begun."""
+    task_id: str = ""
+    """The task that the run works on."""
+    channel: Literal["a2a", "broadcast"] = "a2a"
+    """Written to one agent, or to all that fit."""
+    label: str = ""
+    origin: str = ""
+    """The agent that first passed the matter on; it stays the same over all hops."""
+    turn: int = 1
+    """Of the conversation between these two."""
+    hop: int = 0
+    """How often the matter was passed on by messages, this time included; 0 for a spawn."""
+    depth: int = 0
+    """Levels of delegation below the root; 0 in a message between main agents."""
+    main: bool = False
+    """Whether both sides are main agents: the root of a run, or whoever one of them wrote to."""
+
+
+class A2aSend(Exchange, kw_only=True):
+    """An agent writes to another, which now reads it."""
+
+    type = "a2a.send"
+    message: str
+    """Its beginning."""
+
+
+class A2aSpawn(Exchange, kw_only=True):
+    """An agent has another work for it."""
+
+    type = "a2a.spawn"
+    message: str
+    """Its beginning."""
+
+
+class A2aResponse(Exchange, kw_only=True):
+    """What came of a message: exactly one for each."""
+
+    type = "a2a.response"
+    outcome: Literal["replied", "blocked"]
+    """Blocked: there was no reply."""
+    reply_preview: str = ""
+    error: str = ""
+    announced: bool = False
+    """It is the result of an agent that was spawned, told to whoever spawned it."""
+
+
+class A2aComplete(Exchange, kw_only=True):
+    """A message and its answer are done with."""
+
+    type = "a2a.complete"
+    total_turns: int
+    """Of the conversation between these two so far."""
+    reply_preview: str = ""
+    announced: bool = False
+
+
+class A2aSpawnResult(Exchange, kw_only=True):
+    """How the work of a spawned agent ended."""
+
+    type = "a2a.spawn_result"
+    status: Literal["ok", "error"]
+    error: str = ""
+
+
+class GuardLoopBlocked(Event):
+    """A message was not delivered, because agents would talk in circles."""
+
+    type = "guard.loop_blocked"
+    span: str
+    """Where the receiver would have read it."""
+    from_agent: str
+    to_agent: str
+    reason: str
+    """Begins with the rule: `self_message`, `pair_window` or `hops`."""
+    conversation_id: str = ""
+    hop: int = 0
+    message: str = ""
+    """With `messages.keepDropped`: what its receiver reads with the next one that is delivered."""

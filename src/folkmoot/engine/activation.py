@@ -1,15 +1,17 @@
-"""One activation of one run: from wherever its journal stands to an end, a wait or a cancellation."""
+"""One activation of one run, from wherever its journal stands to an end, a wait or a cancellation; what it runs, where,
+and who listens."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import msgspec
 
 from folkmoot.domain.agent import Graph
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Errand, own_work_session
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import (
     BEHAVIOR,
     CancelRequested,
@@ -25,13 +27,16 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
-from folkmoot.domain.spans import ROOT, is_within
+from folkmoot.domain.spans import ROOT, is_within, parent_span, without_cycle
+from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 from folkmoot.domain.value import Value
+from folkmoot.engine.owner import LEASE
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
-from folkmoot.orchestration.invocation import Run
+from folkmoot.orchestration.inbox import Attendance
+from folkmoot.orchestration.invocation import Ear
 from folkmoot.orchestration.kit import Kits
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.run import run_root
+from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Models, Tools
 from folkmoot.session.steps import Parked
 
@@ -73,7 +78,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 class Activation:
     def __init__(
         self,
-        run: Run,
+        run: AgentRun,
         started: RunStarted,
         *,
         fresh: bool,
@@ -185,7 +190,7 @@ class Activation:
             if await self._paused():
                 self.rest(self.run.log.work_session)
         try:
-            outcome = await run_root(self.run, self._started)
+            outcome = await self.run.begin(self._started)
         except Parked:
             if self._leaving:
                 await self.run.log.settle()
@@ -233,3 +238,56 @@ def end_sessions(log: RunLog, reason: str) -> None:
     """Those too that began in an earlier activation, and that this one had not come back to."""
     for begun in log.drafts.open_sessions:
         log.note(Place.of(begun), SessionCancelled(reason=reason))
+
+
+class TeamSubscriber(Protocol):
+    """Told as it happens, in the order of the journal. `team` is the run and the span of the team."""
+
+    def on_member_broadcast(self, team: tuple[str, str], broadcast: TeamBroadcast) -> None: ...
+
+    def on_member_exit(self, team: tuple[str, str], member_id: str, reason: str) -> None:
+        """A member is no longer in the team; without a reason it has done its part."""
+
+
+def told(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
+    """A watcher of a run's log that tells the subscriber."""
+
+    def watch(span: str, event: Event) -> None:
+        team = (run, parent_span(without_cycle(span)))
+        match event:
+            case TeamBroadcast():
+                subscriber.on_member_broadcast(team, event)
+            case TeamMemberExited(member_id=member):
+                subscriber.on_member_exit(team, member, "")
+            case TeamMemberFailed(member_id=member, reason=reason):
+                subscriber.on_member_exit(team, member, reason)
+
+    return watch
+
+
+class Placement(Value):
+    """Where runs are, for this process."""
+
+    label: str = ""
+    """Of the place where its working folders are: runs that used one elsewhere are left alone."""
+    lease: float = LEASE
+    """Seconds without a sign of life after which others take its runs over."""
+
+
+class Shift(Value):
+    """How a worker works."""
+
+    place: Placement = Placement()
+    concurrency: int = 10
+    """Runs at once."""
+    grace: float = 10.0
+    """Seconds for calls under way to end after it was told to stop."""
+    rebuild: bool = False
+    """Forget all jobs first; they are made anew from the journal."""
+
+
+class Audience(msgspec.Struct, frozen=True, kw_only=True):
+    """Who hears a run and is there to answer it."""
+
+    ear: Ear | None = None
+    attendance: Attendance = Attendance()

@@ -1,20 +1,28 @@
-"""Which agents can be run, by which names, and what is refused before a run begins: nothing is recorded or asked."""
+"""Which agents can be run, as programs read them; and what is checked before a run begins: the request, its tools and
+its attachments. Nothing is recorded or asked."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
+from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import COORDINATION, QUESTIONS, WIRE_LENGTH
+from folkmoot.domain.part import LARGEST, LARGEST_TOGETHER, MOST, File, objection, recorded
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
+from folkmoot.domain.text import storable
 from folkmoot.errors import DeclarationError, Problem, WrongUse
-from folkmoot.orchestration.kit import Kits, facing
-from folkmoot.orchestration.plan_tool import PLAN_UPDATE
-from folkmoot.orchestration.reach import is_strict
-from folkmoot.orchestration.readings import ASKING_AGENTS
-from folkmoot.orchestration.references import ARTIFACT_READ
+from folkmoot.orchestration.kit import Kits, facing, is_strict
+from folkmoot.orchestration.runtime_tools import ARTIFACT_READ, ASKING_AGENTS, PLAN_UPDATE
 from folkmoot.session.schema import unfit_input
 
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{WIRE_LENGTH}}}")
@@ -96,3 +104,93 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
             variables = " or ".join(dict.fromkeys(missing))
             message = f"none of its models can be asked: set the environment variable {variables}"
             yield Problem(file=agent.file, message=message, code="model_key_missing")
+
+
+def whole(value: Struct) -> Any:
+    """Everything that holds, for programs, which know no defaults."""
+    return {
+        field.encode_name: msgspec.to_builtins(getattr(value, field.name))
+        for field in msgspec.structs.fields(value)
+    }
+
+
+def status_of(graph: Graph, agent: Agent) -> str:
+    """`ready`, or `refused` if a contract keeps it from running."""
+    return "refused" if any(against_contract(graph, agent)) else "ready"
+
+
+def summary(graph: Graph, agent: Agent) -> dict[str, Any]:
+    return {
+        "id": agent.id,
+        "type": agent.role,
+        "capabilities": list(agent.capabilities),
+        "tools": list(agent.tools),
+        "status": status_of(graph, agent),
+        "file": agent.file,
+        "description": agent.description,
+        "terminal": graph.terminal(agent.file),
+    }
+
+
+def document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any] = whole) -> dict[str, Any]:
+    from folkmoot.loader.bounds import worst_case  # noqa: PLC0415  # running an agent needs no loader
+
+    return {
+        **summary(graph, agent),
+        "usage": agent.usage,
+        "remote": agent.remote and plain(agent.remote),
+        "advisors": list(agent.advisors),
+        "destinations": list(agent.destinations),
+        "handoff": agent.handoff,
+        "agents": list(agent.agents),
+        "team": agent.team and plain(agent.team),
+        "chat": agent.chat,
+        "referredToBy": sorted(
+            other.file for other in graph.agents.values() if agent.file in (to for _, to in other.edges)
+        ),
+        "models": [choice.ref for choice in agent.models],
+        "input": plain(agent.input),
+        "output": plain(agent.output),
+        "options": plain(agent.tuning),
+        "budget": plain(agent.budget),
+        "worstCaseModelRequests": worst_case(graph, agent.file),
+    }
+
+
+Enclosure = File | Path | str
+"""A file, or where it lies."""
+
+
+def read_files(given: Iterable[Enclosure]) -> list[File]:
+    """Raises `WrongUse` with everything that speaks against them."""
+    files = [each if isinstance(each, File) else _read(Path(each)) for each in given]
+    if objections := [text for file in files if (text := objection(file))]:
+        raise WrongUse("\n".join(objections))
+    together = sum(len(file.content) for file in files)
+    if len(files) > MOST or together > LARGEST_TOGETHER:
+        raise WrongUse(
+            f"{len(files)} files with {together:,} bytes are attached; {MOST} with {LARGEST_TOGETHER:,} may be"
+        )
+    return files
+
+
+def fitting(files: Sequence[File]) -> list[File]:
+    """The first of them that may go along together."""
+    sizes = accumulate(len(file.content) for file in files)
+    return [file for file, size in zip(files[:MOST], sizes, strict=False) if size <= LARGEST_TOGETHER]
+
+
+def enclosed(errand: Errand, given: Sequence[Enclosure], keep: Callable[[bytes], str]) -> Errand:
+    """The errand with these files, of which `keep` has the content from here on."""
+    parts = (recorded(file, keep(file.content)) for file in read_files(given))
+    return replace(errand, attachments=(*errand.attachments, *parts))
+
+
+def _read(path: Path) -> File:
+    try:
+        with path.open("rb") as file:
+            content = file.read(max(LARGEST.values()) + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise WrongUse(f"{str(path)!r} cannot be attached: {why}") from None
+    return File(storable(path.name), content)

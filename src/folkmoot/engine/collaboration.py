@@ -1,42 +1,47 @@
-"""Carries a collaboration on: finds out what comes next, does it, and looks again, until it has ended or waits."""
+"""Carries on what agents do together: a collaboration, until it has ended or waits; single steps of plans, in runs of
+their owners; and work sessions with their runs."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination.author import RUNTIME, Author
-from folkmoot.coordination.collaboration import moves
-from folkmoot.coordination.collaboration.executing import REASSIGN, RETRY, SKIP, SUGGESTED
-from folkmoot.coordination.collaboration.moves import AskMove, Move, Wait
-from folkmoot.coordination.collaboration.next import next_moves
-from folkmoot.coordination.collaboration.scene import Scene, askings_of, chance_of
+from folkmoot.coordination.collaboration import (
+    AskMove,
+    CompleteMove,
+    Move,
+    RecordMove,
+    Scene,
+    WaitMove,
+    askings_of,
+)
+from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.actor import PlanActor
-from folkmoot.coordination.plans.life import Events
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.desk import Milestone
-from folkmoot.coordination.work_sessions.forming import Seat, compose
+from folkmoot.coordination.plan_service import details, errand_for
+from folkmoot.coordination.work_sessions import WorkSessions, becoming, completed, paused, resumed
+from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent
-from folkmoot.domain.collaboration_events import WorkSessionAnswered, WorkSessionAsked
-from folkmoot.domain.decision import About, Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.plan import Plan
+from folkmoot.domain.events import RUN_ENDS, RunCompleted, RunStarted
+from folkmoot.domain.plan import Plan, StepStarted
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import WorkSession, WorkSessionAnswered, WorkSessionAsked, WorkSessionOpened
+from folkmoot.engine.commands import CancelRun
+from folkmoot.engine.history import last_entry
+from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.owner import alone, host_of
 from folkmoot.errors import DeclarationError, HandedOver, Held, Untrusted, WrongUse
+from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Query, RecordQuery
-from folkmoot.views import adr
+from folkmoot.views.decisions import record
 from folkmoot.views.result import Result
 
 Start = Callable[[str, str, Errand], Awaitable[Result]]
@@ -85,8 +90,8 @@ class Collaboration:
     async def _carried_on(self) -> Stopped:
         while True:
             scene = await self.scene()
-            coming = [Wait(INTERRUPTED)] if self.leaving else next_moves(scene)
-            waits = tuple(move.why for move in coming if isinstance(move, Wait))
+            coming = [WaitMove(INTERRUPTED)] if self.leaving else next_moves(scene)
+            waits = tuple(move.why for move in coming if isinstance(move, WaitMove))
             if waits or not coming:
                 return Stopped(waits)
             for move in coming:
@@ -102,7 +107,10 @@ class Collaboration:
         """Why it does not go on; empty if it does."""
         if isinstance(move, AskMove):
             return await self._ask(scene, move)
-        await (self._on_session(scene, move) or self._on_plan(scene, move) or self._on_records(scene, move))
+        if isinstance(move, CompleteMove):
+            await self._complete(scene, move.summary)
+        elif isinstance(move, RecordMove):
+            await move.make(self._moot)
         return ""
 
     async def _ask(self, scene: Scene, ask: AskMove) -> str:
@@ -129,8 +137,8 @@ class Collaboration:
         return await self._answer(said)
 
     async def _is_overruled(self, run: str) -> bool:
-        last = self._moot.journal.read(Query(stream=run, newest_first=True, limit=1))
-        return all([entry.seq < self.overruled async for entry in last])
+        last = await last_entry(self._moot.journal, run)
+        return last is None or last.seq < self.overruled
 
     async def _named(self, ask: AskMove, before: str) -> str:
         """Its run has a name that is durable before it begins; `before` is one that was given up."""
@@ -148,8 +156,8 @@ class Collaboration:
     async def _read(self, scene: Scene) -> Sources:
         """What was read by those who wrote what a member is told."""
         answers = (asking.answer for asking in scene.askings.values() if asking.answer)
-        plan = await self._moot.plans.keeper.sources([scene.plan.id]) if scene.plan else ()
-        made = await self._moot.decisions.keeper.sources([each.id for each in scene.decisions])
+        plan = await self._moot.plans.sources([scene.plan.id]) if scene.plan else ()
+        made = await self._moot.decisions.sources([each.id for each in scene.decisions])
         return joined(*(answer.sources for answer in answers), plan, made)
 
     async def _refused(self, purpose: str, run: str, why: str) -> str:
@@ -163,130 +171,30 @@ class Collaboration:
         await self._moot.work_sessions.change(self._id, lambda _: [answered], _RUNTIME)
         return ""
 
-    def _on_session(self, scene: Scene, move: Move) -> Awaitable[object] | None:
-        sessions, id = self._moot.work_sessions, self._id
-        match move:
-            case moves.Become(state=state, reason=reason):
-                return sessions.change(id, decide.becoming(state, reason), _RUNTIME)
-            case moves.SnapshotMove(reason=reason, step=step, attempt=attempt):
-                return sessions.snapshot(id, Milestone(reason, step=step, state={"attempt": attempt}))
-            case moves.Complete(summary=summary):
-                return self._complete(scene, summary)
-        return None
-
-    def _on_plan(self, scene: Scene, move: Move) -> Awaitable[object] | None:
-        if scene.plan is None or not (deed := _DEEDS.get(type(move))):
-            return None
-        purpose = getattr(move, "purpose", "")
-        by = replace(_member(scene, purpose), span=_place(move)) if purpose else _RUNTIME
-        return self._moot.plans.change(scene.plan.id, by, deed(move))
-
-    async def _on_records(self, scene: Scene, move: Move) -> None:
-        moot, plan = self._moot, scene.plan
-        assert plan is not None
-        match move:
-            case moves.OpenTask(step=step, attempt=attempt):
-                owned = steps.step_of(plan, step)
-                desk = moot.tasks.of(owned.owner, replace(_RUNTIME, work_session=self._id))
-                new = NewTask(owned.description, context=f"Done when: {owned.acceptance}")
-                await desk.start(new, chance_of(plan, owned, attempt))
-            case moves.EndTask(task=task, summary=summary, reason=reason):
-                desk = moot.tasks.of(scene.tasks[task].agent_id, _RUNTIME)
-                await (desk.cancel(task, reason) if reason else desk.complete(task, summary, force=True))
-            case moves.Propose() as wanted:
-                await moot.decisions.propose(
-                    replace(_RUNTIME, work_session=self._id),
-                    _proposal(scene, plan, wanted),
-                    chance_of(plan, steps.step_of(plan, wanted.step), wanted.attempt),
-                )
-            case moves.Abstain(decision=decision, voter=voter, reason=reason):
-                await moot.decisions.abstain_for(decision, voter, reason)
-            case moves.SettleDecision(decision=decision):
-                await moot.decisions.settle(decision)
-
     async def _complete(self, scene: Scene, summary: str) -> None:
         """Whoever comes later finds what was done and what was decided with the work session."""
         sessions, id = self._moot.work_sessions, self._id
         for step in scene.plan.steps if scene.plan else ():
             await sessions.add_artifact(id, "log", f"step {step.id}: {step.description}", step.note.encode())
         for decision in scene.decisions:
-            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", adr.record(decision).encode())
-        await sessions.snapshot(id, Milestone("final"))
+            await sessions.add_artifact(id, "doc", f"ADR: {decision.topic}", record(decision).encode())
+        await sessions.snapshot(id, "final")
         taken = tuple(decision.id for decision in scene.decisions)
-        await sessions.change(id, decide.completed(summary, taken), _RUNTIME)
+        await sessions.change(id, completed(summary, taken), _RUNTIME)
 
 
 async def scene_of(moot: Moot, id: str) -> Scene:
     events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
     here = RecordQuery(work_session=id)
-    plans = [*(await moot.plans.keeper.select(here)).values()]
+    plans = [*(await moot.plans.select(here)).values()]
     return Scene(
         work=await moot.work_sessions.get(id),
         now=moot.clock.now(),
         askings=askings_of(events),
         plan=plans[-1] if plans else None,
-        tasks=await moot.tasks.keeper.select(here),
-        decisions=tuple((await moot.decisions.keeper.select(here)).values()),
+        tasks=await moot.tasks.select(here),
+        decisions=tuple((await moot.decisions.select(here)).values()),
     )
-
-
-_DEEDS: dict[type[Move], Callable[[Any], Callable[[Plan, PlanActor], Events]]] = {
-    moves.CommitPlanMove: lambda _: life.commit,
-    moves.ReviewPlanMove: lambda move: partial(life.review, verdict=move.verdict, text=move.text),
-    moves.StartStepMove: lambda move: partial(steps.start, id=move.step),
-    moves.AcceptStepMove: lambda move: partial(steps.accept, id=move.step),
-    moves.BlockStepMove: lambda move: partial(
-        steps.block, id=move.step, reason=move.reason, decision=move.decision
-    ),
-    moves.ResumeStepMove: lambda move: partial(steps.resume, id=move.step, reason=move.reason),
-    moves.ReassignStepMove: lambda move: partial(
-        steps.reassign, id=move.step, to=move.to, reason=move.reason
-    ),
-    moves.CompleteStepMove: lambda move: partial(
-        steps.complete, id=move.step, note=move.note, skipped=move.skipped
-    ),
-    moves.ReviewStepMove: lambda move: partial(
-        steps.review, id=move.step, verdict=move.verdict, text=move.text
-    ),
-}
-"""What a move does to the plan."""
-
-
-def _place(move: Any) -> str:
-    """Where a member said what a move records: one run may say something about several steps."""
-    return f"{move.purpose}/{getattr(move, 'step', '')}".rstrip("/")
-
-
-def _member(scene: Scene, purpose: str) -> Author:
-    """A member that has said something in its run."""
-    asking = scene.askings[purpose]
-    return Author(asking.agent, asking.run, purpose, scene.work.id)
-
-
-def _proposal(scene: Scene, plan: Plan, wanted: moves.Propose) -> Proposal:
-    step = steps.step_of(plan, wanted.step)
-    others = [each for each in scene.who_may("execute") if each not in (step.owner, scene.lead)]
-    options = (
-        *([Option(SUGGESTED, wanted.suggestion)] if wanted.suggestion else ()),
-        Option(RETRY, f"{step.owner} tries again"),
-        *(Option(f"{REASSIGN}{each}", f"{each} takes the step over") for each in others),
-        Option(SKIP, "the step is left out"),
-    )
-    return Proposal(
-        topic=f"{step.id} ({step.description}) is blocked: {wanted.reason}",
-        options=options,
-        participants=tuple(map(Voter, _voters(scene))),
-        evidence=(step.owner,),
-        lead=scene.lead,
-        about=About(plan.id, step.id),
-        work_session=scene.work.id,
-    )
-
-
-def _voters(scene: Scene) -> Sequence[str]:
-    """All but the lead, who decides where they do not; with fewer than two of them the lead votes too."""
-    voters = [each for each in scene.who_may("vote") if each != scene.lead]
-    return voters if len(voters) > 1 else [*voters, scene.lead]
 
 
 _NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit"}
@@ -320,3 +228,105 @@ async def gathered(
                 raise WrongUse(f"{member} is the {role} and lacks {tool}: put `plans` into its `tools`")
     opened = await moot.work_sessions.open(opening, author, chance=chance)
     return opened if opened.team else await moot.work_sessions.form(opened.id, seats, author)
+
+
+class StepRun(Value):
+    """What is asked of whom."""
+
+    owner: str
+    request: str
+    errand: Errand
+
+
+async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") -> StepRun:
+    """The step is under way from here on, unless it was before: a run may have failed. `text` instead of its own."""
+    plan = await moot.plans.get(id)
+    wanted = steps.step_of(plan, step)
+    find_agent(moot.graph, wanted.owner)
+    if not wanted.begun_by:
+        plan = await moot.plans.change(id, author, steps.start, step)
+    elif runs := [run for run in await _runs_for(moot, id, step) if not await _has_ended(moot, run)]:
+        raise WrongUse(
+            f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
+        )
+    errand = replace(errand_for(plan, step), completes_step=True, sources=await moot.plans.sources([id]))
+    said = (
+        f"It is accepted when: {wanted.acceptance}",
+        *details(wanted),
+        *((f"Said last: {why}",) if (why := wanted.reason) else ()),
+    )
+    return StepRun(wanted.owner, text or "\n\n".join((wanted.description, "\n".join(said))), errand)
+
+
+async def settle(moot: Moot, run: str) -> Plan | None:
+    """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile.
+
+    Whoever ran it: here, a worker, or somebody after a crash. It counts only if it began after the step was begun last.
+    """
+    past = RunHistory([entry.draft async for entry in moot.journal.read(Query(stream=run))])
+    end = past.last if past and not past.is_forked else None  # a fork only tries what might have been
+    if not isinstance(end, RunCompleted):
+        return None
+    id, step, by = past.started.errand.plan, past.started.errand.step, Author(RUNTIME, sources=end.sources)
+    if run in await _runs_for(moot, id, step):
+        with suppress(WrongUse):
+            return await moot.plans.change(id, by, steps.complete, step, end.outcome.report.content)
+    return None
+
+
+async def settle_all(moot: Moot) -> list[Plan]:
+    """What a process that died between the end of a run and that of its step has left undone."""
+    settled = []
+    for plan in (await moot.plans.select(RecordQuery(statuses=("committed",)))).values():
+        for step in plan.steps:
+            if step.begun_by and not step.is_over:
+                for run in await _runs_for(moot, plan.id, step.id):
+                    settled += [done] if (done := await settle(moot, run)) else []
+    return settled
+
+
+async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
+    """Those that are to complete the step, since it was begun last."""
+    since = 0
+    async for entry in moot.journal.read(Query(stream=plan, types=(StepStarted.type,))):
+        if isinstance(entry.event, StepStarted) and entry.event.step == step:
+            since = entry.seq
+    beginnings = moot.journal.read(Query(types=(RunStarted.type,), after=since))
+    return [
+        entry.stream
+        async for entry in beginnings
+        if since
+        and isinstance(entry.event, RunStarted)
+        and entry.event.errand.completes_step
+        and (entry.event.errand.plan, entry.event.errand.step) == (plan, step)
+    ]
+
+
+async def _has_ended(moot: Moot, run: str) -> bool:
+    last = await last_entry(moot.journal, run)
+    return last is not None and isinstance(last.event, RUN_ENDS)
+
+
+@dataclass(frozen=True)
+class Control:
+    sessions: WorkSessions
+    engine: LocalEngine
+
+    async def pause(self, id: str, reason: str = "", author: Author = Author()) -> list[str]:
+        """From here on no run starts in it, and those under way begin nothing new; they park. Their names."""
+        await self.sessions.change(id, paused(reason), author)
+        return await self.engine.look_at_pause(id)
+
+    async def resume(self, id: str, author: Author = Author()) -> list[str]:
+        """Its runs may go on: workers are woken for them, the others wait for `Folkmoot.resume`. Their names."""
+        await self.sessions.change(id, resumed, author)
+        return await self.engine.look_at_pause(id)
+
+    async def cancel(self, id: str, reason: str = "", author: Author = Author()) -> list[str]:
+        """Give it up and stop its runs, wherever they run. Their names."""
+        await self.sessions.change(id, becoming("Cancelled", reason), author)
+        runs = await self.engine.open_runs(id)
+        for run in runs:
+            with suppress(WrongUse):  # it ended meanwhile
+                await self.engine.send(run, CancelRun(reason or "its work session was cancelled"))
+        return runs

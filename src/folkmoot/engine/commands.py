@@ -1,4 +1,4 @@
-"""Commands to a run: what each does to a run, and how one sees that it was done.
+"""Commands to a run: what each does to a run, and how one sees that it was done; and the inboxes that replies are for.
 
 `Holding.send` brings a command to its run: it is applied by the process that holds the run, recorded in a run that
 nobody holds, or left in the run's inbox as a post. Kinds and bodies of posts are stored: those of 0.1.0 are read too.
@@ -7,6 +7,8 @@ nobody holds, or left in the run's inbox as a post. Kinds and bodies of posts ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
@@ -14,24 +16,69 @@ from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, CancelRequested
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply, decided, too_late
+from folkmoot.domain.inbox import (
+    APPROVED,
+    Item,
+    Reply,
+    decided,
+    too_late,
+)
+from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session_events import WorkSessionPaused, WorkSessionResumed
+from folkmoot.domain.work_session import WorkSessionPaused, WorkSessionResumed
 from folkmoot.engine.activation import Activation, bury
 from folkmoot.engine.history import last_entry, pinned_graph, read_history
-from folkmoot.engine.inbox import ANSWER, find_item, read_reply
 from folkmoot.engine.owner import holder
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.orchestration.chats import Chats
-from folkmoot.orchestration.clarify import destroy
-from folkmoot.orchestration.history import RunHistory
+from folkmoot.orchestration.history import Chats, RunHistory
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.ports import Journal, Post
-from folkmoot.views.live import live_children
+from folkmoot.orchestration.questions import destroy
+from folkmoot.ports import ItemQuery, Journal, Post
 from folkmoot.views.result import Result
+from folkmoot.views.sessions import live_children
+
+ANSWER = "answer"
+"""The kind of a post that holds a reply."""
+ATTEND_EVERY = 0.25
+"""Seconds between looks into the inboxes of the runs that are held here."""
+
+
+async def read_inbox(journal: Journal, query: ItemQuery = ItemQuery()) -> list[Item]:
+    """Items of a run, or of all, the oldest first; an answer that nobody took in yet counts."""
+    return await _with_replies(journal, await journal.items(query))
+
+
+async def _with_replies(journal: Journal, items: Sequence[Item]) -> list[Item]:
+    waiting = {item.run for item in items if item.is_open or item.status in APPROVED}
+    known = {item.id: item for item in items}
+    for post in await journal.posts([*waiting]) if waiting else ():
+        reply = read_reply(post)
+        if reply and (item := known.get(reply.id)):
+            with suppress(WrongUse):
+                decided(item, reply)
+                said = {"by": reply.by, "text": reply.text, "ticket": reply.ticket}
+                known[item.id] = replace(item, status=reply.word, **said)
+    return list(known.values())
+
+
+async def find_item(journal: Journal, id: str) -> Item:
+    for item in await _with_replies(journal, await journal.items(ItemQuery(id=id)) if id else ()):
+        return item
+    raise NotFound(
+        f"nothing waits under the id {id!r}; `folkmoot inbox list` shows what does", code="item_not_found"
+    )
+
+
+def read_reply(post: Post) -> Reply | None:
+    """None for other posts, and for what is no reply."""
+    if post.kind != ANSWER:
+        return None
+    try:
+        return msgspec.json.decode(post.body, type=Reply)
+    except msgspec.DecodeError:
+        return None
 
 
 class _Command(Value):
@@ -231,3 +278,12 @@ async def named_by_run(journal: Journal, change: GateChanged) -> GateChanged:
 def _require_open(run: str, past: RunHistory) -> None:
     if past.is_over:
         raise WrongUse(f"run {run!r} is over already: {Result(run, past).status}")
+
+
+def allow_call_always(folder: Path, item: Item, by: str) -> None:
+    """From the next run on, this very call needs no approval: a rule in the settings, which this user allows."""
+    from folkmoot.loader.project_file import allow_always  # noqa: PLC0415
+    from folkmoot.tools.consent import ConsentStore  # noqa: PLC0415
+    from folkmoot.tools.wanted import rule_item  # noqa: PLC0415
+
+    ConsentStore().grant(folder, [rule_item(allow_always(folder, item, by))])

@@ -5,32 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Literal
 
 from folkmoot.domain.fence import may_call
+from folkmoot.domain.spans import run_of
 from folkmoot.engine.activation import Activation
-from folkmoot.engine.commands import Command, post_body, read_post
+from folkmoot.engine.commands import ATTEND_EVERY, Command, post_body, read_post
 from folkmoot.engine.history import read_history
-from folkmoot.engine.inbox import ATTEND_EVERY
 from folkmoot.engine.owner import LEASE, claim_run, this_process
 from folkmoot.errors import HandedOver, Held, OperationFailed, StaleOwner, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.log import Ownership, Place, RunLog
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post
+from folkmoot.ports import Claim, Clock, Epoch, Journal, Post
 
 
+@dataclass(eq=False)
 class HeldRun:
     """A run that this process owns."""
 
-    def __init__(
-        self, activation: Activation, claim: Claim, renewed: tuple[float, float] | None = None
-    ) -> None:
-        self.activation = activation
-        self.claim = claim
-        self.renewed = renewed
-        """The readings of the clock when the last confirmed renewal was sent; None before the first."""
+    activation: Activation
+    claim: Claim
+    renewed: tuple[float, float] | None
+    """The readings of the clock when the last confirmed renewal was sent; None before the first."""
 
 
 class Holding:
@@ -44,11 +43,6 @@ class Holding:
         """Runs that are being taken over and are not live yet."""
         self._attending: asyncio.Task[None] | None = None
         self._leaving: Literal["", "soon", "at once"] = ""
-
-    @property
-    def beginning(self) -> NewRun:
-        """What is expected of a run that begins here."""
-        return NewRun(owner=self.owner, lease=self.lease)
 
     def activation(self, run_id: str) -> Activation | None:
         """If it is held here."""
@@ -102,8 +96,9 @@ class Holding:
             await self._journal.release(claim, wake=True)
         return answered and not self._leaving
 
-    def hand_over(self, *, at_once: bool) -> None:
-        """Leave every run to others, those too that are being taken over."""
+    def hand_over(self, *, at_once: bool = False) -> None:
+        """Leave all runs to other processes when what is under way in them has ended, or at once; those too that are
+        being taken over."""
         self._leaving = "at once" if at_once else "soon"
         for held in self._live.values():
             held.activation.hand_over(at_once=at_once)
@@ -118,9 +113,10 @@ class Holding:
             with suppress(asyncio.CancelledError):
                 await self._attending
 
-    async def send(self, run_id: str, command: Command, *, wake: bool = True) -> None:
-        """Bring a command to a run; return when it is applied here, recorded in a run that nobody holds, or
-        acknowledged by the process that holds the run. Raises `WrongUse` if the run cannot take it."""
+    async def send(self, id: str, command: Command, *, wake: bool = True) -> None:
+        """Bring a command to a run, or the run of a session; return when it is applied here, recorded in a run that
+        nobody holds, or acknowledged by the process that holds the run. Raises `WrongUse` if the run cannot take it."""
+        run_id = run_of(id)
         if activation := self.activation(run_id):
             await command.apply(activation, self._journal)
             await activation.run.log.settle()

@@ -10,37 +10,46 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Draft
-from folkmoot.domain.events import RUN_ENDS, CancelRequested, RunParked, RunStarted
-from folkmoot.domain.gate_events import GateChanged
-from folkmoot.domain.item import Item, Reply, check_time
-from folkmoot.domain.spans import ROOT, run_of
-from folkmoot.engine.activation import Activation, Asked, Project, bury
+from folkmoot.domain.events import CancelRequested, RunParked, RunStarted
+from folkmoot.domain.inbox import Item, Reply, check_time
+from folkmoot.domain.inbox_events import GateChanged
+from folkmoot.domain.run_row import OPEN_STATUSES
+from folkmoot.domain.spans import ROOT
+from folkmoot.engine.activation import (
+    Activation,
+    Asked,
+    Audience,
+    Placement,
+    Project,
+    TeamSubscriber,
+    bury,
+    told,
+)
 from folkmoot.engine.commands import (
     AnswerItem,
     CancelRun,
     ChangeGate,
     CheckPause,
-    Command,
+    find_item,
     is_paused,
     named_by_run,
     post_body,
 )
-from folkmoot.engine.fork import asking
-from folkmoot.engine.history import check_fit, read_history, repin
+from folkmoot.engine.history import asking, check_fit, read_history, repin
 from folkmoot.engine.holding import Holding
-from folkmoot.engine.identity import Identity, drawn
-from folkmoot.engine.inbox import find_item
-from folkmoot.engine.installation import Installation
-from folkmoot.engine.making import Audience, Maker, Placement, TeamSubscriber
+from folkmoot.engine.owner import Identity, drawn
+from folkmoot.engine.runs import Installation
 from folkmoot.errors import Conflict, Elsewhere, Held
-from folkmoot.orchestration.history import RunHistory
-from folkmoot.orchestration.invocation import Run
+from folkmoot.orchestration.inbox import Inbox
+from folkmoot.orchestration.ledger import Ledger
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Query
+from folkmoot.orchestration.other_runs import ResultCache, Traffic
+from folkmoot.orchestration.run import AgentRun
+from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, RunQuery
 from folkmoot.views.result import Result
 
 
-class LocalEngine:
+class LocalEngine(Holding):
     def __init__(
         self,
         journal: Journal,
@@ -51,26 +60,20 @@ class LocalEngine:
         installation: Installation | None = None,
     ) -> None:
         """`installation`: of a journal that may hold runs of others; without it, all runs count as its own."""
+        super().__init__(journal, clock, place.lease)
         self._installation = installation
-        self._journal = journal
-        self._clock = clock
         self._identify = identify
         self._label = place.label if journal.shared else ""
-        self._maker = Maker(journal, clock, subscribers, self._label)
-        self._holding = Holding(journal, clock, place.lease)
+        self._subscribers = subscribers
+        self._traffic = Traffic(journal, clock)
         self.after: Callable[[Result], Awaitable[None]] | None = None
         """Called with each run that came to rest here, before anybody hears of it."""
 
-    async def start(
-        self,
-        project: Project,
-        asked: Asked,
-        audience: Audience = Audience(),
-    ) -> Result:
+    async def start(self, project: Project, asked: Asked, audience: Audience = Audience()) -> Result:
         while True:
             identity = self._named(asked)
-            log = self._fresh_log(identity, asked, self._holding.beginning)
-            run = self._maker.run(project, identity, log, audience)
+            log = self._fresh_log(identity, asked, NewRun(self.owner, self.lease))
+            run = self._made(project, identity, log, audience)
             go_on = partial(self.resume, run.id, lambda *_: project, audience)
             started = await self._signed(identity.run, project.started(asked, identity.seed))
             joins = asked.errand.work_session
@@ -81,6 +84,43 @@ class LocalEngine:
             except Conflict:
                 if asked.errand.run:  # it was begun before
                     return await go_on()
+
+    def _made(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> AgentRun:
+        """What all agents of a run share."""
+        journal, clock = self._journal, self._clock
+        settings, secrets = project.graph.settings, project.secrets
+        if secrets.any:
+            log.redact = secrets.event
+        log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
+        run = AgentRun(
+            id=identity.run,
+            seed=identity.seed,
+            graph=project.graph,
+            kits=project.kits,
+            models=project.models,
+            tools=project.tools,
+            clock=clock,
+            log=log,
+            keep=lambda content: journal.keep(secrets.content(content)),
+            artifact=journal.artifact,
+            ledger=Ledger(settings.limits, clock),
+            cache=ResultCache(journal, clock),
+            traffic=self._traffic,
+            inbox=Inbox(
+                identity.run,
+                log,
+                audience.attendance,
+                deny=settings.approvals.unattended == "deny",
+                clock=clock,
+                patience=settings.limits.client_call or None,
+            ),
+            ear=audience.ear,
+            label=self._label,
+            secrets=secrets,
+        )
+        for fold in run.folds:
+            log.watch(fold)
+        return run
 
     async def _signed(self, run: str, started: RunStarted) -> RunStarted:
         origin = await self._installation.proof(run, started.graph) if self._installation else ""
@@ -120,14 +160,14 @@ class LocalEngine:
 
         With `current` it is pinned to that from here on.
         """
-        past = await self.past(run_id)
+        past = await read_history(self._journal, run_id)
         if past.is_over:
             return Result(run_id, past)
         if self._installation:
             await self._installation.require(run_id, past.started)
         if current:
             check_fit(past, current.graph)
-        async with self._holding.taking_over(run_id) as claim:
+        async with self.taking_over(run_id) as claim:
             taken = await self._taken_over(claim, project, audience, current)
         go_on = partial(self.resume, run_id, project, audience)
         if isinstance(taken, Result):
@@ -144,7 +184,7 @@ class LocalEngine:
     ) -> Activation | Result:
         """A run that is ours by now, ready to go on; or how it ended, if somebody wanted it stopped."""
         run_id = claim.run
-        past = await self.past(run_id)
+        past = await read_history(self._journal, run_id)
         if past.is_over:
             return Result(run_id, past)
         if self._label and past.label not in ("", self._label):
@@ -158,7 +198,7 @@ class LocalEngine:
             pinned = repin(log, pinned, current)
         if past.is_forked:
             pinned = asking(pinned)
-        run = self._maker.run(pinned, Identity(run_id, past.started.seed), log, audience)
+        run = self._made(pinned, Identity(run_id, past.started.seed), log, audience)
         for draft in past:
             log.tell(draft.span, draft.event)
         activation = Activation(run, past.started, fresh=False)
@@ -167,12 +207,12 @@ class LocalEngine:
                 ended = await self._bury(run_id, claim, past, post.body)
                 await self._journal.take(post)  # not before: a process that died in between would lose it
                 return ended
-            await self._holding.receive(activation, post)
+            await self.receive(activation, post)
         return (
             await self._rested(run, claim) if await is_paused(self._journal, log.work_session) else activation
         )
 
-    async def _rested(self, run: Run, claim: Claim) -> Result:
+    async def _rested(self, run: AgentRun, claim: Claim) -> Result:
         """Of a run that was taken over while its work session is paused: it waits until that goes on."""
         log = run.log
         parked = RunParked(waiting=(log.work_session, *run.inbox.open_ids))
@@ -182,9 +222,6 @@ class LocalEngine:
         await self._journal.release(claim)
         return Result(run.id, log.drafts)
 
-    def now(self) -> str:
-        return self._clock.now()
-
     async def adopt(self, past: Callable[[str], Sequence[Draft]]) -> str:
         """Give a new run the past that it gets under its name; it is then resumed like any other."""
         while True:
@@ -193,7 +230,7 @@ class LocalEngine:
             assert isinstance(first.event, RunStarted)
             first = replace(first, event=await self._signed(run_id, first.event))
             try:
-                await self._journal.append(run_id, self._holding.beginning, [first, *rest])
+                await self._journal.append(run_id, NewRun(self.owner, self.lease), [first, *rest])
             except Conflict:
                 continue  # the name was taken
             return run_id
@@ -205,10 +242,6 @@ class LocalEngine:
         await self.send(item.run, AnswerItem(reply, item), wake=wake)
         return item
 
-    async def send(self, id: str, command: Command, *, wake: bool = True) -> None:
-        """To a run, or the run of a session. Return when the command is acknowledged, whoever holds the run."""
-        await self._holding.send(run_of(id), command, wake=wake)
-
     async def gate(self, change: GateChanged) -> GateChanged:
         """As it is noted, when a session has heard which tools it has no longer, or again."""
         change = await named_by_run(self._journal, change)
@@ -217,13 +250,8 @@ class LocalEngine:
 
     async def open_runs(self, work_session: str) -> list[str]:
         """The runs of a work session that have not ended."""
-        runs: dict[str, None] = {}
-        async for entry in self._journal.read(Query(types=("run.started", *(end.type for end in RUN_ENDS)))):
-            if isinstance(entry.event, RUN_ENDS):
-                runs.pop(entry.stream, None)
-            elif entry.draft.work_session_id == work_session:
-                runs[entry.stream] = None
-        return list(runs)
+        query = RunQuery(work_session=work_session, statuses=OPEN_STATUSES, sort="started")
+        return [run.run for run in await self._journal.runs(query)]
 
     async def look_at_pause(self, work_session: str) -> list[str]:
         """Have every run of a work session look whether that is paused or goes on, whoever holds it; the runs."""
@@ -236,21 +264,10 @@ class LocalEngine:
                 await self._journal.post(run, command.kind, post_body(command))
         return runs
 
-    async def past(self, run_id: str) -> RunHistory:
-        return await read_history(self._journal, run_id)
-
-    async def close(self) -> None:
-        """Cancel what still runs here and wait for it."""
-        await self._holding.close()
-
-    def hand_over(self, *, at_once: bool = False) -> None:
-        """Leave all runs to other processes, when what is under way in them has ended, or at once."""
-        self._holding.hand_over(at_once=at_once)
-
     async def _activate(
         self, activation: Activation, epoch: int, go_on: Callable[[], Awaitable[Result]]
     ) -> Result:
-        if await self._holding.through(activation, epoch):
+        if await self.through(activation, epoch):
             with suppress(Held):
                 return await go_on()
         result = Result(activation.run.id, activation.run.log.drafts)

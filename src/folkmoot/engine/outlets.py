@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,12 +28,11 @@ def outlets(folder: Path, env: Mapping[str, str], moot: Moot) -> list[Outlet]:
     return [Outlet(name, sink, maker.sink(name, sink)) for name, sink in moot.graph.settings.sinks.items()]
 
 
+@dataclass(frozen=True)
 class _Maker:
-    def __init__(self, folder: Path, env: Mapping[str, str], moot: Moot) -> None:
-        self._folder = folder
-        self._env = env
-        self._moot = moot
-        self._clock = moot.clock
+    folder: Path
+    env: Mapping[str, str]
+    moot: Moot
 
     def sink(self, name: str, said: SinkSettings) -> Sink:
         match said.kind:
@@ -43,16 +43,16 @@ class _Maker:
             case "discord":
                 from folkmoot.sinks.discord import DiscordSink
 
-                return DiscordSink(self._address(name, said), self._clock)
+                return DiscordSink(self._address(name, said), self.moot.clock)
             case "dashboard":
                 from folkmoot.sinks.discord import DashboardSink
 
-                return DashboardSink(self._address(name, said), self._clock, rows_of(self._moot))
+                return DashboardSink(self._address(name, said), self.moot.clock, rows_of(self.moot))
             case "webhook":
-                from folkmoot.sinks.webhook import WebhookSink
+                from folkmoot.sinks.http import WebhookSink
 
                 key = self._variable(name, said.secret_env) if said.secret_env else ""
-                return WebhookSink(self._address(name, said), key, self._clock, to_line)
+                return WebhookSink(self._address(name, said), key, self.moot.clock, to_line)
             case "otel":
                 return self._otel(name, said)
 
@@ -70,30 +70,30 @@ class _Maker:
             ) from error
         url = self._address(name, said) if said.url or said.url_env else ""
         headers = {header: self._variable(name, value) for header, value in said.headers_env.items()}
-        prompts = partial(prompt, self._moot.journal) if said.content else None
+        prompts = partial(prompt, self.moot.journal) if said.content else None
         wire = Otlp(url, headers, said.resource)
-        return OtelSink(wire, self._moot.journal, prompt=prompts, metrics=said.metrics)
+        return OtelSink(wire, self.moot.journal, prompt=prompts, metrics=said.metrics)
 
     def _file(self, name: str, path: str) -> Path:
-        file = (self._folder / path).resolve()
-        if not file.is_relative_to(self._folder.resolve()):
+        file = (self.folder / path).resolve()
+        if not file.is_relative_to(self.folder.resolve()):
             raise WrongUse(f"the file of the sink {name!r} would lie outside of the project")
-        kept = self._folder.resolve() / FOLDER
+        kept = self.folder.resolve() / FOLDER
         if file.is_relative_to(kept) and not kept.is_dir():  # with a journal on a server nobody else makes it
-            make_folder(self._folder, journal=False)
+            make_folder(self.folder, journal=False)
         return file
 
     def _address(self, name: str, said: SinkSettings) -> str:
         url = said.url or self._variable(name, said.url_env or "")
         parts = urlsplit(url)
-        if not parts.hostname or parts.scheme not in (
-            ("http", "https") if parts.hostname in LOOPBACK else ("https",)
+        if not parts.hostname or not (
+            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
         ):
             raise WrongUse(f"the address in ${said.url_env} of the sink {name!r} must begin with https://")
         return url
 
     def _variable(self, name: str, variable: str) -> str:
-        if not (value := self._env.get(variable)):
+        if not (value := self.env.get(variable)):
             raise WrongUse(f"the sink {name!r} needs ${variable}, which is not set")
         return value
 

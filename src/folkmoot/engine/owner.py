@@ -1,4 +1,4 @@
-"""Who runs a run: a name unique to this start of this process, and whether such a process still lives."""
+"""Names of runs and of the processes that run them: who has claimed a run, and whether that process still lives."""
 
 from __future__ import annotations
 
@@ -14,8 +14,27 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from folkmoot.domain.value import Value
 from folkmoot.errors import Held, OperationFailed
 from folkmoot.ports import Claim, Clock, Journal
+
+
+class Identity(Value):
+    run: str
+    seed: str
+
+
+def drawn(clock: Clock) -> Identity:
+    """The only true chance there is in a run."""
+    day, _, rest = clock.now().partition("T")
+    time = rest[:8].replace(":", "")
+    return Identity(f"{day.replace('-', '')}-{time}-{os.urandom(4).hex()}", os.urandom(16).hex())
+
+
+def chance() -> str:
+    """For the id of what a person creates."""
+    return os.urandom(16).hex()
+
 
 LEASE = 30.0
 """Seconds for which a run stays with a process that says nothing any more."""

@@ -22,18 +22,14 @@ from psycopg.errors import ForeignKeyViolation
 from psycopg.rows import dict_row
 
 from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
-from folkmoot.domain.fence import Sign
+from folkmoot.domain.fence import Sign, Watch
 from folkmoot.domain.settings import Storage
 from folkmoot.domain.value import Value
 from folkmoot.engine.owner import is_gone
 from folkmoot.errors import OperationFailed
-from folkmoot.journal.news import News
-from folkmoot.journal.postgres.line import Line
-from folkmoot.journal.postgres.listener import Listener
-from folkmoot.journal.postgres.server import Connection, Server
-from folkmoot.journal.postgres.statements import SEEMS_HELD
-from folkmoot.journal.postgres.waking import QUEUE, queue_at
-from folkmoot.journal.postgres.watch import Watch
+from folkmoot.journal.front import News
+from folkmoot.journal.postgres.server import Connection, Line, Listener, Server
+from folkmoot.journal.postgres.statements import QUEUE, SEEMS_HELD, queue_at
 from folkmoot.ports import Clock
 
 VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).glob("*.sql"))

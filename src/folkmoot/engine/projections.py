@@ -15,7 +15,7 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.database import make_folder
 from folkmoot.journal.files import make_durable_folder, write_durably
-from folkmoot.views import adr, plan_json, task_markdown, team
+from folkmoot.views import decisions, plans, tasks, team
 
 if TYPE_CHECKING:
     from folkmoot.coordination.moot import Moot
@@ -27,12 +27,12 @@ KEPT = ("tasks", "plans", "decisions", "snapshots")
 
 async def projected(moot: Moot) -> dict[str, str]:
     """What should stand in them, by path."""
-    tasks = await moot.tasks.all()
+    every_task = await moot.tasks.all()
     return {
-        **task_markdown.projected(tasks),
-        **plan_json.projected(await moot.plans.all()),
-        **adr.projected(await moot.decisions.all()),
-        **team.projected(await moot.team.members(tasks)),
+        **tasks.projected(every_task),
+        **plans.projected(await moot.plans.all()),
+        **decisions.projected([*(await moot.decisions.all()).values()]),
+        **team.projected(await moot.team.members(every_task)),
     }
 
 

@@ -23,13 +23,12 @@ from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import read_whole_history
 from folkmoot.engine.record import Record, state_hash, told_of
-from folkmoot.engine.rehearsal import Rehearsal
-from folkmoot.engine.stage import Script
+from folkmoot.engine.replayer import Replayer, Script
 from folkmoot.errors import NotFound, OperationFailed
 from folkmoot.journal.codec import data_of
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.ports import Journal, Query, Request
-from folkmoot.session.conversation import sent
+from folkmoot.session.record import sent
 
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 
@@ -52,7 +51,7 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     """Raises `WrongUse` for a run that does not exist or was recorded without what is needed to replay it."""
     drafts = await read_whole_history(journal, run_id)
     record = Record(drafts)
-    await Rehearsal(run_id, record, await script_of(journal, drafts)).to_its_end()
+    await Replayer(run_id, record, await script_of(journal, drafts)).to_its_end()
     hashed = state_hash(record.again)
     return Replayed(
         run_id=run_id,
@@ -132,7 +131,7 @@ async def _overheard(
         if (request.session, request.turn, request.attempt) == wanted:
             heard.append(request.messages)
 
-    await Rehearsal(run_id, Record(drafts), replace(script, overhear=overhear)).to_its_end()
+    await Replayer(run_id, Record(drafts), replace(script, overhear=overhear)).to_its_end()
     if not heard:
         raise OperationFailed(
             f"this request cannot be made again from the journal; `folkmoot runs replay {run_id}` says why"

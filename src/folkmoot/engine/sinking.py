@@ -18,12 +18,11 @@ from msgspec.structs import replace
 
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.sink_events import STREAM, MilestoneSyncFailed, SinkMoved
-from folkmoot.domain.sinks import SinkSettings
+from folkmoot.domain.sinks import STREAM, MilestoneSyncFailed, SinkMoved, SinkSettings
 from folkmoot.domain.value import Value
-from folkmoot.engine.history import last_entry
+from folkmoot.engine.history import last_position
 from folkmoot.errors import Conflict, OperationFailed, SinkFailed
-from folkmoot.journal.news import News
+from folkmoot.journal.front import News
 from folkmoot.ports import Clock, Journal, Query, Sink, Version
 
 Place = Literal["start", "end"] | int
@@ -63,18 +62,12 @@ async def lag(journal: Journal, settings: SinkSettings, at: Standing) -> int:
 
 async def move(journal: Journal, clock: Clock, name: str, to: Place) -> int:
     """Let a sink go on after an entry, at most the last; that entry. Whoever feeds it now gives way."""
-    end = await end_of(journal)
+    end = await last_position(journal)
     seq = {"start": 0, "end": end}[to] if isinstance(to, str) else min(to, end)
     at = await standing(journal, name)
     moved = Draft(clock.now(), SinkMoved(seq, at.kept))
     await journal.append(STREAM + name, Version(at.version), [moved])
     return seq
-
-
-async def end_of(journal: Journal) -> int:
-    """Its last entry."""
-    last = await last_entry(journal)
-    return last.seq if last else 0
 
 
 def types_of(settings: SinkSettings) -> tuple[str, ...]:
@@ -103,23 +96,12 @@ class Outlet:
 
 
 class Feed:
-    def __init__(
-        self,
-        journal: Journal,
-        clock: Clock,
-        outlet: Outlet,
-        news: News,
-        stopping: asyncio.Event,
-        say: Callable[[str], None],
-    ) -> None:
-        self._journal = journal
-        self._clock = clock
-        self._settings = outlet.settings
-        self._sink = outlet.sink
-        self._name = outlet.name
-        self._news = news
-        self._stopping = stopping
-        self._say = say
+    """Of one sink."""
+
+    def __init__(self, sinking: Sinking, outlet: Outlet) -> None:
+        self._journal, self._clock = sinking.journal, sinking.clock
+        self._news, self._stopping, self._say = sinking.news, sinking.stopping, sinking.say
+        self._name, self._settings, self._sink = outlet.name, outlet.settings, outlet.sink
         self._types = types_of(outlet.settings)
         self._at = Standing()
         self._seen = 0
@@ -131,12 +113,10 @@ class Feed:
                 await self._begin()
                 last: int | None = None
                 while await self._pass_on(stay=True) and (last is None or self._seen < last):
-                    if last is None and self._stopping.is_set():
-                        last = await end_of(
-                            self._journal
-                        )  # what came in while that batch was sent is still sent on
+                    if last is None and self._stopping.is_set():  # what came in meanwhile is still sent on
+                        last = await last_position(self._journal)
             except Conflict:
-                self._say(f"sink {self._name}: another process feeds it; this one gives way")
+                self._give_way()
                 return
             except OperationFailed as error:
                 self._say(f"sink {self._name}: {error}")
@@ -149,9 +129,12 @@ class Feed:
             while taken := await self._pass_on(stay=False):
                 pass
         except Conflict:
-            self._say(f"sink {self._name}: another process feeds it; this one gives way")
+            self._give_way()
             return True
         return taken is None
+
+    def _give_way(self) -> None:
+        self._say(f"sink {self._name}: another process feeds it; this one gives way")
 
     async def _begin(self) -> None:
         self._at = await standing(self._journal, self._name)
@@ -242,26 +225,26 @@ class Sinking:
     """Feeds sinks beside whatever else a process does: `async with Sinking(journal, clock, outlets):`."""
 
     def __init__(self, journal: Journal, clock: Clock, outlets: Sequence[Outlet]) -> None:
-        self._journal = journal
-        self._clock = clock
-        self._news = News()
-        self._stopping = asyncio.Event()
+        self.journal = journal
+        self.clock = clock
+        self.news = News()
+        self.stopping = asyncio.Event()
+        self.say: Callable[[str], None] = lambda text: None
+        """Told what becomes of each sink."""
         self._outlets = outlets
         self._tasks: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
-        self.say: Callable[[str], None] = lambda text: None
-        """Told what becomes of each sink."""
 
     async def once(self) -> bool:
         """Send on what is durable by now; whether every sink took all of it."""
         try:
-            return all(await asyncio.gather(*(self._feed(outlet).catch_up() for outlet in self._outlets)))
+            return all(await asyncio.gather(*(Feed(self, outlet).catch_up() for outlet in self._outlets)))
         finally:
             await self._close()
 
     async def __aenter__(self) -> Self:
         self._listening = asyncio.create_task(self._listen())
-        self._tasks = [asyncio.create_task(self._feed(outlet).follow()) for outlet in self._outlets]
+        self._tasks = [asyncio.create_task(Feed(self, outlet).follow()) for outlet in self._outlets]
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -274,26 +257,23 @@ class Sinking:
         await self._close()
 
     def stop(self) -> None:
-        self._stopping.set()
-        self._news.tell()
+        self.stopping.set()
+        self.news.tell()
 
     async def ended(self) -> None:
         """Return when no sink is fed any more: after `stop`, or because others do it."""
         await asyncio.gather(*self._tasks)
 
-    def _feed(self, outlet: Outlet) -> Feed:
-        return Feed(self._journal, self._clock, outlet, self._news, self._stopping, self.say)
-
     async def _listen(self) -> None:
-        seen = await end_of(self._journal)
-        self._news.tell()  # somebody may have read before the newest was there
+        seen = await last_position(self.journal)
+        self.news.tell()  # somebody may have read before the newest was there
         while True:
             with suppress(OperationFailed):  # whoever reads says so
-                async for entry in self._journal.follow(seen):
+                async for entry in self.journal.follow(seen):
                     seen = entry.seq
                     if not entry.stream.startswith(STREAM):
-                        self._news.tell()
-            await self._clock.sleep(_PAUSE)
+                        self.news.tell()
+            await self.clock.sleep(_PAUSE)
 
     async def _close(self) -> None:
         for outlet in self._outlets:

@@ -17,48 +17,18 @@ from msgspec.structs import replace
 
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.watch.moments import Moments
-from folkmoot.coordination.watch.rules import FIRST, THEN, Move, Rule, due, not_told
-from folkmoot.coordination.watch.sight import Sight, leads_of
-from folkmoot.coordination.watch.telling import errand, request, summary
+from folkmoot.coordination.watch import Moments, Sight, leads_of
+from folkmoot.coordination.watch_rules import FIRST, THEN, Move, Rule, due, errand, not_told, request, summary
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.event import Event
 from folkmoot.domain.events import RunCompleted
-from folkmoot.domain.task import Task
+from folkmoot.domain.task import ResumeReminderSent, Task
 from folkmoot.domain.value import Value
-from folkmoot.domain.watch_events import ResumeReminderSent
 from folkmoot.errors import FolkmootError
-from folkmoot.ports import Clock, Journal, Query
+from folkmoot.ports import Query
 
-
-class Starter(Protocol):
-    """Whoever can start a run of an agent."""
-
-    def objection(self, agent: str) -> str:
-        """Why this agent cannot be started; empty if it can."""
-
-    async def start(self, agent: str, request: str, errand: Errand) -> None:
-        """Return when the run has ended or is surely left to somebody; raise if there is none."""
-
-
-class Starts:
-    """Starts runs by the means of a front desk."""
-
-    def __init__(self, admit: Callable[[str], object], run: Callable[..., Awaitable[object]]) -> None:
-        self._admit = admit
-        self._run = run
-
-    def objection(self, agent: str) -> str:
-        try:
-            self._admit(agent)
-        except FolkmootError as error:
-            return str(error)
-        return ""
-
-    async def start(self, agent: str, request: str, errand: Errand) -> None:
-        await self._run(agent, request, errand=errand)
-
-
+Start = Callable[[str, str, Errand], Awaitable[object]]
+"""Run an agent with a request; return when that has ended or is surely left to somebody, raise if there is no run."""
 ANSWER = 4_000
 """Characters of an unblocker's answer that are passed on."""
 
@@ -87,15 +57,15 @@ class Done(Value):
 
 class Watch:
     def __init__(
-        self, moot: Moot, journal: Journal, clock: Clock, starter: Starter, duties: Sequence[Duty] = ()
+        self, moot: Moot, objection: Callable[[str], str], start: Start, duties: Sequence[Duty] = ()
     ) -> None:
+        """`objection` says why an agent cannot be started; empty if it can."""
         self.settings = moot.graph.settings.agents.defaults.task_continuation
         self._moot = moot
-        self._journal = journal
-        self._clock = clock
-        self._starter = starter
+        self._objection = objection
+        self._run = start
         self._duties = duties
-        self._moments = Moments(clock)
+        self._moments = Moments(moot.clock)
         self._leads = leads_of(moot.graph)
         self._complained: set[str] = set()
         """Tasks whose damage was told."""
@@ -111,7 +81,7 @@ class Watch:
         try:
             while True:
                 await self._guarded(self.tick)
-                await self._clock.sleep(self.settings.check_interval)
+                await self._moot.clock.sleep(self.settings.check_interval)
         finally:
             for task in self._telling:
                 task.cancel()
@@ -133,7 +103,7 @@ class Watch:
             await asyncio.gather(*self._telling, return_exceptions=True)
 
     async def _look(self) -> Sight:
-        tasks, damaged = await self._moot.tasks.keeper.readable()
+        tasks, damaged = await self._moot.tasks.readable()
         for id in damaged.keys() - self._complained:
             self._complained.add(id)
             self.say(Done("trouble", id, text=damaged[id]))
@@ -146,7 +116,7 @@ class Watch:
             self._moments,
             self.settings,
             self._leads,
-            self._starter.objection,
+            self._objection,
             tuple(self._telling.values()),
         )
 
@@ -170,7 +140,7 @@ class Watch:
             moves[:] = [move := rule(task, sight[0])]
             return [move.event] if move else []
 
-        await self._moot.tasks.keeper.change(task.id, Author(RUNTIME), decide, task.work_session_id, look)
+        await self._moot.tasks.write(task.id, Author(RUNTIME), decide, task.work_session_id, look)
         return moves[0]
 
     def _tell(self, move: Move) -> None:
@@ -181,10 +151,8 @@ class Watch:
     async def _start(self, move: Move) -> None:
         try:
             heard = await self._heard(move)
-            written = await self._moot.tasks.keeper.sources([move.task.id])
-            await self._starter.start(
-                move.tells, request(move), replace(errand(move, heard), sources=written)
-            )
+            written = await self._moot.tasks.sources([move.task.id])
+            await self._run(move.tells, request(move), replace(errand(move, heard), sources=written))
         except Exception as error:
             await self._recorded(partial(not_told, move=move, why=str(error)), move.task)
             raise
@@ -198,7 +166,7 @@ class Watch:
         for agent in move.task.blocking.unblocked_by:
             last = health.last_runs.get((move.task.id, agent))
             ends = Query(stream=last.run if last else "-", types=(RunCompleted.type,))
-            async for entry in self._journal.read(ends):
+            async for entry in self._moot.journal.read(ends):
                 assert isinstance(entry.event, RunCompleted)
                 text = entry.event.outcome.report.content[:ANSWER]
                 heard.append(Block("response", text, agent, sources=entry.event.sources))

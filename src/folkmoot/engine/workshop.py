@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -15,28 +15,26 @@ from msgspec.structs import replace
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
-from folkmoot.engine.activation import Project
+from folkmoot.engine.activation import Placement, Project, Shift, TeamSubscriber
 from folkmoot.engine.admission import reachable
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.identity import Identity, drawn
-from folkmoot.engine.installation import Installation
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.making import Placement, Shift, TeamSubscriber
-from folkmoot.engine.owner import is_gone, this_host, this_process
+from folkmoot.engine.owner import Identity, drawn, is_gone, this_host, this_process
+from folkmoot.engine.runs import Installation
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
 from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Clock, Journal, Model, Tools
-from folkmoot.tools.consent import ConsentStore, require_consent
+from folkmoot.tools.consent import ConsentStore, mark_of, require_consent
 from folkmoot.tools.functions import FunctionTool, tool
-from folkmoot.tools.mcp.listing import mark_of
 from folkmoot.tools.modules import load_modules
 from folkmoot.tools.registry import Registry, meant
 from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
     from folkmoot.engine.sinking import Sinking
-    from folkmoot.engine.worker import Worker
+    from folkmoot.engine.workers import Worker
     from folkmoot.journal.index import Index
+    from folkmoot.loader.load import Loaded
     from folkmoot.models.choose import ProviderModels
     from folkmoot.operations.project import OpenProject
     from folkmoot.tools.mcp.servers import Servers
@@ -50,21 +48,15 @@ NOT_SHARED = (
 )
 
 
-class Guard(Protocol):
-    """Stands between agents and the tools of a project."""
+class Guard:
+    """Stands between agents and the tools of a project; this one lets everything through."""
 
     def before(self, tools: Tools) -> Tools:
         """What agents use instead."""
-
-    def needs(self, tool: str) -> bool:
-        """Whether this tool may really be called, so that its server must be started."""
-
-
-class Unguarded:
-    def before(self, tools: Tools) -> Tools:
         return tools
 
     def needs(self, tool: str) -> bool:
+        """Whether this tool may really be called, so that its server must be started."""
         return True
 
 
@@ -77,7 +69,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
     identify: Callable[[Clock], Identity] = drawn
     """Gives each run its name and the seed of its randomness."""
-    guard: Guard = msgspec.field(default_factory=Unguarded)
+    guard: Guard = msgspec.field(default_factory=Guard)
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
     place: Placement = msgspec.field(default_factory=lambda: Placement(label=this_host()))
@@ -96,9 +88,8 @@ class Workshop:
         self._around = around
         self.clock = around.clock
         self._journal: Journal | None = None
-        self._keep: Callable[[bytes], str] = lambda _: ""
         self._adapters: list[ProviderModels] = []
-        self._engines: list[LocalEngine] = []
+        self._engine: LocalEngine | None = None
         self._started: Servers | None = None
         self._moot: OpenProject | None = None
         self._index: Index | None = None
@@ -113,7 +104,7 @@ class Workshop:
         return Project(
             graph=graph,
             graph_id=graph_id,
-            tools_id=self._keep(declared),
+            tools_id=self._journal.keep(declared) if self._journal else "",
             declared=declared,
             kits=Kits(graph, tools),
             models=adapters,
@@ -133,9 +124,7 @@ class Workshop:
         }
         sources = {name: each for name, each in graph.settings.tools.items() if name not in refused}
         allowed = replace(graph, settings=replace(graph.settings, tools=sources))
-        moot = partial(self.moot, graph)
-        registry = _filled(self.folder, allowed, self.tools, self._around.env, lambda: self._servers, moot)
-        return Kits(graph, registry), sorted(refused)
+        return Kits(graph, self._filled(allowed)), sorted(refused)
 
     def check(self, graph: Graph) -> None:
         """Raises before anything is opened: for tools and for scripts that are wrong."""
@@ -157,10 +146,9 @@ class Workshop:
         """Made when the first is needed: most projects have none."""
         from folkmoot.tools.mcp.servers import Servers
 
-        env = self._around.env
-        self._started = self._started or Servers(
-            self.folder, env, ConsentStore().listings, this_process(), is_gone
-        )
+        if self._started is None:
+            listings = ConsentStore().listings
+            self._started = Servers(self.folder, self._around.env, listings, this_process(), is_gone)
         return self._started
 
     def missing_key(self, provider: str) -> str:
@@ -170,7 +158,6 @@ class Workshop:
         """At the end everything else is closed first: a run that is stopped still writes."""
         journal = self._around.journal or open_journal(self.folder, env=self._around.env)
         self._journal = journal
-        self._keep = journal.keep
         if self._around.journal is None:
             stack.push_async_callback(journal.close)
         stack.push_async_callback(self._close)
@@ -199,27 +186,27 @@ class Workshop:
         """Of this project's journal; made when somebody looks for something."""
         from folkmoot.journal.index import Index
 
-        own = self._around.journal is None
-        self._index = self._index or Index.open(self.folder if own else None)
+        self._index = self._index or Index.open(self.folder if self._around.journal is None else None)
         return self._index
 
     def engine(self, journal: Journal) -> LocalEngine:
         around = self._around
         own = Installation(journal) if around.journal is None else None
-        engine = LocalEngine(journal, around.clock, around.identify, around.subscribers, around.place, own)
-        self._engines.append(engine)
-        return engine
+        self._engine = LocalEngine(
+            journal, around.clock, around.identify, around.subscribers, around.place, own
+        )
+        return self._engine
 
     def worker(self, engine: LocalEngine, pinned: Callable[[bytes, str], Project], shift: Shift) -> Worker:
         """Raises `WrongUse` where the journal is not shared."""
-        from folkmoot.loader.storage import storage_of
+        from folkmoot.loader.project_file import storage_of
 
         storage = storage_of(self.folder, self._around.env)
         if storage.url is None:
             raise WrongUse(NOT_SHARED)
         with _extra_installed():
             from folkmoot.engine.procrastinate import Queue
-            from folkmoot.engine.worker import Worker
+            from folkmoot.engine.workers import Worker
             from folkmoot.journal.postgres.journal import PostgresJournal
         assert isinstance(self._journal, PostgresJournal)
         queue = Queue(storage, shift.place.label, self._journal.watch)
@@ -235,8 +222,8 @@ class Workshop:
         return Sinking(self._journal, self.clock, sinks)
 
     async def _close(self) -> None:
-        for engine in self._engines:
-            await engine.close()
+        if self._engine:
+            await self._engine.close()
         for adapters in self._adapters:
             await adapters.aclose()
         if self._started:
@@ -246,27 +233,55 @@ class Workshop:
 
     def _registry(self, graph: Graph) -> Registry:
         if self._checked is None or self._checked[0] is not graph:
-            moot = partial(self.moot, graph)
-            registry = _registry(
-                self.folder, graph, self.tools, self._around.env, lambda: self._servers, moot
-            )
+            require_consent(self.folder, wanted_items(self.folder, graph))
+            registry = self._filled(graph)
+            known = ", ".join(registry.names)
+            if unknown := [
+                Problem(file=agent.file, message=f"tool {name!r} does not exist; known are {known}")
+                for agent in graph.agents.values()
+                for name in agent.tools
+                if name not in _OF_RUNS and not registry.specs([name])
+            ]:
+                raise DeclarationError(unknown)
             self._checked = (graph, registry)
         return self._checked[1]
+
+    def _filled(self, graph: Graph) -> Registry:
+        """Tools come from everywhere. Of those that a release brings, only what an agent names: runs are pinned."""
+        sources = graph.settings.tools
+        registry = Registry(self.tools, self.folder)
+        functions = load_modules(self.folder, sources, registry)
+        for name, source in sources.items():
+            if source.module:
+                registry.add_source(name, source, functions[name])
+            elif source.kind == "mcp":
+                registry.add_source(name, source, self._servers.tools(name, source))
+        tools: dict[str, FunctionTool] = {}
+        if built_in := _named(graph, BUILT_IN):
+            from folkmoot.tools.builtin.toolset import builtin_tools
+
+            tools |= builtin_tools(graph.settings.builtins, self._around.env)
+        if coordinating := _named(graph, COORDINATION) - set(MESSAGES):
+            from folkmoot.operations.agent_tools import coordination_tools
+
+            tools |= coordination_tools(partial(self.moot, graph))
+        for name, each in tools.items():
+            if name in built_in | coordinating:
+                registry.add(name, each)
+        return registry
 
     def _speak_to(self, graph: Graph) -> ProviderModels:
         from folkmoot.models.choose import ProviderModels
 
-        around, providers = self._around, graph.settings.providers
-        speaking = ProviderModels(
-            providers, around.env, self.folder, extra=self._models, sleep=around.clock.sleep
-        )
+        providers, sleep = graph.settings.providers, self.clock.sleep
+        speaking = ProviderModels(providers, self._around.env, self.folder, extra=self._models, sleep=sleep)
         self._adapters.append(speaking)
         return speaking
 
 
 def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str] = os.environ) -> Journal:
     """The journal of a project folder alone, whatever state the project's files are in."""
-    from folkmoot.loader.storage import storage_of
+    from folkmoot.loader.project_file import storage_of
 
     storage = storage_of(folder, env)
     if storage.url is None:
@@ -302,69 +317,30 @@ def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[Func
     return tools
 
 
-def _registry(
-    folder: Path,
-    graph: Graph,
-    given: list[FunctionTool],
-    env: Mapping[str, str],
-    servers: Callable[[], Servers],
-    moot: Callable[[], OpenProject],
-) -> Registry:
-    require_consent(folder, wanted_items(folder, graph))
-    registry = _filled(folder, graph, given, env, servers, moot)
-    unknown = [
-        Problem(
-            file=agent.file, message=f"tool {name!r} does not exist; known are {', '.join(registry.names)}"
-        )
-        for agent in graph.agents.values()
-        for name in agent.tools
-        if name not in _OF_RUNS and not registry.specs([name])
-    ]
-    if unknown:
-        raise DeclarationError(unknown)
-    return registry
-
-
-def _filled(  # because tools come from everywhere
-    folder: Path,
-    graph: Graph,
-    given: list[FunctionTool],
-    env: Mapping[str, str],
-    servers: Callable[[], Servers],
-    moot: Callable[[], OpenProject],
-) -> Registry:
-    registry = Registry(given, folder)
-    functions = load_modules(folder, graph.settings.tools, registry)
-    for name, source in graph.settings.tools.items():
-        if source.module:
-            registry.add_source(name, source, functions[name])
-        elif source.kind == "mcp":
-            registry.add_source(name, source, servers().tools(name, source))
-    _add_built_in(registry, graph, env)
-    _add_coordination(registry, graph, moot)
-    return registry
-
-
-def _add_built_in(registry: Registry, graph: Graph, env: Mapping[str, str]) -> None:
-    if named := _named(graph, BUILT_IN):
-        from folkmoot.tools.builtin.shelf import builtin_tools
-
-        _add(registry, builtin_tools(graph.settings.builtins, env), named)
-
-
-def _add_coordination(registry: Registry, graph: Graph, moot: Callable[[], OpenProject]) -> None:
-    if named := _named(graph, COORDINATION) - set(MESSAGES):
-        from folkmoot.operations.agent_tools import coordination_tools
-
-        _add(registry, coordination_tools(moot), named)
-
-
 def _named(graph: Graph, known: Collection[str]) -> set[str]:
-    """Those that an agent names: a run is pinned to its tools, and not to what else a release brings."""
     return {each for agent in graph.agents.values() for name in agent.tools for each in meant(name, known)}
 
 
-def _add(registry: Registry, tools: Mapping[str, FunctionTool], named: Collection[str]) -> None:
-    for name, each in tools.items():
-        if name in named:
-            registry.add(name, each)
+def load_project(
+    folder: Path | str,
+    *,
+    tools: Iterable[FunctionTool | Callable[..., object]] = (),
+    overrides: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | None = None,
+    only: str | None = None,
+) -> Loaded:
+    """Read and check a project; nothing is opened or run. Raises `DeclarationError` with all problems.
+
+    `only` is an agent file: then it and what it refers to are read, not the whole folder.
+    """
+    from folkmoot.loader.load import load  # resuming a run needs no loader
+    from folkmoot.models.choose import known_models
+
+    return load(
+        Path(folder),
+        known=known_models(),
+        tools=Registry(as_tools(tools)).names,
+        env=os.environ if env is None else env,
+        flags=overrides or {},
+        entry=only,
+    )

@@ -17,12 +17,12 @@ from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from folkmoot.http import problems
-from folkmoot.http.headers import HEADERS
-from folkmoot.http.house import House
+from folkmoot.http.guard import HEADERS
+from folkmoot.http.state import ServerState
 
 
 class Config(uvicorn.Config):
-    house: House
+    house: ServerState
 
 
 class _StrictBuffer(ReceiveBuffer):
@@ -46,7 +46,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         self._stage = ""
         self._timer: asyncio.TimerHandle | None = None
-        self._refused = not self.config.house.crowd.admit(transport, address_of(transport), self)
+        self._refused = not self.config.house.connections.admit(transport, address_of(transport), self)
         if self._refused:
             self.transport = transport
             self._answer(503, "too many connections are open; come later")
@@ -63,7 +63,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.config.house.crowd.leave(self.transport)
+        self.config.house.connections.leave(self.transport)
         self._stop_timer()
         if not self._refused:
             super().connection_lost(exc)
@@ -124,7 +124,7 @@ class Socket(WebSocketsSansIOProtocol):
         self._frames = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.config.house.crowd.leave(self.transport)
+        self.config.house.connections.leave(self.transport)
         super().connection_lost(exc)
 
     async def send(self, message: Any) -> None:

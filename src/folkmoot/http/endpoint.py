@@ -16,13 +16,11 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
-from folkmoot.engine.identity import chance
+from folkmoot.engine.owner import chance
 from folkmoot.http.guard import OPEN
-from folkmoot.http.house import House, house_of
-from folkmoot.http.paging import Part
 from folkmoot.http.problems import Refused
-from folkmoot.http.reading import body_of, query_of
-from folkmoot.http.repeating import another_request, key_of
+from folkmoot.http.requests import Part, another_request, body_of, key_of, query_of
+from folkmoot.http.state import ServerState, house_of
 
 ALWAYS = (400, 403, 408, 413, 421, 431, 503)
 """What the guard may say to any request, and the world to anything that is done."""
@@ -40,7 +38,7 @@ class Document(msgspec.Struct):
 class Asked:
     """A request, checked."""
 
-    house: House
+    house: ServerState
     path: Mapping[str, str]
     query: Any
     """An instance of the operation's `query`."""

@@ -17,8 +17,8 @@ from folkmoot import __version__
 from folkmoot.http.api.every import OPERATIONS
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.problems import ProblemDetails
-from folkmoot.http.repeating import HEADER, LONGEST
-from folkmoot.loader.template import field_lines
+from folkmoot.http.requests import HEADER, LONGEST
+from folkmoot.loader.walk import field_lines
 
 _TEMPLATE = "#/components/schemas/{name}"
 _ABOUT = (
@@ -165,4 +165,4 @@ async def _serve(request: Request) -> Response:
     return Response(msgspec.json.encode(document()), media_type="application/json")
 
 
-ROUTES = (Route("/api/openapi.json", _serve, name="openapi"),)
+ROUTE = Route("/api/openapi.json", _serve, name="openapi")

@@ -12,8 +12,7 @@ from msgspec import NODEFAULT, Meta
 
 from folkmoot.coordination.author import PERSON
 from folkmoot.http.endpoint import Asked, Document, Endpoint
-from folkmoot.http.paging import Page, part
-from folkmoot.http.reading import Given, Said
+from folkmoot.http.requests import Given, Page, Said, part
 from folkmoot.operations.actor import by_name
 from folkmoot.operations.operation import (
     Field,

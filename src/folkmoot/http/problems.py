@@ -1,4 +1,5 @@
-"""Errors as problem details (RFC 9457): what is wrong, for whom to mend, and never a traceback."""
+"""Errors as answers, never a traceback: problem details (RFC 9457), and the forms that the clients of OpenAI's and
+Anthropic's APIs read."""
 
 from __future__ import annotations
 
@@ -6,16 +7,33 @@ import http
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from folkmoot.errors import BAD_VALUE, Conflict, DeclarationError, FolkmootError, Held, NotFound, WrongUse
 from folkmoot.site.remedies import STATUSES, address_for, topic_for
 
+CHAT = "/v1/"
+"""Below this path every answer, an error too, has the form of these clients."""
+_ANTHROPIC = "/v1/messages"
+_CHAT_ADDRESSES = "/v1/models, /v1/chat/completions, /v1/responses and /v1/messages"
+SURPRISE = "something went wrong here; the log of the server says what"
+_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+_ANTHROPIC_TYPES = {**_TYPES, 413: "request_too_large", 503: "overloaded_error"}
+NO_RETRY = {"x-should-retry": "false"}
+"""The official clients send a request again after a 409 or 5xx, which would run and pay for everything once more."""
 _log = logging.getLogger(__name__)
 
 
@@ -84,6 +102,8 @@ def status_of(error: FolkmootError) -> int:
 
 async def on_folkmoot_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FolkmootError)
+    if request.url.path.startswith(CHAT):
+        return chat_response(request.scope, as_chat_error(error))
     headers = error.headers if isinstance(error, Refused) else None
     return response(status_of(error), str(error), headers, error)
 
@@ -91,6 +111,9 @@ async def on_folkmoot_error(request: Request, error: Exception) -> Response:
 async def on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path, detail, headers = request.url.path, str(error.detail), error.headers
+    if path.startswith(CHAT):
+        detail = f"{request.method} {path}: {detail}; here are {_CHAT_ADDRESSES}"
+        return chat_response(request.scope, ChatError(error.status_code, detail, headers=headers))
     if error.status_code == 404:
         where = "; /api/openapi.json lists all there is" if path.startswith("/api") else ""
         detail = f"there is nothing at {path}{where}"
@@ -113,4 +136,51 @@ async def on_disconnect(request: Request, error: Exception) -> Response:
 
 async def on_surprise(request: Request, error: Exception) -> Response:
     _log.exception("a request could not be answered: %s %s", request.method, request.url.path, exc_info=error)
-    return response(500, "something went wrong here; the log of the server says what")
+    if request.url.path.startswith(CHAT):
+        return chat_response(request.scope, ChatError(500, SURPRISE, headers=NO_RETRY))
+    return response(500, SURPRISE)
+
+
+class ChatError(Refused):
+    """`param` names the wrong part of the request; `code` is a word that such clients know, or empty."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.param = param
+        super().__init__(status, message, headers, code=code)
+
+
+def as_chat_error(error: FolkmootError) -> ChatError:
+    if isinstance(error, ChatError):
+        return error
+    headers = error.headers if isinstance(error, Refused) else {}
+    return ChatError(status_of(error), str(error), headers=headers)
+
+
+def chat_response(scope: Scope, error: ChatError) -> Response:
+    body = anthropic_error(error) if is_anthropic(scope) else openai_error(error)
+    return Response(msgspec.json.encode(body), error.status, error.headers, media_type="application/json")
+
+
+def is_anthropic(scope: Scope) -> bool:
+    """Whether a client of Anthropic's API asks, not one of OpenAI's."""
+    return scope["path"].startswith(_ANTHROPIC) or "anthropic-version" in Headers(scope=scope)
+
+
+def openai_error(error: ChatError) -> dict[str, Any]:
+    usual = "invalid_request_error" if error.status < 500 else "server_error"
+    kind = _TYPES.get(error.status, usual)
+    return {"error": {"message": str(error), "type": kind, "param": error.param, "code": error.code or None}}
+
+
+def anthropic_error(error: ChatError) -> dict[str, Any]:
+    usual = "invalid_request_error" if error.status < 500 else "api_error"
+    kind = _ANTHROPIC_TYPES.get(error.status, usual)
+    return {"type": "error", "error": {"type": kind, "message": str(error)}}

@@ -1,27 +1,65 @@
-"""The server on its address, from the first request to the last stream."""
+"""The server: one ASGI application of guard, API, streams and pages, on its address until it stops."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from folkmoot.errors import OperationFailed
-from folkmoot.http.application import application
+from folkmoot.errors import FolkmootError, OperationFailed
+from folkmoot.http import openapi, problems
+from folkmoot.http.api.every import OPERATIONS
 from folkmoot.http.connections import Config, Connection, Socket
-from folkmoot.http.house import Door, House
+from folkmoot.http.endpoint import route
+from folkmoot.http.guard import SIGN_IN_ROUTES, Guard
+from folkmoot.http.monitor import SOCKET
+from folkmoot.http.pages.every import ROUTES as PAGES
+from folkmoot.http.pages.rendering import for_people
+from folkmoot.http.state import Door, ServerState
 
 _PATIENCE = 3
 """Seconds for which answers under way are waited for when the server stops."""
 
 
+def application(house: ServerState, protocols: Sequence[BaseRoute] = ()) -> Starlette:
+    """`protocols` are the routes of clients of other protocols; the guard checks their requests too."""
+    static = StaticFiles(directory=Path(__file__).parent / "static")
+    app = Starlette(
+        routes=[
+            openapi.ROUTE,
+            *map(route, OPERATIONS),
+            SOCKET,
+            Mount("/static", static, name="static"),
+            *SIGN_IN_ROUTES,
+            *protocols,
+            *PAGES,
+        ],
+        exception_handlers={
+            FolkmootError: for_people(problems.on_folkmoot_error),
+            ClientDisconnect: problems.on_disconnect,
+            HTTPException: for_people(problems.on_http_error),
+            Exception: for_people(problems.on_surprise),
+        },
+    )
+    app.state.house = house
+    # Outside of all else: what goes wrong inside is answered with the guard's headers too.
+    app.middleware_stack = Guard(app.build_middleware_stack(), house)
+    return app
+
+
 @asynccontextmanager
-async def listening(house: House, app: ASGIApp | None = None) -> AsyncIterator[str]:
+async def listening(house: ServerState, app: ASGIApp | None = None) -> AsyncIterator[str]:
     """Serve, beside whatever is done within; the address. Raises `OperationFailed` if that is taken.
 
     `app` is the application of this house, if somebody has added something to it.
@@ -52,7 +90,7 @@ def allow_files(wanted: int) -> None:
 
 
 class Server(uvicorn.Server):
-    def __init__(self, house: House, app: ASGIApp | None = None) -> None:
+    def __init__(self, house: ServerState, app: ASGIApp | None = None) -> None:
         super().__init__(_config(house, app or application(house)))
         self._house = house
         self.ready = asyncio.Event()
@@ -72,7 +110,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _config(house: House, app: ASGIApp) -> Config:
+def _config(house: ServerState, app: ASGIApp) -> Config:
     door, limits = house.door, house.door.limits
     config = Config(
         app,

@@ -18,20 +18,19 @@ The line separators U+0085, U+2028 and U+2029 are written as escapes, so that no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.read_model import unread
-from folkmoot.domain.record_row import is_record
-from folkmoot.domain.role import role
+from folkmoot.domain.entry import Draft, Entry, Event, role
+from folkmoot.domain.events import RunPruned
+from folkmoot.domain.read_model import is_record, unread
+from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
-from folkmoot.ports import Stored
+from folkmoot.ports import Query, Stored
 
 ORIGIN = "0" * 64
 """What stands before the first entry of a stream."""
@@ -248,3 +247,52 @@ def _on_one_line(text: bytes) -> bytes:
         .replace(b"\xe2\x80\xa8", b"\\u2028")
         .replace(b"\xe2\x80\xa9", b"\\u2029")
     )
+
+
+def check_stream(stream: str, entries: Iterable[Stored]) -> None:
+    """Refuse a stream that does not hang together: `JournalDamaged` names the place."""
+    before: Entry | None = None
+    for stored in entries:
+        entry = to_entry(stored)
+        fault = broken_link(before, entry)
+        if entry.stream != stream or fault:
+            place = place_of(entry.seq, entry.stream, entry.run_seq)
+            raise JournalDamaged(f"{place}: {fault or f'it does not belong to {stream!r}'}")
+        before = entry
+
+
+class Head(Value):
+    """Where a stream ends."""
+
+    run_seq: int
+    id: str
+
+
+def broken_link(before: Entry | Head | None, entry: Entry) -> str:
+    """Why this entry cannot stand after that one; empty if it can."""
+    if before is None and entry.event.type == RunPruned.type:
+        return ""  # what stood before it was removed
+    run_seq, id = (before.run_seq, before.id) if before else (0, ORIGIN)
+    if entry.run_seq != run_seq + 1:
+        return f"it follows on {run_seq}: entries are missing or doubled"
+    if entry.prev != id:
+        return f"it was written after another entry than {run_seq}"
+    return ""
+
+
+async def linked(stored: AsyncIterator[Stored], query: Query) -> AsyncIterator[Entry]:
+    """The entries that a query found. A stream that is read whole must hang together: a gap is damage, no end."""
+    whole = bool(query.stream) and not query.types and not query.newest_first and not query.seqs
+    before: Entry | None = None
+    async for one in stored:
+        entry = to_entry(one)
+        if whole and (before or not query.after):
+            require_link(before, entry)
+        yield entry
+        before = entry
+
+
+def require_link(before: Entry | None, entry: Entry) -> None:
+    """Raise JournalDamaged if this entry cannot stand after that one."""
+    if fault := broken_link(before, entry):
+        raise JournalDamaged(f"{place_of(entry.seq, entry.stream, entry.run_seq)}: {fault}")

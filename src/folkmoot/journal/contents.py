@@ -1,15 +1,16 @@
-"""What a journal holds between being handed something and having written it: contents by their hash, and drafts
-that are encoded and wait for their place."""
+"""What a journal holds between being handed something and having written it, and what an append may demand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, assert_never
 
 import msgspec
 
 from folkmoot.domain.entry import Draft
+from folkmoot.errors import Conflict, JournalDamaged, StaleOwner
 from folkmoot.journal.codec import LIMIT, data_in, data_of, encode, hash_of
-from folkmoot.ports import Stored
+from folkmoot.ports import Epoch, NewRun, Stored, Version
 
 _REMEMBERED = 1_000
 REFRESH = 600.0
@@ -107,3 +108,46 @@ class Contents:
     def _is_young(self, id: str) -> bool:
         kept = self._durable.get(id)
         return kept is not None and self._monotonic is not None and self._monotonic() - kept < REFRESH
+
+
+LONGEST_LEASE = 60.0
+"""Seconds; nobody asks for more."""
+
+
+def is_live(until: float, now: float) -> bool:
+    """Whether a lease holds. One that ends later than any can is from before the machine, and its time, began anew."""
+    return now < until <= now + LONGEST_LEASE
+
+
+def check(stream: str, expected: NewRun | Epoch | Version, epoch: int, run_seq: int | None) -> None:
+    """Refuse what does not fit a stream with this epoch (0: never owned) and this end (None: no stream)."""
+    match expected:
+        case Epoch():
+            if expected.number != epoch or not epoch:
+                raise StaleOwner(
+                    f"run {stream!r} is at epoch {epoch}; what was begun under {expected.number} is void"
+                )
+        case NewRun():
+            if run_seq is not None:
+                raise Conflict(f"there is already a run {stream!r}")
+        case Version():
+            if expected.number != (run_seq or 0):
+                raise Conflict(
+                    f"{stream!r} is at version {run_seq or 0}, not {expected.number}; read it again and retry"
+                )
+        case _:
+            assert_never(expected)
+
+
+async def whole_entry(row: Sequence[Any], stream: str, artifact: Callable[[str], Awaitable[bytes]]) -> Stored:
+    """A row of the entries, with its data where that lies beside it."""
+    seq, _, run_seq, type, id, text, data = row
+    fault = ""
+    if data is not None:
+        try:
+            text += await artifact(data.hex()) + b"}"
+        except KeyError:
+            text, fault = b"", f"the artifact {data.hex()} with its data is missing"
+        except JournalDamaged as error:
+            text, fault = b"", str(error)
+    return Stored(seq, stream, run_seq, type, id.hex(), text, fault)

@@ -16,9 +16,8 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.activity import ASIDE
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.role import role_of
+from folkmoot.domain.entry import Entry, role_of
+from folkmoot.domain.work_session import ASIDE
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.database import FOLDER
 from folkmoot.ports import Filter, Journal, Query, Stored

@@ -17,10 +17,10 @@ import msgspec
 
 from folkmoot.domain.entry import Entry
 from folkmoot.errors import Conflict, Held, NotFound
+from folkmoot.journal.artifacts import Unnamed, remove
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.contents import Body, StoredBody
-from folkmoot.journal.expectation import check, is_live
-from folkmoot.journal.sweep import Unnamed, remove
+from folkmoot.journal.contents import Body, StoredBody, check, is_live
+from folkmoot.journal.database import check_version
 from folkmoot.journal.tables import StoredTables
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
@@ -31,11 +31,20 @@ _REMEMBERED = 10_000
 
 class Ledger:
     def __init__(
-        self, connection: sqlite3.Connection, folder: Path, check_version: Callable[[], object]
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        monotonic: Callable[[], float],
+        tables: StoredTables | None = None,
+        version: int = 0,
     ) -> None:
+        """`tables` are those of the read model that are to follow in the same transaction; `version` is the newest of
+        the database that this release can write to."""
         self._connection = connection
-        self._tables = StoredTables(connection, folder)
-        self._check_version = check_version
+        self._path = path
+        self._monotonic = monotonic
+        self._tables = tables
+        self._version = version
         self._data_version = 0
         self._seq = 0
         self._streams: dict[str, _Stream] = {}
@@ -53,20 +62,23 @@ class Ledger:
         """Forget what another process may have changed. The caller holds the lock."""
         version = self._connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._data_version or len(self._streams) > _REMEMBERED:
-            self._check_version()
+            if self._version:
+                check_version(self._connection, self._path, self._version)
             self._streams.clear()
             self._seq = self._connection.execute("SELECT ifnull(max(seq), 0) FROM entry").fetchone()[0]
             self._data_version = version
-            self._is_applied = self._tables.position == self._seq
+            self._is_applied = self._tables is not None and self._tables.position == self._seq
 
-    def append(
-        self, stream: str, expected: NewRun | Epoch | Version, until: float, bodies: Sequence[Body]
-    ) -> list[Entry]:
+    def append(self, stream: str, expected: NewRun | Epoch | Version, bodies: Sequence[Body]) -> list[Entry]:
         known = self._streams.get(stream) or self._find(stream)
         if known is None:
             check(stream, expected, 0, None)
-            owner, epoch = (expected.owner, 1) if isinstance(expected, NewRun) else ("", 0)
-            known = self._create(stream, owner, epoch, until)
+            held = (
+                (expected.owner, 1, self._until(expected.lease))
+                if isinstance(expected, NewRun)
+                else ("", 0, 0.0)
+            )
+            known = self._create(stream, *held)
         else:
             check(stream, expected, known.epoch, known.run_seq)
         return [self._add(stream, known, body) for body in bodies]
@@ -86,17 +98,17 @@ class Ledger:
             else:
                 self._rows += (*place, bytearray(body.text))
 
-    def prune(self, run: str, expected: Version, tombstone: Body) -> int:
+    def prune(self, run: str, expected: Version, tombstone: Body) -> list[int]:
+        """How many entries were removed."""
         number = self._existing(run).number
         self.flush()
-        kept = self.append(run, expected, 0.0, [tombstone])[0]
+        kept = self.append(run, expected, [tombstone])[0]
         self._connection.execute("DELETE FROM post WHERE run = ?", (run,))
-        return self._connection.execute(
-            "DELETE FROM entry WHERE stream = ? AND seq < ?", (number, kept.seq)
-        ).rowcount
+        removed = "DELETE FROM entry WHERE stream = ? AND seq < ?"
+        return [self._connection.execute(removed, (number, kept.seq)).rowcount]
 
-    def sweep(self, path: Path, found: Unnamed, before: float) -> Swept:
-        return remove(self._connection, path, found, before)
+    def sweep(self, found: Unnamed) -> list[Swept]:
+        return [remove(self._connection, self._path.parent, found)]
 
     def flush(self) -> int:
         """Write the entries that were added since `begin`; their size."""
@@ -113,7 +125,7 @@ class Ledger:
 
     def _apply(self) -> None:
         entries, self._unapplied = self._unapplied, []
-        if entries and self._is_applied:
+        if entries and self._tables and self._is_applied:
             try:
                 changes = self._tables.fold(entries)
             # Whatever is wrong with the rows, the entries count; who reads is told.
@@ -122,23 +134,29 @@ class Ledger:
             else:
                 self._tables.store(changes, entries[-1].seq)
 
-    def claim(self, run: str, owners: tuple[str, str], now: float, until: float) -> Claim:
+    def claim(self, run: str, owners: tuple[str, str], lease: float) -> Claim:
         """For the first of `owners`; the lease of either of them is no hindrance."""
         owner = owners[0]
         stream = self._existing(run)
         holder, holds = self._connection.execute(
             "SELECT owner, until FROM stream WHERE number = ?", (stream.number,)
         ).fetchone()
-        if holder not in owners and is_live(holds, now):
+        if holder not in owners and is_live(holds, self._monotonic()):
             raise Held(run, holder)
         stream.epoch += 1
         self._connection.execute(
             "UPDATE stream SET owner = ?, epoch = ?, until = ? WHERE number = ?",
-            (owner, stream.epoch, until, stream.number),
+            (owner, stream.epoch, self._until(lease), stream.number),
         )
         return Claim(run, owner, stream.epoch, live=True)
 
-    def renew(self, claims: Sequence[Claim], until: float) -> frozenset[str]:
+    def renew(self, claims: Sequence[Claim], lease: float) -> frozenset[str]:
+        return self._hold(claims, self._until(lease))
+
+    def release(self, claim: Claim, *, wake: bool) -> None:
+        self._hold([claim], 0.0)
+
+    def _hold(self, claims: Sequence[Claim], until: float) -> frozenset[str]:
         update = "UPDATE stream SET until = ? WHERE name = ? AND epoch = ?"
         return frozenset(
             claim.run
@@ -146,7 +164,7 @@ class Ledger:
             if self._connection.execute(update, (until, claim.run, claim.epoch)).rowcount
         )
 
-    def post(self, run: str, kind: str, body: str) -> None:
+    def post(self, run: str, kind: str, body: str, *, wake: bool) -> None:
         self._existing(run)
         self._connection.execute("INSERT INTO post (run, kind, body) VALUES (?, ?, ?)", (run, kind, body))
 
@@ -167,6 +185,9 @@ class Ledger:
         entry = Entry(seq, run_seq, id, prev, name, draft, text)
         self._unapplied.append(entry)
         return entry
+
+    def _until(self, lease: float) -> float:
+        return self._monotonic() + lease
 
     def _find(self, name: str) -> _Stream | None:
         row = self._connection.execute("SELECT number, epoch FROM stream WHERE name = ?", (name,)).fetchone()

@@ -6,19 +6,18 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from folkmoot.domain.entry import Entry
 from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
-from folkmoot.journal.artifacts import fetch_file, fetch_row
-from folkmoot.journal.chain import linked
-from folkmoot.journal.database import explain
-from folkmoot.journal.expectation import is_live
-from folkmoot.journal.tables import Progress, StoredTables, catch_up
+from folkmoot.journal.artifacts import Unnamed, fetch_file, fetch_row, unnamed
+from folkmoot.journal.contents import is_live, whole_entry
+from folkmoot.journal.database import connect_readonly, explain
+from folkmoot.journal.rows import Progress
+from folkmoot.journal.tables import StoredTables, catch_up
 from folkmoot.ports import Claim, Post, Query, Stored
 
 # How much is done before the event loop gets its turn:
@@ -35,10 +34,19 @@ _Row = tuple[int, int, int, str, bytes, bytes, bytes | None]
 
 
 class Reader:
-    def __init__(self, connection: sqlite3.Connection, path: Path, *, is_copy: bool = False) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        *,
+        is_copy: bool = False,
+    ) -> None:
         self._connection = connection
         self.path = path
-        self.progress: Progress = lambda done, count: None
+        self._monotonic = monotonic
+        self._wall = wall
         self._tables = StoredTables(connection, path.parent)
         self._catching_up = asyncio.Lock()
         self._can_store = not is_copy
@@ -47,10 +55,6 @@ class Reader:
         self._names: dict[int, str] = {}
         self._closed = False
 
-    def read(self, query: Query) -> AsyncIterator[Entry]:
-        """What is durable now."""
-        return linked(self.stored(query), query)
-
     async def stored(self, query: Query) -> AsyncIterator[Stored]:
         left = query.limit or sys.maxsize
         low, high = query.after, self._last()
@@ -58,7 +62,8 @@ class Reader:
             rows, low, high = self._page(query, low, high, min(left, _PAGE))
             done = 0
             for row in rows:
-                stored = await self._stored(row)
+                name = self._names.get(row[1]) or self._name(row[1])
+                stored = await whole_entry(row, name, self.artifact)
                 yield stored
                 left -= 1
                 if left == 0:
@@ -76,21 +81,21 @@ class Reader:
             raise explain(error, self.path, self._connection) from error
         return content if content is not None else await asyncio.to_thread(fetch_file, self.path.parent, id)
 
-    async def tables(self) -> StoredTables:
+    async def tables(self, progress: Progress) -> StoredTables:
         """The read model, up to date."""
         async with self._catching_up:
             self._require_open()
             try:
                 if self._tables.position is None or self._tables.gap:
-                    await self._catch_up()
+                    await self._catch_up(progress)
             except sqlite3.Error as error:
                 raise explain(error, self.path, self._connection) from error
         return self._tables
 
-    async def _catch_up(self, *, anew: bool = False) -> None:
+    async def _catch_up(self, progress: Progress, *, anew: bool = False) -> None:
         if self._can_store:
             try:
-                await asyncio.to_thread(catch_up, self.path, self.progress, anew=anew)
+                await asyncio.to_thread(catch_up, self.path, progress, anew=anew)
                 return
             except JournalDamaged:
                 raise
@@ -103,12 +108,13 @@ class Reader:
             self._tables.apply_next()
             await asyncio.sleep(0)
 
-    async def rebuild(self) -> None:
+    async def rebuild(self, progress: Progress) -> None:
         async with self._catching_up:
             self._require_open()
-            await self._catch_up(anew=True)
+            await self._catch_up(progress, anew=True)
 
-    def claims(self, now: float, runs: Collection[str] | None) -> list[Claim]:
+    async def claims(self, runs: Collection[str] | None) -> list[Claim]:
+        now = self._monotonic()
         query = "SELECT name, owner, epoch, until FROM stream WHERE epoch > 0"
         rows = (
             self._select(f"{query} ORDER BY number")
@@ -120,7 +126,7 @@ class Reader:
             for name, owner, epoch, until in self._typed(rows, list[tuple[str, str, int, float]])
         ]
 
-    def posts(self, runs: Sequence[str]) -> list[Post]:
+    async def posts(self, runs: Sequence[str]) -> list[Post]:
         """Most inboxes are empty: those that are not are fewer than the runs that somebody asks for."""
         wanted = set(runs)
         query = "SELECT id, run, kind, body FROM post"
@@ -130,9 +136,19 @@ class Reader:
             rows = self._select(f"{query} ORDER BY id")
         return [Post(*row) for row in self._typed(rows, list[tuple[int, str, str, str]]) if row[1] in wanted]
 
-    def close(self) -> None:
+    async def unnamed(self, young: float) -> Unnamed:
+        return await asyncio.to_thread(self._unnamed, self._wall() - young)
+
+    async def close(self) -> None:
         self._closed = True
         self._connection.close()
+
+    def _unnamed(self, before: float) -> Unnamed:
+        connection = connect_readonly(self.path)
+        try:
+            return unnamed(connection, self.path.parent, before)
+        finally:
+            connection.close()
 
     def _last(self) -> int:
         last: int = self._select("SELECT ifnull(max(seq), 0) FROM entry")[0][0]
@@ -157,18 +173,6 @@ class Reader:
             first, last = rows[-1][0] - 1, rows[-1][0]
         page = self._typed(rows, list[_Row])
         return (page, low, first) if query.newest_first else (page, last, high)
-
-    async def _stored(self, row: _Row) -> Stored:
-        seq, number, run_seq, type, id, text, data = row
-        stream, fault = self._names.get(number) or self._name(number), ""
-        if data is not None:
-            try:
-                text += await self.artifact(data.hex()) + b"}"
-            except KeyError:
-                text, fault = b"", f"the artifact {data.hex()} with its data is missing"
-            except JournalDamaged as error:
-                text, fault = b"", str(error)
-        return Stored(seq, stream, run_seq, type, id.hex(), text, fault)
 
     def _name(self, number: int) -> str:
         rows = self._typed(self._select("SELECT name FROM stream WHERE number = ?", number), list[tuple[str]])

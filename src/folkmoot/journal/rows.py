@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from folkmoot.domain.item import WORDS, Item, Kind
-from folkmoot.domain.read_model import Changes
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary, agents_of
-from folkmoot.domain.spend import Spend, SpendSum
+from folkmoot.domain.inbox import WORDS, Item, Kind
+from folkmoot.domain.read_model import Changes, RecordRow
+from folkmoot.domain.run_row import RunSummary, Spend, SpendSum, agents_of
 from folkmoot.ports import ItemQuery, RecordQuery, RunQuery, SpendQuery
 
 VERSION = 2
@@ -46,8 +44,37 @@ _SORTS = {
 _WITH_TEXTS = "runs JOIN run_texts USING (run)"
 _LISTED = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in _RUN)
 
+Progress = Callable[[int, int], None]
+"""Told how many entries of how many are applied."""
 Statement = tuple[str, list[Sequence[Any]]]
 """To be executed once for each of the rows of values."""
+
+
+class ReadModel:
+    """Answers what is asked of the tables, wherever these are."""
+
+    async def select(self, statement: str, values: Sequence[object]) -> list[Any]:
+        """Rows of the tables, which are up to date."""
+        raise NotImplementedError
+
+    async def runs(self, query: RunQuery) -> list[RunSummary]:
+        return [*map(_run_of, await self.select(*_run_select(query)))]
+
+    async def count_runs(self, query: RunQuery) -> int:
+        rows = await self.select(*_run_select(query, count=True))
+        return int(rows[0][0]) if rows else 0
+
+    async def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
+        return [*map(tuple, await self.select(*_group_select(query, by)))]
+
+    async def items(self, query: ItemQuery) -> list[Item]:
+        return [_ITEMS.decode(body) for (body,) in await self.select(*_item_select(query))]
+
+    async def records(self, query: RecordQuery) -> list[RecordRow]:
+        return [RecordRow(*row) for row in await self.select(*_record_select(query))]
+
+    async def spend(self, query: SpendQuery) -> list[SpendSum]:
+        return [SpendSum(*row) for row in await self.select(*_spend_select(query))]
 
 
 def writing(changes: Changes) -> Iterator[Statement]:
@@ -69,7 +96,7 @@ def writing(changes: Changes) -> Iterator[Statement]:
         yield _UPSERT_RECORD, [msgspec.structs.astuple(row) for row in changes.records]
 
 
-def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]:
+def _run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]:
     """The rows of `runs` that are wanted, or how many they are."""
     condition, values = _run_condition(query)
     source = _WITH_TEXTS if query.words else "runs"
@@ -88,7 +115,7 @@ def run_select(query: RunQuery, *, count: bool = False) -> tuple[str, list[Any]]
     )
 
 
-def group_select(query: RunQuery, by: Sequence[str]) -> tuple[str, list[Any]]:
+def _group_select(query: RunQuery, by: Sequence[str]) -> tuple[str, list[Any]]:
     """How many of the wanted runs have the same values in these columns."""
     condition, values = _run_condition(query)
     columns = ", ".join({"tokens": _TOKENS, "cost": _COST}.get(name, f"runs.{name}") for name in by)
@@ -129,7 +156,7 @@ def _single_conditions(query: RunQuery) -> Iterator[tuple[str, Sequence[Any]]]:
         yield _HAS_WORD, [f"%{_escape(word)}%"] * 4
 
 
-def item_select(query: ItemQuery) -> tuple[str, list[Any]]:
+def _item_select(query: ItemQuery) -> tuple[str, list[Any]]:
     conditions, values = ["TRUE"], list[Any]()
     for column in ("id", "run", "status"):
         if wanted := getattr(query, column):
@@ -138,7 +165,7 @@ def item_select(query: ItemQuery) -> tuple[str, list[Any]]:
     return f"SELECT body FROM inbox WHERE {' AND '.join(conditions)} ORDER BY asked", values
 
 
-def record_select(query: RecordQuery) -> tuple[str, list[Any]]:
+def _record_select(query: RecordQuery) -> tuple[str, list[Any]]:
     conditions, values = ["TRUE"], list[Any]()
     if query.kind:
         conditions.append("kind = ?")
@@ -160,11 +187,7 @@ def record_select(query: RecordQuery) -> tuple[str, list[Any]]:
     )
 
 
-def record_of(row: Sequence[Any]) -> RecordRow:
-    return RecordRow(*row)
-
-
-def spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
+def _spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
     name = {"": "''", "day": "substr(spend.at, 1, 10)"}.get(query.by, f"spend.{query.by}")
     conditions, values, source = ["TRUE"], list[Any](), "spend"
     if query.runs is not None:
@@ -185,18 +208,10 @@ def spend_select(query: SpendQuery) -> tuple[str, list[Any]]:
     ), values
 
 
-def sum_of(row: Sequence[Any]) -> SpendSum:
-    return SpendSum(*row)
-
-
-def run_of(row: Sequence[Any]) -> RunSummary:
+def _run_of(row: Sequence[Any]) -> RunSummary:
     run, began, agent, status, started, ended, error, work_session, label, part, chain, *sums, request = row
     known = (run, began, agent, status, started, request.decode(), ended, error, work_session, label, part)
     return RunSummary(*known, agents_of(chain), *sums)
-
-
-def item_of(row: Sequence[Any]) -> Item:
-    return _ITEMS.decode(row[0])
 
 
 def _escape(text: str) -> str:

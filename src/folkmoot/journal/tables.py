@@ -9,23 +9,18 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.item import Item
 from folkmoot.domain.read_model import Applier, Changes, Past, is_applied, unread
-from folkmoot.domain.record_row import RecordRow
-from folkmoot.domain.run_row import RunSummary
-from folkmoot.domain.spend import SpendSum
 from folkmoot.journal import rows as sql
 from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.codec import to_applied
-from folkmoot.journal.database import begin, connect
-from folkmoot.journal.migrations import statements_of
+from folkmoot.journal.database import begin, connect, statements_of
 from folkmoot.ports import ItemQuery, Journal, Query, RecordQuery, RunQuery, SpendQuery, Stored
 
 CHUNK = 500
@@ -35,11 +30,8 @@ _PAUSE = 0.005
 _SCHEMA = (Path(__file__).parent / "tables.sql").read_text("utf-8")
 _ENTRIES = "SELECT seq, name, run_seq, type, id, text, data FROM entry JOIN stream ON number = stream WHERE "
 
-Progress = Callable[[int, int], None]
-"""Told how many entries of how many are applied."""
 
-
-class Tables:
+class Tables(sql.ReadModel):
     """The tables of one connection, whose transactions are the caller's."""
 
     def __init__(self, connection: sqlite3.Connection, past: Past) -> None:
@@ -78,24 +70,8 @@ class Tables:
                 self._connection.executemany(statement, rows)
         self._connection.execute("UPDATE read_model SET position = ?", (position,))
 
-    def runs(self, query: RunQuery) -> list[RunSummary]:
-        return [*map(sql.run_of, self._connection.execute(*sql.run_select(query)))]
-
-    def count_runs(self, query: RunQuery) -> int:
-        count: int = self._connection.execute(*sql.run_select(query, count=True)).fetchone()[0]
-        return count
-
-    def group_runs(self, query: RunQuery, by: Sequence[str]) -> list[tuple[Any, ...]]:
-        return self._connection.execute(*sql.group_select(query, by)).fetchall()
-
-    def items(self, query: ItemQuery) -> list[Item]:
-        return [*map(sql.item_of, self._connection.execute(*sql.item_select(query)))]
-
-    def records(self, query: RecordQuery) -> list[RecordRow]:
-        return [*map(sql.record_of, self._connection.execute(*sql.record_select(query)))]
-
-    def spend(self, query: SpendQuery) -> list[SpendSum]:
-        return [*map(sql.sum_of, self._connection.execute(*sql.spend_select(query)))]
+    async def select(self, statement: str, values: Sequence[object]) -> list[Any]:
+        return self._connection.execute(statement, values).fetchall()
 
 
 class StoredTables(Tables):
@@ -116,6 +92,10 @@ class StoredTables(Tables):
         """Apply some entries of the gap."""
         if entries := self._entries("seq > ?", self.position or 0, limit=CHUNK):
             self.store(self.fold(entries), entries[-1].seq)
+
+    def catch_up(self) -> None:
+        while self.gap:
+            self.apply_next()
 
     def copy(self, *, empty: bool = False) -> None:
         """For a connection that cannot write: what is stored, in memory, where the gap can be applied."""
@@ -150,7 +130,7 @@ def create_tables(connection: sqlite3.Connection, folder: Path) -> None:
         connection.execute("COMMIT")
 
 
-def catch_up(path: Path, told: Progress = lambda done, count: None, *, anew: bool = False) -> None:
+def catch_up(path: Path, told: sql.Progress = lambda done, count: None, *, anew: bool = False) -> None:
     """Apply the gap of a journal's tables, from any thread; `anew`: all of its entries."""
     connection = connect(path)
     try:
@@ -176,7 +156,7 @@ def catch_up(path: Path, told: Progress = lambda done, count: None, *, anew: boo
 
 async def compare_tables(journal: Journal) -> list[str]:
     """The runs and records whose stored rows are not those that follow from the entries."""
-    expected = Tables(memory_connection(), lambda stream, end: ())
+    expected = Tables(sqlite3.connect(":memory:", isolation_level=None), lambda stream, end: ())
     expected.create()
     entries: list[Entry] = []
     async for entry in journal.read(Query()):
@@ -186,19 +166,12 @@ async def compare_tables(journal: Journal) -> list[str]:
             entries.clear()
     if entries:
         expected.store(expected.fold(entries), entries[-1].seq)
-    rows = (
-        *((run.run, run) for run in [*await journal.runs(RunQuery()), *expected.runs(RunQuery())]),
-        *((item.run, item) for item in [*await journal.items(ItemQuery()), *expected.items(ItemQuery())]),
-        *((each.id, each) for each in [*await journal.records(_ALL), *expected.records(_ALL)]),
-        *((each.name, each) for each in [*await journal.spend(_BY_RUN), *expected.spend(_BY_RUN)]),
-    )
-    found = Counter((run, msgspec.json.encode(row)) for run, row in rows)
-    return sorted({run for (run, _), count in found.items() if count != 2})
-
-
-_BY_RUN = SpendQuery(by="run")
-_ALL = RecordQuery()
-
-
-def memory_connection() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    found = Counter[tuple[str, bytes]]()
+    for model in (journal, expected):
+        found.update([(run.run, msgspec.json.encode(run)) for run in await model.runs(RunQuery())])
+        found.update([(item.run, msgspec.json.encode(item)) for item in await model.items(ItemQuery())])
+        found.update([(row.id, msgspec.json.encode(row)) for row in await model.records(RecordQuery())])
+        found.update(
+            [(row.name, msgspec.json.encode(row)) for row in await model.spend(SpendQuery(by="run"))]
+        )
+    return sorted({name for (name, _), count in found.items() if count != 2})

@@ -59,7 +59,10 @@ def _of(
     """`member`: of a team, or the lead of a team that is one: it ends its part in every cycle anew."""
     tuning, team, orchestration = agent.tuning, agent.team, graph.settings.orchestration
     turns = max_turns or tuning.max_turns
-    turns = _leads_turns(team, turns) if team else _turns_by_plan(agent, turns)
+    if team is None:
+        turns = _turns_by_plan(agent, turns)
+    else:  # those of the team's own file; a lead from another file is counted on its own
+        turns = 0 if team.supervisor else team.supervisor_max_turns or turns
     most = graph.settings.limits.children_per_parent
     # One call of call_agents_parallel, or one broadcast, may start any number of agents.
     calls_any = orchestration.enable_agent_tool or writes(agent.tools)
@@ -72,7 +75,10 @@ def _of(
     return (
         turns * tuning.max_retries
         + sum(worst[to] for pattern, to in agent.edges if pattern == "advisor")
-        + sum(_seated(graph, worst, called, *seat) for seat in _seats(graph, team, member))
+        + sum(
+            _capped(_of(seated, graph, worst, called, most_turns, in_team), seated.budget.requests)
+            for seated, most_turns, in_team in _seats(graph, team, member)
+        )
         + passed_on * (turns if member else 1)
         + calls * max([anyone + summary, *(worst[to] for to in agent.agents)])
     )
@@ -81,11 +87,6 @@ def _of(
 def _costliest(called: Mapping[str, int], agent: Agent, *, made_up: bool) -> int:
     """Nobody writes to itself, but an agent may make up one like itself."""
     return max((cost for file, cost in called.items() if made_up or file != agent.file), default=0)
-
-
-def _leads_turns(team: Team, turns: int) -> int:
-    """Those of the team's own file; a lead from another file is counted on its own."""
-    return 0 if team.supervisor else team.supervisor_max_turns or turns
 
 
 def _turns_by_plan(agent: Agent, turns: int) -> int:
@@ -110,17 +111,6 @@ def _seats(graph: Graph, team: Team | None, member: bool) -> Iterator[tuple[Agen
         yield graph.agents[file], team.member_max_turns, True
     if team.supervisor:
         yield graph.agents[team.supervisor], team.supervisor_max_turns, member
-
-
-def _seated(
-    graph: Graph,
-    worst: dict[str, int],
-    called: Mapping[str, int],
-    agent: Agent,
-    max_turns: int | None,
-    member: bool,
-) -> int:
-    return _capped(_of(agent, graph, worst, called, max_turns, member), agent.budget.requests)
 
 
 def _capped(count: int, limit: int | None) -> int:

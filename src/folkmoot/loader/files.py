@@ -37,11 +37,11 @@ def agent_files(root: Path, findings: Findings) -> list[str]:
     return sorted(found)[:MOST_FILES]
 
 
-def read_text(root: Path, file: str, findings: Findings) -> str | None:
+def read_text(root: Path, file: str, findings: Findings, largest: int = LARGEST) -> str | None:
     """The text of a file of the project; None after saying why there is none."""
     place = Location(file)
     try:
-        content = _content(root / file)
+        content = _content(root / file, largest)
         if content.startswith(b"\xef\xbb\xbf"):
             raise Misplaced("the file begins with a byte order mark; save it as UTF-8 without one")
         text = content.decode("utf-8")
@@ -109,16 +109,16 @@ def _named(root: Path, folder: Path, files: list[str], findings: Findings) -> It
             findings.error(Location(file), f"{short(name)} {error}")
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, largest: int) -> bytes:
     state = path.stat()
     if not S_ISREG(state.st_mode):
         raise Misplaced("this is not a regular file; move it away")
-    if state.st_size > LARGEST:
+    if state.st_size > largest:
         raise Misplaced(
-            f"the file has {state.st_size:,} bytes, more than {LARGEST:,}; split it or move it away"
+            f"the file has {state.st_size:,} bytes, more than {largest:,}; split it or move it away"
         )
     with path.open("rb") as file:
-        return file.read(LARGEST)
+        return file.read(largest)
 
 
 def _place(file: str, content: bytes, position: int) -> Location:

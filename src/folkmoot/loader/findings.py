@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
-from typing import NamedTuple
-
-from msgspec.structs import replace
+from typing import Any, NamedTuple
 
 from folkmoot.errors import DeclarationError, Problem
 
@@ -14,8 +12,6 @@ ENOUGH = 500
 """Whoever has so many problems mends some before asking for more."""
 LONGEST = 4_000
 """Characters of one message."""
-
-
 Report = Callable[..., None]
 """Takes a message and the keys of what is wrong."""
 
@@ -29,7 +25,7 @@ class Location(NamedTuple):
 
 
 class Findings:
-    """The one list that every check of a load adds to."""
+    """The one list that every check of a load adds to, so that an author learns everything at once."""
 
     def __init__(self, code: str = "bad_declaration") -> None:
         """`code` is that of all problems that have none of their own."""
@@ -38,9 +34,12 @@ class Findings:
 
     def error(self, place: Location, message: str, code: str = "") -> None:
         """What several agents run into, such as a wrong default, is kept once."""
-        self._problems[replace(_problem(place, message), code=code or self._code)] = None
+        self._add(place, message, code=code or self._code)
         if len(self._problems) >= ENOUGH:
             raise DeclarationError(self._sorted())
+
+    def warning(self, place: Location, message: str) -> None:
+        self._add(place, message, severity="warning")
 
     def reporter(self, locate: Callable[..., Location], *above: str | int, code: str = "") -> Report:
         """What reports an error at a key below `above`; `locate` finds its place."""
@@ -49,9 +48,6 @@ class Findings:
             self.error(locate(*above, *keys), message, code)
 
         return report
-
-    def warning(self, place: Location, message: str) -> None:
-        self._problems[replace(_problem(place, message), severity="warning")] = None
 
     def __len__(self) -> int:
         return len(self._problems)
@@ -66,49 +62,33 @@ class Findings:
             raise DeclarationError(self._sorted())
         return self._sorted()
 
+    def _add(self, place: Location, message: str, **more: Any) -> None:
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
+        file, line, column = place
+        problem = Problem(
+            file=_printable(file), line=line, column=column, message=_printable(message), **more
+        )
+        self._problems[problem] = None
+
     def _sorted(self) -> tuple[Problem, ...]:
         return tuple(sorted(self._problems, key=lambda problem: (problem.file, problem.line, problem.column)))
 
 
-def _problem(place: Location, message: str) -> Problem:
-    """Safe to be shown: what an author wrote may hold anything."""
-    text = message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
-    return Problem(
-        file=_printable(place.file), line=place.line, column=place.column, message=_printable(text)
-    )
-
-
 def _printable(text: str) -> str:
+    """Safe to be shown: what an author wrote may hold anything."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-RUNTIME_ONLY = frozenset("traceLLM traceMCP verbose accounting save load stream targets".split())
-"""Keys of older agent files that say how to run, not what an agent is."""
+def short(value: object) -> str:
+    """A value as it may stand in a message: quoted, escaped, not endless."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:76]}…{text[-1]}"
 
-_OTHER_NAMES = {
-    **dict.fromkeys(("next", "delegate"), "`handoff`"),
-    **dict.fromkeys(
-        ("routerDestinations", "dispatch", "triage", "destinations"), "`router: {destinations: […]}`"
-    ),
-    **dict.fromkeys(("consult", "gather"), "`advisors`"),
-    **dict.fromkeys(("panel", "council"), "`team`"),
-    **dict.fromkeys(("model",), "`models`"),
-}
+
 _LONGEST_WORD = 64
-
-
-def unknown_key(key: str, inside: str, known: Collection[str]) -> str:
-    """Why there is no such key, and which one there is."""
-    if key in RUNTIME_ONLY and not inside:
-        return (
-            f"the key {key!r} says how to run, not what an agent is: use CLI flags, see `folkmoot run --help`"
-        )
-    where = f" in `{inside}`" if inside else ""
-    if key in _OTHER_NAMES and not inside:
-        return f"unknown key {key!r}{where}; write {_OTHER_NAMES[key]}"
-    return f"unknown key {key!r}{where}{near(key, known) or '; it may have ' + ', '.join(sorted(known))}"
 
 
 def near(word: str, words: Collection[str]) -> str:
@@ -118,12 +98,6 @@ def near(word: str, words: Collection[str]) -> str:
     by_shape = {_shape(known): known for known in words}
     close = get_close_matches(_shape(word), by_shape, n=1, cutoff=0.7)
     return f"; did you mean {by_shape[close[0]]!r}?" if close else ""
-
-
-def short(value: object) -> str:
-    """A value as it may stand in a message: quoted, escaped, not endless."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:76]}…{text[-1]}"
 
 
 def _shape(word: str) -> str:

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
+from folkmoot.domain import naming
 from folkmoot.domain.agent import Pattern
-from folkmoot.domain.naming import (
-    BUILT_IN,
-    BUILT_IN_SOURCES,
-    COORDINATION,
-    GROUPS,
-    QUESTIONS,
-    agent_tool,
-    canonical_tool,
-    wire_name,
-)
+from folkmoot.domain.naming import agent_tool, wire_name
 from folkmoot.domain.report import FINAL_REPORT, ROUTE
-from folkmoot.domain.settings import Settings
-from folkmoot.loader.draft import CALLED, AgentDraft, Link
+from folkmoot.loader.agent_file import CALLED, AgentDraft, Link
+from folkmoot.loader.document import keys
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.nodes import keys
 from folkmoot.loader.options import ProjectSettings
 
 Drafts = Mapping[str, AgentDraft]
@@ -129,16 +119,12 @@ def _in_order(drafts: Drafts, findings: Findings) -> list[str] | None:
                 order[file] = None
             elif link.to in path:
                 sound = False
-                _report_cycle([*path, link.to], link, findings)
+                circle = " -> ".join([*path, link.to][list(path).index(link.to) :])
+                message = f"agents wait for each other: {circle}; take one of these references out"
+                findings.error(link.place, message, "agents_in_a_circle")
             elif link.to in drafts and link.to not in order:
                 path[link.to] = iter(drafts[link.to].links)
     return list(order) if sound else None
-
-
-def _report_cycle(path: list[str], link: Link, findings: Findings) -> None:
-    circle = " -> ".join(path[path.index(link.to) :])
-    message = f"agents wait for each other: {circle}; take one of these references out"
-    findings.error(link.place, message, "agents_in_a_circle")
 
 
 def _check_formats(drafts: Drafts, order: list[str], findings: Findings) -> None:
@@ -158,23 +144,25 @@ def _check_formats(drafts: Drafts, order: list[str], findings: Findings) -> None
             if link.pattern == "handoff":
                 _check_answers(answers, drafts, link, findings)
             elif link.pattern != "agent" and draft.declared.input.format != "json":
-                message = (
-                    f"{link.to!r} expects JSON (`input.format: json`), but the request that it gets from"
-                )
-                findings.error(link.place, f"{message} {file!r} is text; make the two `input.format` alike")
+                message = f"the request that it gets from {file!r} is text; make the two `input.format` alike"
+                findings.error(link.place, f"{_expects_json(link)}, but {message}")
 
 
 def _check_answers(answers: set[str], drafts: Drafts, link: Link, findings: Findings) -> None:
     for file in sorted(answers):
         if (format := drafts[file].declared.output.format) != "json":
-            message = (
-                f"{link.to!r} expects JSON (`input.format: json`), but {file!r} before it answers in {format}"
-            )
             remedy = f"give {file!r} `output.format: json`, or {link.to!r} another input"
-            findings.error(link.place, f"{message}; {remedy}")
+            message = f"{_expects_json(link)}, but {file!r} before it answers in {format}; {remedy}"
+            findings.error(link.place, message)
 
 
-_RUNTIME = frozenset((*QUESTIONS, *BUILT_IN, *BUILT_IN_SOURCES, *GROUPS, *COORDINATION))
+def _expects_json(link: Link) -> str:
+    return f"{link.to!r} expects JSON (`input.format: json`)"
+
+
+_RUNTIME = frozenset(
+    (*naming.QUESTIONS, *naming.BUILT_IN, *naming.BUILT_IN_SOURCES, *naming.GROUPS, *naming.COORDINATION)
+)
 RESERVED = {
     FINAL_REPORT: "the final report",
     ROUTE: "the router",
@@ -186,24 +174,8 @@ RESERVED = {
 }
 
 
-def canonical_settings(settings: Settings, own: Collection[str]) -> Settings:
-    """With tools of ours by their own names."""
-    calling = settings.orchestration
-    listed = calling.sub_agent_tool_allowlist
-    allowed = None if listed is None else tuple(canonical_tool(name, own) for name in listed)
-    return replace(
-        settings,
-        rules=tuple(replace(rule, tool=canonical_tool(rule.tool, own)) for rule in settings.rules),
-        orchestration=replace(calling, sub_agent_tool_allowlist=allowed),
-    )
-
-
 def check_tools(
-    draft: AgentDraft,
-    drafts: Mapping[str, AgentDraft],
-    project: ProjectSettings,
-    given: Collection[str],
-    findings: Findings,
+    draft: AgentDraft, drafts: Drafts, project: ProjectSettings, given: Collection[str], findings: Findings
 ) -> None:
     """`given` are the tools that Python brings, by their names in files."""
     sources = keys(project.node, ("tools",))
@@ -213,13 +185,13 @@ def check_tools(
                 message = f"{short(name)} is a tool of the runtime; give yours another name"
                 findings.error(draft.at("tools", number), message)
         elif name not in given and name.partition(".")[0] not in sources and not _below(name, given):
-            hint = (
-                near(name, {*sources, *given, *_RUNTIME})
-                or "; declare it under `tools` in folkmoot.yaml or give it from Python"
-            )
-            message = f"there is no tool {short(name)}{hint}"
+            declare = "; declare it under `tools` in folkmoot.yaml or give it from Python"
+            message = f"there is no tool {short(name)}{near(name, {*sources, *given, *_RUNTIME}) or declare}"
             findings.error(draft.at("tools", number), message, "tool_not_found")
-    _check_folder(draft, findings)
+    folder = draft.declared.work_dir
+    if folder.startswith(("/", "~")) or {"..", ".folkmoot", ".git"} & {*folder.split("/")}:
+        message = f"`workDir` cannot be {short(folder)}; name a folder inside the project, relative to it"
+        findings.error(draft.at("workDir"), message)
     seen = dict(RESERVED)
     for wire, called, place in _on_the_wire(draft, drafts, given):
         if before := seen.get(wire):
@@ -228,19 +200,12 @@ def check_tools(
         seen[wire] = called
 
 
-def _check_folder(draft: AgentDraft, findings: Findings) -> None:
-    folder = draft.declared.work_dir
-    if folder.startswith(("/", "~")) or {"..", ".folkmoot", ".git"} & {*folder.split("/")}:
-        message = f"`workDir` cannot be {short(folder)}; name a folder inside the project, relative to it"
-        findings.error(draft.at("workDir"), message)
-
-
 def _on_the_wire(
-    draft: AgentDraft, drafts: Mapping[str, AgentDraft], given: Collection[str]
+    draft: AgentDraft, drafts: Drafts, given: Collection[str]
 ) -> Iterator[tuple[str, str, Location]]:
     """Every tool by the name the model uses. What a module holds is known only when it is imported."""
     for number, name in enumerate(draft.declared.tools):
-        for each in GROUPS.get(name) or sorted(_below(name, {*given, *BUILT_IN})) or (name,):
+        for each in naming.GROUPS.get(name) or sorted(_below(name, {*given, *naming.BUILT_IN})) or (name,):
             yield wire_name(each), f"the tool {short(each)}", draft.at("tools", number)
     for link in draft.links:
         if link.pattern == "agent" and (target := drafts.get(link.to)):

@@ -7,26 +7,23 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice
+from folkmoot.domain.agent import Agent, Frontmatter, Graph, KnownModel, ModelChoice, Sketch, Sketched
 from folkmoot.domain.budget import FREE
 from folkmoot.domain.naming import canonical_tool, writes
 from folkmoot.domain.providers import REMOTE
 from folkmoot.domain.settings import Provider, Settings, Storage
-from folkmoot.domain.sketch import Sketch, Sketched
 from folkmoot.domain.value import Value
 from folkmoot.errors import DeclarationError, NotFound, Problem, WrongUse
 from folkmoot.loader import options
-from folkmoot.loader.compose import compose
-from folkmoot.loader.draft import CALLED, SUFFIX, AgentDraft, read_draft
+from folkmoot.loader.agent_file import CALLED, SUFFIX, AgentDraft, read_draft, settled
+from folkmoot.loader.document import Node, Scalar, compose, keys
 from folkmoot.loader.files import MOST_FILES, SETTINGS, Misplaced, agent_files, climbs_out, inside, read_text
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.links import canonical_settings, check_links, check_tools
+from folkmoot.loader.links import check_links, check_tools
 from folkmoot.loader.models import Shelf, choices, shelf
-from folkmoot.loader.nodes import Node, Scalar, keys
 from folkmoot.loader.options import ProjectSettings, Setting
-from folkmoot.loader.schemas import settled
-from folkmoot.loader.settings import check_rules, check_sinks, check_sources, fault_of_key, fault_of_url
-from folkmoot.loader.walk import declared
+from folkmoot.loader.settings import check_rules, check_sinks, check_sources
+from folkmoot.loader.walk import declared, fault_of_url
 
 
 class Loaded(Value):
@@ -53,20 +50,20 @@ def load(
     Python brings. `flags` go by key (`maxTurns`, `budget.usd`). With `entry`, an agent file, only that agent
     and those it needs are read: for a file that belongs to no project.
     """
-    root = _folder(folder)
-    findings = Findings()
-    project = _project(root, env or {}, flags or {}, findings)
+    root, findings = folder.resolve(), Findings()
+    project = _project(folder, env or {}, flags or {}, findings)
     own = {*tools, *keys(project.node, ("tools",))}
-    drafts = {file: _canonical(draft, own) for file, draft in read_drafts(root, entry, findings).items()}
-    calling = project.settings.orchestration.enable_agent_tool or any(
-        writes(draft.declared.tools) for draft in drafts.values()
-    )
-    check_links(drafts, findings, calling=calling)
+    drafts = read_drafts(root, entry, findings)
+    for file, draft in drafts.items():
+        called = tuple(canonical_tool(name, own) for name in draft.declared.tools)
+        drafts[file] = draft._replace(declared=replace(draft.declared, tools=called))
+    writing = any(writes(draft.declared.tools) for draft in drafts.values())
+    check_links(drafts, findings, calling=writing or project.settings.orchestration.enable_agent_tool)
     models = shelf(project, known, findings)
     _check_orchestration(project, drafts if entry is None else None, models, findings)
-    names = {name for draft in drafts.values() for name in (draft.id, draft.file)}
-    check_rules(project, names if entry is None else None, findings)
-    check_sinks(project, {draft.id for draft in drafts.values()} if entry is None else None, findings)
+    ids = None if entry else {draft.id for draft in drafts.values()}
+    check_rules(project, None if ids is None else {*ids, *drafts}, findings)
+    check_sinks(project, ids, findings)
     agents: dict[str, Agent] = {}
     for file, draft in drafts.items():
         check_tools(draft, drafts, project, tools, findings)
@@ -77,32 +74,37 @@ def load(
     settings = list(options.report_settings(project))
     for draft in drafts.values():
         settings += options.report(project, draft)
-    # Where the journal lies is no part of what a run is, and its address may hold a password.
-    pinned = replace(
-        project.settings, storage=Storage(), providers=_with_remotes(project.settings.providers, agents)
-    )
-    pinned = canonical_settings(pinned, own)
-    graph = Graph(agents, pinned, fast=models.aliases.get("fast"))
+    graph = Graph(agents, _pinned(project.settings, agents, own), fast=models.aliases.get("fast"))
     return Loaded(graph, warnings, tuple(settings))
 
 
-def _canonical(draft: AgentDraft, own: Collection[str]) -> AgentDraft:
-    tools = tuple(canonical_tool(name, own) for name in draft.declared.tools)
-    return draft._replace(declared=replace(draft.declared, tools=tools))
-
-
-def _folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise NotFound(
-            f"there is no folder {str(folder)!r}; name the folder of a project", code="folder_not_found"
-        )
-    return folder.resolve()
+def _pinned(settings: Settings, agents: Mapping[str, Agent], own: Collection[str]) -> Settings:
+    """What a run is pinned to: tools of ours by their own names, and a provider for each remote agent, so that trust,
+    keys and secrets hold for it too. Where the journal lies is no part of it, and its address may hold a password."""
+    remote = {
+        f"{REMOTE}{file}": Provider("a2a", base_url=agent.remote.url, api_key_env=agent.remote.api_key_env)
+        for file, agent in agents.items()
+        if agent.remote
+    }
+    listed = settings.orchestration.sub_agent_tool_allowlist
+    allowed = None if listed is None else tuple(canonical_tool(name, own) for name in listed)
+    return replace(
+        settings,
+        storage=Storage(),
+        providers={**settings.providers, **remote},
+        rules=tuple(replace(rule, tool=canonical_tool(rule.tool, own)) for rule in settings.rules),
+        orchestration=replace(settings.orchestration, sub_agent_tool_allowlist=allowed),
+    )
 
 
 def _project(
-    root: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings
+    folder: Path, env: Mapping[str, str], flags: Mapping[str, str], findings: Findings
 ) -> ProjectSettings:
     """Without `folkmoot.yaml` everything is at its default: patterns live in agent files alone."""
+    if not folder.is_dir():
+        message = f"there is no folder {str(folder)!r}; name the folder of a project"
+        raise NotFound(message, code="folder_not_found")
+    root = folder.resolve()
     node = settings_node(root, findings)
     above = options.above_files(env, flags, findings)
     nothing = Scalar(Location(SETTINGS), "", None)
@@ -240,24 +242,12 @@ def _check_remote(draft: AgentDraft, drafts: Mapping[str, AgentDraft], findings:
     wrong = findings.reporter(draft.at)
     if fault := fault_of_url(remote.url):
         wrong(f"`url` {fault}", "remote", "url")
-    if fault := fault_of_key(remote.api_key_env):
-        wrong(f"`apiKeyEnv` {fault}", "remote", "apiKeyEnv")
     for key in keys(draft.root, ()):
         if key not in _FITTING:
             wrong(f"`{key}` has no effect on a remote agent: another program runs it; take it out", key)
     if draft.declared.output.claims:
         why = "they are not of this run; take `claims` out"
         wrong(f"a remote agent cannot cite what its tools returned: {why}", "output", "claims")
-
-
-def _with_remotes(providers: Mapping[str, Provider], agents: Mapping[str, Agent]) -> dict[str, Provider]:
-    """The providers of a project, with one for each remote agent: so trust, keys and secrets hold for it too."""
-    remote = {
-        f"{REMOTE}{file}": Provider("a2a", base_url=agent.remote.url, api_key_env=agent.remote.api_key_env)
-        for file, agent in agents.items()
-        if agent.remote
-    }
-    return {**providers, **remote}
 
 
 _STANDARD = Frontmatter()

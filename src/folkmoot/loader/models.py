@@ -9,9 +9,9 @@ from folkmoot.domain.agent import KnownModel, ModelChoice
 from folkmoot.domain.budget import FREE, Price
 from folkmoot.domain.providers import BUILT_IN, address_of, vendor_of
 from folkmoot.domain.settings import Free, ModelAlias, Provider, Settings
-from folkmoot.loader.draft import AgentDraft
+from folkmoot.loader.agent_file import AgentDraft
+from folkmoot.loader.document import keys, place_of
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.nodes import keys, place_of
 from folkmoot.loader.options import FoundSetting, ProjectSettings
 
 SCRIPTED = KnownModel(context_window=128_000, price=FREE)

@@ -11,13 +11,12 @@ from msgspec import UNSET, inspect
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Tuning
-from folkmoot.domain.options import Options
-from folkmoot.domain.settings import Settings
+from folkmoot.domain.settings import Options, Settings
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
-from folkmoot.loader.draft import AgentDraft
+from folkmoot.loader.agent_file import AgentDraft
+from folkmoot.loader.document import Node, Scalar, find, meaning, place_of
 from folkmoot.loader.findings import Findings, Location, near, short
-from folkmoot.loader.nodes import Node, Scalar, find, meaning, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
 
 FLAG, ENVIRONMENT, DEFAULT = "--set", "environment", "default"
@@ -59,7 +58,7 @@ class ProjectSettings(NamedTuple):
 
 def variables() -> dict[str, str]:
     """Which key an environment variable sets."""
-    return {_variable(path): key for key, (path, _) in _settable().items()}
+    return {_VARIABLE + "_".join(path).upper(): key for key, (path, _) in _settable().items()}
 
 
 def above_files(
@@ -142,7 +141,9 @@ def _flat(value: Any, path: tuple[str, ...], project: ProjectSettings, unit: str
             yield from _flat(inner, (*path, key), project, "")
     else:
         key = ".".join(path)
-        node = find(project.node, path) or (value and _short_form(project.node, path))
+        node, above = find(project.node, path), find(project.node, path[:-1])
+        if node is None and value and isinstance(above, Scalar) and above.value is not None:
+            node = above  # a plain value in the place of the mapping that would hold `path`
         source = f"{node.place.file}:{node.place.line}" if node else DEFAULT
         source = project.above[key].source if key in project.above else source
         yield Setting(key, msgspec.to_builtins(value), source, unit=unit)
@@ -152,12 +153,6 @@ def _unit(type: inspect.Type) -> str:
     types = type.types if isinstance(type, inspect.UnionType) else (type,)
     extras = [each.extra or {} for each in types if isinstance(each, inspect.Metadata)]
     return "s" if any(extra.get("written") == "duration" for extra in extras) else ""
-
-
-def _short_form(node: Node, path: tuple[str, ...]) -> Node | None:
-    """A plain value in the place of the mapping that would hold `path`."""
-    above = find(node, path[:-1])
-    return above if isinstance(above, Scalar) and above.value is not None else None
 
 
 @cache
@@ -181,12 +176,8 @@ def _single_values(
             continue  # its key alone sets it
         if isinstance(field.type, inspect.StructType):
             yield from _single_values(field.type, *below)
-        elif not isinstance(field.type, inspect.DictType | inspect.StructType):
+        elif not isinstance(field.type, inspect.DictType):
             yield ".".join(below[0]), (below[1], field.type)
-
-
-def _variable(path: tuple[str, ...]) -> str:
-    return _VARIABLE + "_".join(path).upper()
 
 
 def _read(

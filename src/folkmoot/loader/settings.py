@@ -22,16 +22,15 @@ from folkmoot.domain.providers import LOOPBACK
 from folkmoot.domain.rules import Match, Rule
 from folkmoot.domain.settings import Provider, ToolSource
 from folkmoot.domain.sinks import TRACE_ID, SinkSettings
+from folkmoot.loader.document import ListNode, find, keys
+from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.files import Misplaced, inside
 from folkmoot.loader.findings import Findings, Report, near, short
-from folkmoot.loader.nodes import ListNode, find, keys
-from folkmoot.loader.nodes import Path as Keys
 from folkmoot.loader.options import ProjectSettings
 from folkmoot.loader.walk import WRONG, definition, walk
 
 _PROVIDER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SOURCE = re.compile(r"[A-Za-z0-9_-]{1,40}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,47}")
 _HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.IGNORECASE)
 _SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"))
@@ -58,8 +57,17 @@ def check_sources(root: Path, project: ProjectSettings, findings: Findings) -> N
         _check_provider(name, provider, root, findings.reporter(project.at, "providers", name))
     for name, source in project.settings.tools.items():
         _check_tools(name, source, root, findings.reporter(project.at, "tools", name))
-    _check_builtins(project, findings.reporter(project.at, "builtins"))
+    for number, host in enumerate(project.settings.builtins.web.allow):
+        if not _is_host(host):
+            message = "is no host, address or network; write `intranet.example`, `10.0.0.7` or `10.0.0.0/8`"
+            findings.error(project.at("builtins", "web", "allow", number), f"{short(host)} {message}")
     check_storage(project, findings)
+
+
+def _is_host(host: str) -> bool:
+    with suppress(ValueError):
+        return bool(ip_network(host, strict=False))
+    return bool(_HOST.fullmatch(host)) and not host.replace(".", "").isdigit()
 
 
 def check_storage(project: ProjectSettings, findings: Findings) -> None:
@@ -80,32 +88,9 @@ def check_storage(project: ProjectSettings, findings: Findings) -> None:
         wrong(f"`storage.url` needs `storage.project`, {remedy}", "url")
 
 
-def _check_builtins(project: ProjectSettings, wrong: Report) -> None:
-    builtins = project.settings.builtins
-    for number, host in enumerate(builtins.web.allow):
-        if not _is_host(host):
-            remedy = "write `intranet.example`, `10.0.0.7` or `10.0.0.0/8`"
-            wrong(f"{short(host)} is no host, address or network; {remedy}", "web", "allow", number)
-    for tool, limits in (("shell", builtins.shell), ("python", builtins.python)):
-        for number, name in enumerate(limits.env):
-            if not _VARIABLE.fullmatch(name):
-                message = f"{short(name)} is no name of an environment variable; values never stand here"
-                wrong(message, tool, "env", number)
-
-
-def _is_host(host: str) -> bool:
-    with suppress(ValueError):
-        return bool(ip_network(host, strict=False))
-    return bool(_HOST.fullmatch(host)) and not host.replace(".", "").isdigit()
-
-
 def _check_provider(name: str, provider: Provider, root: Path, wrong: Report) -> None:
     if not _PROVIDER.fullmatch(name):
         wrong(f"a provider cannot be called {short(name)}; use A-Z a-z 0-9 . _ -")
-    if fault := fault_of_url(provider.base_url):
-        wrong(f"`baseUrl` {fault}", "baseUrl")
-    if fault := fault_of_key(provider.api_key_env):
-        wrong(f"`apiKeyEnv` {fault}", "apiKeyEnv")
     for header in provider.headers:
         if header.lower() in _SECRET_HEADERS:
             remedy = "name its variable with `apiKeyEnv` instead"
@@ -137,13 +122,9 @@ def _check_tools(name: str, source: ToolSource, root: Path, wrong: Report) -> No
 def _check_server(name: str, source: ToolSource, wrong: Report) -> None:
     if bool(source.command) == bool(source.url):
         wrong(f"{short(name)} needs either `command`, a list of words, or `url`")
-    if fault := fault_of_url(source.url):
-        wrong(f"`url` {fault}", "url")
     for key, other in (("env", "command"), ("cwd", "command"), ("headers", "url")):
         if getattr(source, key) and not getattr(source, other):
             wrong(f"`{key}` goes only with `{other}`", key)
-    if not all(_VARIABLE.fullmatch(variable) for variable in source.env):
-        wrong("`env` lists names of environment variables; a value never stands in a file", "env")
     if source.cwd and not _stays_inside(source.cwd):
         wrong("`cwd` must be a folder of the project", "cwd")
     for header, text in source.headers.items():
@@ -166,26 +147,6 @@ def _check_file(name: str, path: str | None, key: str, root: Path, wrong: Report
         wrong(f"the {key} {short(path)} {error}", key)
 
 
-def fault_of_key(variable: str | None) -> str:
-    if variable is None or _VARIABLE.fullmatch(variable):
-        return ""
-    return "must be the name of an environment variable; a key itself never stands in a file"
-
-
-def fault_of_url(url: str | None) -> str:
-    """What is wrong, without the address itself: it may hold a secret."""
-    try:
-        parts = urlsplit(url or "http://absent")
-        if parts.password is not None:
-            return "holds a password; keep it in the environment"
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            return "must begin with http:// or https:// and name a host"
-        _ = parts.port
-    except ValueError as error:
-        return f"is no address: {error}"
-    return ""
-
-
 def check_rules(project: ProjectSettings, agents: Collection[str] | None, findings: Findings) -> None:
     """`agents` are the ids and files of all agents; None if not all were read."""
     node = find(project.node, ("rules",))
@@ -194,12 +155,6 @@ def check_rules(project: ProjectSettings, agents: Collection[str] | None, findin
         rule = walk(item, definition(Rule), "", Findings())
         if rule is not WRONG:
             _check_rule(project, ("rules", number), rule, agents, findings)
-    for number, name in enumerate(project.settings.secrets):
-        if not _VARIABLE.fullmatch(name):
-            message = (
-                "`secrets` must list names of environment variables; a secret itself never stands in a file"
-            )
-            findings.error(project.at("secrets", number), message)
 
 
 def _check_rule(
@@ -263,42 +218,23 @@ def _instead(key: str, sink: SinkSettings) -> str:
 
 
 def _check_address(name: str, sink: SinkSettings, wrong: Report) -> None:
-    for key, variable in (("urlEnv", sink.url_env), ("secretEnv", sink.secret_env)):
-        if variable is not None and not _VARIABLE.fullmatch(variable):
-            message = "must be the name of an environment variable; a secret never stands in a file"
-            wrong(f"`{key}` {message}", key)
     if sink.kind == "ndjson":
         if not _stays_inside(sink.file) or PurePosixPath(sink.file).suffix != ".ndjson":
             wrong("`path` must be a file of the project whose name ends in .ndjson", "path")
     elif sink.kind == "otel":
-        _check_otel(sink, wrong)
+        if sink.url and sink.url_env:
+            wrong("the address stands in `url` or in the variable that `urlEnv` names, not in both", "urlEnv")
+        if sink.trace_url and TRACE_ID not in sink.trace_url:
+            wrong(f"`traceUrl` must have {TRACE_ID} where the id of a trace stands", "traceUrl")
     elif sink.kind == "webhook" and (sink.url is None) == (sink.url_env is None):
         wrong(f"{short(name)} needs either `url`, or `urlEnv` with the variable that holds it")
     elif sink.kind != "webhook" and sink.url_env is None:
         wrong(f"{short(name)} needs `urlEnv`, the variable that holds the address of the Discord webhook")
-    if fault := fault_of_url(sink.url) or _fault_of_scheme(sink.url):
-        wrong(f"`url` {fault}", "url")
+    url = urlsplit(sink.url or "")
+    if url.scheme == "http" and url.hostname not in LOOPBACK:
+        wrong("`url` must begin with https:// to leave this machine", "url")
     if sink.kind == "discord" and sink.most > _MOST_EMBEDS:
         wrong(f"Discord takes at most {_MOST_EMBEDS} at once", "batch")
-
-
-def _check_otel(sink: SinkSettings, wrong: Report) -> None:
-    if sink.url and sink.url_env:
-        wrong("the address stands in `url` or in the variable that `urlEnv` names, not in both", "urlEnv")
-    for header, variable in sink.headers_env.items():
-        if not _VARIABLE.fullmatch(variable):
-            message = f"the value of {short(header)} never stands in a file"
-            wrong(f"`headersEnv` must hold names of environment variables; {message}", "headersEnv", header)
-    if sink.trace_url and TRACE_ID not in sink.trace_url:
-        wrong(f"`traceUrl` must have {TRACE_ID} where the id of a trace stands", "traceUrl")
-    elif fault := fault_of_url(sink.trace_url):
-        wrong(f"`traceUrl` {fault}", "traceUrl")
-
-
-def _fault_of_scheme(url: str | None) -> str:
-    parts = urlsplit(url or "")
-    clear = parts.scheme == "http" and parts.hostname not in LOOPBACK
-    return "must begin with https:// to leave this machine" if clear else ""
 
 
 def _check_filter(sink: SinkSettings, agents: Collection[str] | None, wrong: Report) -> None:

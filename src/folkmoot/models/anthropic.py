@@ -16,24 +16,24 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import astuple
 
-from folkmoot.domain.message import Message, Thought, ToolSpec
+from folkmoot.domain.message import Answer, Message, Thought, ToolSpec, Usage
 from folkmoot.domain.part import TEXT, Part
-from folkmoot.models.anthropic_reply import MessageStream, read_message
+from folkmoot.domain.text import storable
 from folkmoot.models.http import ModelEndpoint
-from folkmoot.models.strict import closed_arguments
-from folkmoot.models.transcript import (
+from folkmoot.models.incoming import count, counted, joined, text_of, tool_call
+from folkmoot.models.outgoing import (
     NO_RESULT,
     Transcript,
+    arguments_schema,
     encode,
     not_blank,
     stray_result,
-    wire_arguments,
-    wire_schema,
-    wire_tool,
+    wire_call,
 )
-from folkmoot.models.wire import WireModel
-from folkmoot.ports import Request
+from folkmoot.models.wire import AnswerStream, WireModel
+from folkmoot.ports import Hear, Request
 
 PATH = "/messages"
 
@@ -58,28 +58,28 @@ class Anthropic(WireModel):
     """One provider that speaks the messages API."""
 
     def __init__(self, endpoint: ModelEndpoint, sees: bool | None = True) -> None:
-        super().__init__(endpoint, sees, read_message, MessageStream, _tool, _strict_tool)
+        super().__init__(endpoint, sees, read_message, MessageStream, _tool)
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         transcript = self._transcript(request)
         tuning = request.tuning
         mark = _MARK if tuning.caching == "full" else b""
         thinking, effort = _thinking(request)
-        return encode(
-            _MessagesBody(
-                model=request.model,
-                max_tokens=request.max_output,
-                system=_system(transcript, mark) if transcript.system else None,
-                messages=_closed(transcript, mark),
-                tools=_marked(self._tools[strict].of(request.tools), mark) if request.tools else None,
-                temperature=None if thinking else tuning.temperature,
-                top_p=None if thinking else tuning.top_p,
-                top_k=None if thinking else tuning.top_k,
-                thinking=thinking,
-                output_config=effort,
-                stream=stream,
-            )
-        )
+        tools = self._tool_list(request, strict)
+        body = {
+            "model": request.model,
+            "max_tokens": request.max_output,
+            "messages": _closed(transcript, mark),
+            "system": _system(transcript, mark) if transcript.system else None,
+            "tools": _marked(tools, mark) if tools else None,
+            "temperature": None if thinking else tuning.temperature,
+            "top_p": None if thinking else tuning.top_p,
+            "top_k": None if thinking else tuning.top_k,
+            "thinking": thinking,
+            "output_config": effort,
+            "stream": stream or None,
+        }
+        return encode({key: value for key, value in body.items() if value is not None})
 
     def _add(self, transcript: Transcript, message: Message) -> None:
         """Turns alternate: what one side says in a row becomes one message of several blocks, results first."""
@@ -90,8 +90,7 @@ class Anthropic(WireModel):
             images = [file_block(part, transcript.contents) for part in message.parts]
             _block(transcript, "user", _result(transcript.answered(message.answers), message.text, images))
             return
-        while transcript.awaited:
-            _, id = transcript.awaited.pop(0)
+        for id in transcript.unanswered():
             _block(transcript, "user", _result(id, NO_RESULT))
         if message.role != "assistant":
             for part in message.parts:
@@ -102,10 +101,9 @@ class Anthropic(WireModel):
             return
         said: list[object] = [{"type": "text", "text": message.text}] if message.text.strip() else []
         for call in message.calls:
+            name, arguments = wire_call(call)
             id = transcript.id_for(call, _IDS)
-            said.append(
-                {"type": "tool_use", "id": id, "name": wire_tool(call), "input": wire_arguments(call)}
-            )
+            said.append({"type": "tool_use", "id": id, "name": name, "input": arguments})
         for block in with_thoughts(said, message.thoughts):
             _block(transcript, "assistant", block)
 
@@ -160,15 +158,9 @@ def _result(id: str, text: str, images: Sequence[object] = ()) -> object:
     return {"type": "tool_result", "tool_use_id": id, "content": said}
 
 
-def _tool(tool: ToolSpec) -> object:
-    return {"name": tool.name, "description": tool.description, "input_schema": wire_schema(tool)}
-
-
-def _strict_tool(tool: ToolSpec) -> object:
-    closed = closed_arguments(tool, optional=True)
-    if closed is None:
-        return _tool(tool)
-    return {"name": tool.name, "description": tool.description, "input_schema": closed, "strict": True}
+def _tool(tool: ToolSpec, strict: bool) -> object:
+    schema = arguments_schema(tool, strict, key="input_schema", optional=True)
+    return {"name": tool.name, "description": tool.description, **schema}
 
 
 def _thinking(request: Request) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
@@ -190,20 +182,6 @@ def _is_adaptive(model: str) -> bool:
     return not _BY_BUDGET.match(model)
 
 
-class _MessagesBody(msgspec.Struct, omit_defaults=True):
-    model: str
-    max_tokens: int
-    messages: Raw
-    system: Raw | None = None
-    tools: Raw | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    thinking: dict[str, Any] | None = None
-    output_config: dict[str, str] | None = None
-    stream: bool = False
-
-
 def file_block(part: Part, contents: Mapping[str, bytes]) -> dict[str, Any]:
     content = contents[part.artifact]
     if part.media == TEXT:
@@ -220,11 +198,11 @@ def with_thoughts(said: list[object], thoughts: Sequence[Thought]) -> list[objec
     nothing, because the model ran out of tokens."""
     blocks: list[object] = []
     for place, block in enumerate(said):
-        blocks += [*(_thought(each) for each in thoughts if each.at == place), block]
+        blocks += [*(_thought_block(each) for each in thoughts if each.at == place), block]
     return blocks
 
 
-def _thought(thought: Thought) -> object:
+def _thought_block(thought: Thought) -> object:
     if thought.kind == "redacted_thinking":
         return {"type": thought.kind, "data": thought.sealed}
     return {"type": "thinking", "thinking": thought.text, "signature": thought.sealed}
@@ -235,3 +213,142 @@ def began_without_a_thought(messages: Sequence[Message]) -> bool:
     turn = list(takewhile(lambda message: message.role != "user", reversed(messages)))
     first = next((message for message in reversed(turn) if message.role == "assistant"), None)
     return bool(first and first.calls and not any(thought.at == 0 for thought in first.thoughts))
+
+
+def read_message(endpoint: ModelEndpoint, body: bytes) -> Answer:
+    """An answer in one piece."""
+    message = endpoint.read(body, _REPLY)
+    if message.content is None:
+        raise endpoint.unreadable(body, "it has no content")
+    return _answer(message.content, message.stop_reason, message.usage)
+
+
+_PIECES = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
+"""The field of a delta that goes on with its block."""
+
+
+class MessageStream(AnswerStream):
+    """An answer that comes block by block."""
+
+    def __init__(self, endpoint: ModelEndpoint, hear: Hear) -> None:
+        super().__init__(endpoint, hear)
+        self._blocks: dict[str, tuple[_Block, list[str]]] = {}
+        self._usage = _MessageUsage()
+
+    def take(self, data: bytes) -> bool:
+        event = self._endpoint.read(data, _REPLY, piece=True)
+        if event.message:
+            self._usage = event.message.usage or self._usage
+        elif event.content_block:
+            self._start(str(event.index), event.content_block)
+        elif event.delta:
+            self._add(str(event.index), event.delta)
+            self._stop = event.delta.stop_reason or self._stop
+        if event.usage:
+            self._usage = event.usage.over(self._usage)
+        self._done = self._done or event.type == "message_stop"
+        return self._done
+
+    def _start(self, index: str, block: _Block) -> None:
+        self._blocks[index] = (block, [])
+        self._add(index, _Block(f"{block.type}_delta", block.text, block.thinking))
+
+    def _add(self, index: str, delta: _Block) -> None:
+        if delta.type == "signature_delta" and index in self._blocks:
+            block, _ = self._blocks[index]
+            block.signature = text_of(block.signature) + text_of(delta.signature)
+        field = _PIECES.get(str(delta.type), "")
+        if piece := text_of(getattr(delta, field, "")):
+            _, pieces = self._blocks.setdefault(index, (_Block(type="text"), []))
+            pieces.append(piece)
+            if field == "text":
+                self._hear(piece)
+
+    def whole(self) -> Answer:
+        blocks = [_filled(block, pieces) for block, pieces in self._blocks.values()]
+        return _answer(blocks, self._stop, self._usage)
+
+
+def _filled(block: _Block, pieces: list[str]) -> _Block:
+    """As if it had come in one piece."""
+    match block.type:
+        case "text":
+            block.text = "".join(pieces)  # half a character may go on in the next block
+        case "thinking":
+            block.thinking = joined(pieces)
+        case "tool_use" if pieces:
+            block.input = joined(pieces)
+    return block
+
+
+def _answer(blocks: list[_Block], stop: Any, usage: _MessageUsage | None) -> Answer:
+    text, calls, thoughts = "", [], []
+    for block in blocks:
+        match block.type:
+            case "text":
+                text += text_of(block.text)
+            case "tool_use":
+                calls.append(tool_call(block.id, block.name, block.input))
+            case "thinking" | "redacted_thinking":
+                thoughts.append(_thought(block, at=len(calls) + bool(text.strip())))
+    return Answer(
+        message=Message("assistant", joined([text]), tuple(calls), thoughts=tuple(thoughts)),
+        usage=_counted(usage) if usage else Usage(),
+        stop=storable(text_of(stop)),
+    )
+
+
+def _thought(block: _Block, at: int) -> Thought:
+    sealed = block.data if block.type == "redacted_thinking" else block.signature
+    return Thought(block.type, storable(text_of(block.thinking)), storable(text_of(sealed)), at)
+
+
+def _counted(usage: _MessageUsage) -> Usage:
+    """Anthropic counts what a cache took or gave apart from the rest; we count all of it as input."""
+    cached, written = count(usage.cache_read_input_tokens), count(usage.cache_creation_input_tokens)
+    into = count(usage.input_tokens) + cached + written
+    return counted(into, count(usage.output_tokens), cached, written)
+
+
+class _MessageUsage(msgspec.Struct):
+    input_tokens: Any = None
+    output_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+
+    def over(self, earlier: _MessageUsage) -> _MessageUsage:
+        """Later counts replace earlier ones; what is not counted again stays."""
+        counts = zip(astuple(self), astuple(earlier), strict=True)
+        return _MessageUsage(*(before if now is None else now for now, before in counts))
+
+
+class _Block(msgspec.Struct):
+    """A block of an answer, or what goes on with one."""
+
+    type: Any = ""
+    text: Any = None
+    thinking: Any = None
+    id: Any = None
+    name: Any = None
+    input: Any = None
+    partial_json: Any = None
+    signature: Any = None
+    data: Any = None
+    stop_reason: Any = None
+
+
+class _Reply(msgspec.Struct):
+    """An answer in one piece, or one event of a stream."""
+
+    type: Any = ""
+    content: list[_Block] | None = None
+    stop_reason: Any = None
+    index: Any = None
+    message: _Reply | None = None
+    content_block: _Block | None = None
+    delta: _Block | None = None
+    usage: _MessageUsage | None = None
+    error: Any = None
+
+
+_REPLY = msgspec.json.Decoder(_Reply)

@@ -1,13 +1,22 @@
-"""Which adapter speaks to which provider. Each is imported and built when it is first chosen."""
+"""Which adapter speaks to which provider, each imported and built when it is first chosen; and what is known of models.
+
+Prices and context windows are those of `known.json` (made by `checks/known_models.py`).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from folkmoot.domain.agent import ModelChoice
+import msgspec
+
+from folkmoot.domain.agent import KnownModel, ModelChoice
+from folkmoot.domain.budget import Price
 from folkmoot.domain.message import Answer
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, address_of, key_variable
 from folkmoot.domain.settings import Provider
@@ -18,8 +27,6 @@ if TYPE_CHECKING:
     from folkmoot.models.a2a import RemoteAgent
     from folkmoot.models.http import Pool
     from folkmoot.models.pydantic_ai import PydanticAI
-import re
-from importlib.util import find_spec
 
 
 class ProviderModels:
@@ -97,7 +104,6 @@ class ProviderModels:
     def _remote(self, name: str, provider: Provider, key: str) -> Model:
         try:
             from folkmoot.models.a2a import RemoteAgent
-            from folkmoot.models.a2a_connection import RemoteConnection
         except ImportError as error:
             return Unusable(
                 f"{name} needs a package that is not installed ({error}); install it with: pip install 'folkmoot[a2a]'"
@@ -105,7 +111,7 @@ class ProviderModels:
         from folkmoot.models.http import proxy_for
 
         url = provider.base_url or ""
-        remote = RemoteAgent(RemoteConnection(name, url, key, proxy_for(url, self._env)), self._sleep)
+        remote = RemoteAgent(name, url, key, proxy_for(url, self._env), self._sleep)
         self._opened.append(remote)
         return remote
 
@@ -126,7 +132,7 @@ class ProviderModels:
 
     def _over_http(self, name: str, provider: Provider, key: str) -> Model:
         from folkmoot.models import anthropic, http, openai
-        from folkmoot.models.transcript import sight_of
+        from folkmoot.models.outgoing import sight_of
 
         base = address_of(provider)
         if self._pool is None:
@@ -149,7 +155,7 @@ class ProviderModels:
         return openai.OpenAI(endpoint, base, sees)
 
     def _scripted(self, name: str, provider: Provider) -> Model:
-        from folkmoot.models.script_file import read_script_file
+        from folkmoot.models.script import read_script_file
         from folkmoot.models.scripted import ScriptedModel
 
         if not provider.script:
@@ -159,7 +165,7 @@ class ProviderModels:
         if not file.is_relative_to(self._folder.resolve()):
             message = f"the script {provider.script!r} of provider {name!r} lies outside the project"
             raise DeclarationError([Problem(file="folkmoot.yaml", message=message)])
-        return ScriptedModel(read_script_file(file, provider.script), sleep=self._sleep)
+        return ScriptedModel(read_script_file(self._folder, provider.script), sleep=self._sleep)
 
 
 class Unusable:
@@ -211,3 +217,41 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except ImportError:  # of the package that it is in
         return False
+
+
+_DATED = re.compile(r"[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest)$")
+
+
+@cache
+def known_models() -> Mapping[str, KnownModel]:
+    """By `provider/model`. A name with a date or `-latest` at its end is found under the bare name."""
+    rows = msgspec.json.decode(
+        Path(__file__).with_name("known.json").read_bytes(), type=dict[str, list[_Row]]
+    )
+    return _Known({name: row for row_list in rows.values() for row in row_list for name in row.names})
+
+
+class _Row(msgspec.Struct, array_like=True):
+    """One line of the data file."""
+
+    names: list[str]
+    context_window: int
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+class _Known(Mapping[str, KnownModel]):
+    def __init__(self, rows: dict[str, _Row]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, ref: str) -> KnownModel:
+        row = self._rows.get(ref) or self._rows[_DATED.sub("", ref)]
+        return KnownModel(row.context_window, Price(row.input, row.output, row.cache_read, row.cache_write))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)

@@ -2,7 +2,8 @@
 
 OpenAI's own hosts want `max_completion_tokens` and know no `top_k`, repetition penalty or thinking budget;
 every other server is sent `max_tokens` and what the agent asks for. A report with a schema is a strict tool, until
-a server refuses that.
+a server refuses that. Of what comes back nothing is taken for granted but the outline: servers leave fields out, put
+null or lists where text should be, and count badly. In one piece or in many, it is the same answer.
 """
 
 from __future__ import annotations
@@ -10,28 +11,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from folkmoot.domain.agent import Tuning
-from folkmoot.domain.message import Message, ToolSpec
+from folkmoot.domain.message import Answer, Message, Thought, ToolSpec, Usage
 from folkmoot.domain.part import TEXT
+from folkmoot.domain.text import storable
 from folkmoot.models.http import ModelEndpoint
-from folkmoot.models.openai_reply import CompletionStream, read_completion, sent_back
-from folkmoot.models.strict import PLAIN, closed_arguments
-from folkmoot.models.transcript import (
+from folkmoot.models.incoming import count, counted, joined, money, sound, text_of, tool_call
+from folkmoot.models.outgoing import (
     NO_RESULT,
+    PLAIN,
     Transcript,
+    arguments_schema,
     data_url,
     encode,
     stray_result,
-    wire_arguments,
-    wire_schema,
-    wire_tool,
+    wire_call,
 )
-from folkmoot.models.wire import WireModel
-from folkmoot.ports import Request
+from folkmoot.models.wire import AnswerStream, WireModel
+from folkmoot.ports import Hear, Request
 
 PATH = "/chat/completions"
 
@@ -39,7 +40,6 @@ _OWN_HOSTS = re.compile(r"https://([\w.-]+\.)?openai(\.azure)?\.com(/|$)")
 _OWN_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ANY_IDS = re.compile(r".+", re.DOTALL)
 _UNSAID = (None, "default", "inherit")
-_USAGE_TOO = Raw(b'{"include_usage":true}')
 _STRICT_WORDS = PLAIN | set("pattern format minimum maximum multipleOf minItems maxItems".split())
 
 
@@ -51,31 +51,30 @@ class OpenAI(WireModel):
     """One provider that speaks chat completions."""
 
     def __init__(self, endpoint: ModelEndpoint, base_url: str, sees: bool | None = True) -> None:
-        super().__init__(endpoint, sees, read_completion, CompletionStream, _tool, _strict_tool)
+        super().__init__(endpoint, sees, read_completion, CompletionStream, _tool)
         self._own = bool(_OWN_HOSTS.match(base_url))
         self._ids = _OWN_IDS if self._own else _ANY_IDS
 
     def body(self, request: Request, *, stream: bool, strict: bool = False) -> bytes:
         transcript = self._transcript(request)
         tuning, own = request.tuning, self._own
-        return encode(
-            _CompletionsBody(
-                model=request.model,
-                messages=_closed(transcript),
-                tools=self._tools[strict].of(request.tools) if request.tools else None,
-                max_completion_tokens=request.max_output if own else None,
-                max_tokens=None if own else request.max_output,
-                temperature=tuning.temperature,
-                top_p=tuning.top_p,
-                top_k=None if own else tuning.top_k,
-                repetition_penalty=None if own else tuning.repeat_penalty,
-                reasoning_effort=_effort(tuning, own),
-                reasoning=None if own else _thinking(tuning),
-                prompt_cache_key=_cache_key(request) if own and tuning.caching == "full" else None,
-                stream=stream,
-                stream_options=_USAGE_TOO if stream else None,
-            )
-        )
+        budget = None if own else tuning.reasoning_tokens  # who takes one takes no effort beside it
+        body = {
+            "model": request.model,
+            "messages": _closed(transcript),
+            "tools": self._tool_list(request, strict),
+            "max_completion_tokens" if own else "max_tokens": request.max_output,
+            "temperature": tuning.temperature,
+            "top_p": tuning.top_p,
+            "top_k": None if own else tuning.top_k,
+            "repetition_penalty": None if own else tuning.repeat_penalty,
+            "reasoning_effort": None if budget or tuning.reasoning in _UNSAID else tuning.reasoning,
+            "reasoning": {"max_tokens": budget} if budget else None,
+            "prompt_cache_key": _cache_key(request) if own and tuning.caching == "full" else None,
+            "stream": stream or None,
+            "stream_options": {"include_usage": True} if stream else None,
+        }
+        return encode({key: value for key, value in body.items() if value is not None})
 
     def _add(self, transcript: Transcript, message: Message) -> None:
         if message.role == "tool":
@@ -83,8 +82,7 @@ class OpenAI(WireModel):
             transcript.images += _files(message, transcript.contents)
             _show_images(transcript)
             return
-        while transcript.awaited:
-            _, id = transcript.awaited.pop(0)
+        for id in transcript.unanswered():
             transcript.write(encode(_result(id, NO_RESULT)))
         _show_images(transcript)
         if not message.calls:
@@ -92,14 +90,12 @@ class OpenAI(WireModel):
             content = [*files, {"type": "text", "text": message.text}] if files else message.text
             transcript.write(encode({"role": message.role, "content": content}))
             return
-        calls = [
-            {
-                "id": transcript.id_for(call, self._ids),
-                "type": "function",
-                "function": {"name": wire_tool(call), "arguments": encode(wire_arguments(call)).decode()},
-            }
-            for call in message.calls
-        ]
+        calls = []
+        for call in message.calls:
+            name, arguments = wire_call(call)
+            function = {"name": name, "arguments": encode(arguments).decode()}
+            id = transcript.id_for(call, self._ids)
+            calls.append({"id": id, "type": "function", "function": function})
         said = {"role": "assistant", "content": message.text or None, "tool_calls": calls}
         transcript.write(encode(said | ({} if self._own else sent_back(message))))
 
@@ -133,17 +129,9 @@ def _files(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, ob
     return content
 
 
-def _tool(tool: ToolSpec) -> object:
-    function = {"name": tool.name, "description": tool.description, "parameters": wire_schema(tool)}
-    return {"type": "function", "function": function}
-
-
-def _strict_tool(tool: ToolSpec) -> object:
-    closed = closed_arguments(tool, _STRICT_WORDS)
-    if closed is None:
-        return _tool(tool)
-    function = {"name": tool.name, "description": tool.description, "parameters": closed, "strict": True}
-    return {"type": "function", "function": function}
+def _tool(tool: ToolSpec, strict: bool) -> object:
+    schema = arguments_schema(tool, strict, _STRICT_WORDS)
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, **schema}}
 
 
 def _cache_key(request: Request) -> str:
@@ -157,28 +145,201 @@ def _result(id: str, text: str) -> object:
     return {"role": "tool", "tool_call_id": id, "content": text}
 
 
-def _effort(tuning: Tuning, own: bool) -> str | None:
-    """Servers that take a budget of thinking tokens take no effort beside it."""
-    counted = tuning.reasoning_tokens and not own
-    return None if counted or tuning.reasoning in _UNSAID else tuning.reasoning
+def read_completion(endpoint: ModelEndpoint, body: bytes) -> Answer:
+    """An answer in one piece."""
+    completion = endpoint.read(body, _COMPLETION)
+    choice = completion.choices[0] if completion.choices else _Choice()
+    if choice.message is None:
+        raise endpoint.unreadable(body, "it has no choices")
+    for number, call in enumerate(choice.message.tool_calls or ()):
+        call.index = number
+    whole = CompletionStream(endpoint, lambda text: None)
+    whole.add(choice.message, choice.finish_reason, completion.usage)
+    return whole.whole()
 
 
-def _thinking(tuning: Tuning) -> dict[str, int] | None:
-    return {"max_tokens": tuning.reasoning_tokens} if tuning.reasoning_tokens else None
+class CompletionStream(AnswerStream):
+    def __init__(self, endpoint: ModelEndpoint, hear: Hear) -> None:
+        super().__init__(endpoint, hear)
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._thoughts = Thoughts()
+        self._calls: list[_PartialCall] = []
+        self._latest: dict[str, _PartialCall] = {}
+        self._usage: _CompletionUsage | None = None
+
+    def take(self, data: bytes) -> bool:
+        if data.strip() == b"[DONE]":
+            self._done = True
+            return True
+        piece = self._endpoint.read(data, _COMPLETION, piece=True)
+        choice = piece.choices[0] if piece.choices else _Choice()
+        self.add(choice.delta or choice.message, choice.finish_reason, piece.usage)
+        return False
+
+    def add(self, said: _Said | None, stop: Any, usage: _CompletionUsage | None) -> None:
+        self._stop, self._usage = stop or self._stop, usage or self._usage
+        if said is None:
+            return
+        if text := text_of(said.content):
+            self._text.append(text)
+            self._hear(text)
+        self._refusal.append(text_of(said.refusal))
+        self._thoughts.take(said)
+        for call in said.tool_calls or ():
+            self._add_call(call)
+
+    def _add_call(self, piece: _Call) -> None:
+        """Parts of one call share an index; where servers number badly, another id begins another call."""
+        partial = self._latest.get(str(piece.index))
+        if partial is None or (piece.id and partial.id and piece.id != partial.id):
+            partial = self._latest[str(piece.index)] = _PartialCall()
+            self._calls.append(partial)
+        partial.add(piece)
+
+    def whole(self) -> Answer:
+        text, refusal, usage = joined(self._text), joined(self._refusal), self._usage
+        calls = tuple([tool_call(call.id, call.tool, call.arguments) for call in self._calls])
+        return Answer(
+            message=Message("assistant", text or refusal, calls, thoughts=self._thoughts.all()),
+            usage=_counted(usage) if usage else Usage(),
+            stop="refusal" if refusal else storable(text_of(self._stop)),
+            cost_usd=money(usage.cost) if usage else None,
+        )
 
 
-class _CompletionsBody(msgspec.Struct, omit_defaults=True):
-    model: str
-    messages: Raw
-    tools: Raw | None = None
-    max_completion_tokens: int | None = None
-    max_tokens: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    repetition_penalty: float | None = None
-    reasoning_effort: str | None = None
-    reasoning: dict[str, int] | None = None
-    prompt_cache_key: str | None = None
-    stream: bool = False
-    stream_options: Raw | None = None
+class _PartialCall:
+    def __init__(self) -> None:
+        self.id: Any = None
+        self.tool = ""
+        self._written: list[str] = []
+        self._object: Any = None
+
+    def add(self, piece: _Call) -> None:
+        self.id = self.id or piece.id
+        self.tool = self.tool or text_of(piece.function.name)
+        if isinstance(piece.function.arguments, str):
+            self._written.append(piece.function.arguments)
+        else:
+            self._object = piece.function.arguments or self._object
+
+    @property
+    def arguments(self) -> Any:
+        return joined(self._written) if self._written else self._object
+
+
+def _counted(usage: _CompletionUsage) -> Usage:
+    """Some servers leave thinking out of `completion_tokens` but not out of the total."""
+    into, out = count(usage.prompt_tokens), count(usage.completion_tokens)
+    if into and out:
+        out = max(out, count(usage.total_tokens) - into)
+    details = usage.prompt_tokens_details
+    read_back = count(details.cached_tokens) if details else count(usage.prompt_cache_hit_tokens)
+    written = count(details.cache_write_tokens) if details else 0
+    return counted(into, out, min(read_back, into), min(written, into - min(read_back, into)))
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: Any = None
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    id: Any = None
+    index: Any = None
+    function: _Function = _Function()
+
+
+class _Said(msgspec.Struct):
+    content: Any = None
+    refusal: Any = None
+    tool_calls: list[_Call] | None = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+    reasoning_details: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Said | None = None
+    delta: _Said | None = None
+    finish_reason: Any = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: Any = 0
+    cache_write_tokens: Any = 0
+
+
+class _CompletionUsage(msgspec.Struct):
+    prompt_tokens: Any = 0
+    completion_tokens: Any = 0
+    total_tokens: Any = 0
+    prompt_tokens_details: _Details | None = None
+    prompt_cache_hit_tokens: Any = 0
+    cost: Any = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _CompletionUsage | None = None
+    error: Any = None
+
+
+_COMPLETION = msgspec.json.Decoder(_Completion)
+_GROWING = ("text", "summary", "data")
+"""Fields of a detail that come in pieces; the others are said once."""
+
+
+class Thoughts:
+    """What a model thought, in one of three fields. `reasoning_content` and `reasoning_details` go back to the server
+    with the calls that they led to; `reasoning` is only for people to read."""
+
+    def __init__(self) -> None:
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+        self._details: list[Any] = []
+
+    def take(self, said: _Said) -> None:
+        self._content.append(text_of(said.reasoning_content))
+        self._reasoning.append(text_of(said.reasoning))
+        for detail in said.reasoning_details if isinstance(said.reasoning_details, list) else ():
+            self._add(detail)
+
+    def _add(self, detail: Any) -> None:
+        last: Any = self._details[-1] if self._details else None
+        if not _goes_on(last, detail):
+            self._details.append(detail)
+            return
+        grown = {key: last.get(key, "") + detail[key] for key in _GROWING if key in detail}
+        said = {key: value for key, value in detail.items() if value is not None}
+        self._details[-1] = {**last, **said, **grown}
+
+    def all(self) -> tuple[Thought, ...]:
+        """Servers that give details say the same as text beside them."""
+        content, reasoning = joined(self._content), joined(self._reasoning)
+        if self._details:
+            sealed = encode(sound(self._details)).decode()
+            return (Thought("reasoning_details", content or reasoning, sealed),)
+        if content:
+            return (Thought("reasoning_content", content),)
+        return (Thought("reasoning", reasoning),) if reasoning else ()
+
+
+def sent_back(message: Message) -> dict[str, Any]:
+    """The fields of a message with calls that hold what led to them."""
+    back: dict[str, Any] = {}
+    for thought in message.thoughts:
+        if thought.kind == "reasoning_details":
+            back[thought.kind] = Raw(thought.sealed.encode())
+        elif thought.kind == "reasoning_content":
+            back[thought.kind] = thought.text
+    return back
+
+
+def _goes_on(last: Any, detail: Any) -> bool:
+    """The same kind at the same index; what has no index stands for itself."""
+    if not isinstance(last, dict) or not isinstance(detail, dict) or detail.get("index") is None:
+        return False
+    same = (last.get("type"), last.get("index")) == (detail.get("type"), detail["index"])
+    texts = (each.get(key, "") for each in (last, detail) for key in _GROWING)
+    return same and all(isinstance(text, str) for text in texts)

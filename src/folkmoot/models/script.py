@@ -1,35 +1,35 @@
-"""What a scripted model says, as values, and how plain data is read into them.
+"""What a scripted model says, and how it is written: in a file, inside of a scenario, or as plain data of Python.
 
-Everything wrong in a script is reported at once, one fault an answer, each at its place.
+Everything wrong in a script is reported at once, each at its place.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, cast
 
-import msgspec
 from msgspec import Meta
+from msgspec.inspect import BoolType, Metadata, StrType
 
-from folkmoot.domain.duration import EXAMPLES, seconds
+from folkmoot.domain.budget import Duration
 from folkmoot.domain.message import Usage
 from folkmoot.domain.report import Selection
 from folkmoot.domain.value import Value
-from folkmoot.errors import DeclarationError, Problem
+from folkmoot.loader.document import ListNode, MapNode, Node, Scalar, compose, find, keys, place_of
+from folkmoot.loader.files import read_text
+from folkmoot.loader.findings import Findings, Location
+from folkmoot.loader.walk import WRONG, definition, unknown_key, walk, wrong
 from folkmoot.models.incoming import sound
 
 T = TypeVar("T")
 
-Path = tuple[str | int, ...]
-"""From the top of a script to a place in it, by keys and by positions from 1."""
-Places = Mapping[Path, tuple[int, int]]
-"""Line and column of the places in a file."""
 Name = Annotated[str, Meta(min_length=1)]
+_PATTERN = re.compile(r"/(.+)/", re.DOTALL)
 
 
-class ScriptedCall(Value, forbid_unknown_fields=True):
+class ScriptedCall(Value):
     tool: Name
     """As in agent files (`files.read`) or as on the wire (`files__read`)."""
     arguments: dict[str, Any] | str = {}
@@ -37,29 +37,23 @@ class ScriptedCall(Value, forbid_unknown_fields=True):
     id: str = ""
 
 
-class Route(Selection, forbid_unknown_fields=True):
-    """Where a router sends the request. Written as a string: the agent."""
-
-
-class ScriptedBroadcast(Value, forbid_unknown_fields=True):
-    """What is said to a team. Written as a string: its message."""
-
+class ScriptedBroadcast(Value):
     message: str
     final: bool = False
     outcome: str = ""
 
 
-class ScriptedFault(Value, forbid_unknown_fields=True):
-    """One attempt that fails. Written as a string: its message."""
+class ScriptedFault(Value):
+    """One attempt that fails."""
 
     message: str = "the script says so"
     retryable: bool | None = None
     """Absent: as for the status, otherwise yes."""
-    retry_after: float | None = None
+    retry_after: Duration | None = None
     status: Annotated[int, Meta(ge=100, le=599)] | None = None
 
 
-class Barrier(Value, forbid_unknown_fields=True):
+class Barrier(Value):
     """Nobody goes on before `count` requests are here: proof that they were under way together.
 
     Written as a string: `name/count`.
@@ -69,11 +63,7 @@ class Barrier(Value, forbid_unknown_fields=True):
     count: Annotated[int, Meta(ge=1)]
 
 
-class Counted(Usage, forbid_unknown_fields=True):
-    """What an answer is said to have used. Absent: counted by the length of what was asked and answered."""
-
-
-class ScriptedClaim(Value, forbid_unknown_fields=True):
+class ScriptedClaim(Value):
     text: str
     evidence: tuple[str, ...] = ()
     """Ids, or names of tools: the id that stands below the latest result of such a tool."""
@@ -81,7 +71,7 @@ class ScriptedClaim(Value, forbid_unknown_fields=True):
     """What the model says of it; the runtime goes by the evidence."""
 
 
-class ScriptedReply(Value, forbid_unknown_fields=True):
+class ScriptedReply(Value):
     """One answer. Written as a string: its text."""
 
     begins: str = ""
@@ -96,14 +86,16 @@ class ScriptedReply(Value, forbid_unknown_fields=True):
     """Beside `report`."""
     metadata: dict[str, Any] = {}
     """Beside `report`."""
-    route: Route | None = None
-    """Ends a router's session with this choice."""
-    broadcast: ScriptedBroadcast | None = None
-    """Ends a part in a team with this message."""
-    error: ScriptedFault | None = None
-    delay: float = 0.0
+    route: Annotated[Selection, Meta(extra={"short": "agent"})] | None = None
+    """Ends a router's session with this choice. Written as a string: the agent."""
+    broadcast: Annotated[ScriptedBroadcast, Meta(extra={"short": "message"})] | None = None
+    """Ends a part in a team with this. Written as a string: its message."""
+    error: Annotated[ScriptedFault, Meta(extra={"short": "message"})] | None = None
+    """Written as a string: its message."""
+    delay: Duration = 0.0
     barrier: Barrier | None = None
-    usage: Counted | None = None
+    usage: Usage | None = None
+    """What it is said to have used. Absent: counted by the length of what was asked and answered."""
     cost_usd: float | None = None
     stop: str = ""
 
@@ -118,9 +110,15 @@ class ScriptedRule(Value):
     with it reads as `[attached: photo.png (image/png, 1,024 bytes)]`."""
     then: Turn
 
+    @property
+    def pattern(self) -> str:
+        """The regular expression; empty if it goes by words."""
+        found = _PATTERN.fullmatch(self.when)
+        return found[1] if found else ""
+
     def fits(self, text: str) -> bool:
-        pattern = _PATTERN.fullmatch(self.when)
-        return bool(re.search(pattern[1], text)) if pattern else self.when.casefold() in text.casefold()
+        pattern = self.pattern
+        return bool(re.search(pattern, text)) if pattern else self.when.casefold() in text.casefold()
 
 
 class AgentScript(Value):
@@ -141,167 +139,137 @@ class ModelScript(Value):
     file: str = "script"
 
 
-def read_script(data: object, *, file: str = "script", places: Places | None = None) -> ModelScript:
-    """Raises `DeclarationError` with everything that is wrong."""
-    reader = _Reader(file, places)
-    script = reader.script(data)
-    if reader.problems:
-        raise DeclarationError(reader.problems)
+LARGEST, MOST_VALUES = 5 * 1024 * 1024, 100_000
+_REPLY = Metadata(definition(ScriptedReply), extra={"short": "text"})
+_BARRIER = re.compile(r"(.*)/(\d{1,9})", re.DOTALL)
+
+
+def read_script_file(root: Path, file: str) -> ModelScript:
+    """The script in a YAML file, relative to `root`. Raises `DeclarationError` with everything that is wrong."""
+    findings = Findings()
+    text = read_text(root, file, findings, LARGEST)
+    node = None if text is None else compose(text, Location(file), findings, aliased=MOST_VALUES)
+    script = read_script(node, findings) if node else ModelScript()
+    findings.settle()
     return script
 
 
-_PATTERN = re.compile(r"/(.+)/", re.DOTALL)
-_PLACED = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
-_STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<position>\d+)\]")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
-_KEYS = {
-    field.encode_name
-    for shape in (
-        ScriptedReply,
-        ScriptedCall,
-        Route,
-        ScriptedBroadcast,
-        ScriptedFault,
-        Barrier,
-        Counted,
-        ScriptedClaim,
+def script_of(data: Mapping[str, Any]) -> ModelScript:
+    """A script as plain data of Python. Raises `DeclarationError` with everything that is wrong."""
+    findings = Findings()
+    script = read_script(_node(data, Location("script")), findings)
+    findings.settle()
+    return script
+
+
+def read_script(node: Node, findings: Findings) -> ModelScript:
+    """As far as it is sound."""
+    file = node.place.file
+    if isinstance(node, Scalar) and node.value is None:
+        return ModelScript(file=file)
+    top = _fields(node, "", findings, ("agents", "default"))
+    agents = _fields(top["agents"], "agents", findings) if "agents" in top else {}
+    for id, part in agents.items():
+        if id.endswith(".ai"):
+            message = f"`agents`: {id!r} is a file; its agent's id is {id.removesuffix('.ai')!r}"
+            findings.error(part.place, message)
+    return ModelScript(
+        agents={id: _agent(part, f"agents.{id}", findings) for id, part in agents.items()},
+        default=_turn(top["default"], "default", findings) if "default" in top else (),
+        file=file,
     )
-    for field in msgspec.structs.fields(shape)
-} | {"attempts", "when"}
 
 
-class _Reader:
-    """Walks through plain data and notes every fault it meets."""
-
-    def __init__(self, file: str, places: Places | None) -> None:
-        self.file = file
-        self.problems: list[Problem] = []
-        self._places = places
-
-    def script(self, data: object) -> ModelScript:
-        top = self._mapping((), data, {"agents", "default"})
-        agents = self._mapping(("agents",), top.get("agents", {}))
-        for id in agents:
-            if id.endswith(".ai"):
-                self._wrong(("agents", id), f"{id!r} is a file; its agent's id is {id.removesuffix('.ai')!r}")
-        return ModelScript(
-            agents={id: self._part(("agents", id), part) for id, part in agents.items()},
-            default=self._turn(("default",), top["default"]) if "default" in top else (),
-            file=self.file,
-        )
-
-    def _part(self, path: Path, part: object) -> AgentScript:
-        if isinstance(part, list | tuple):
-            return AgentScript(turns=self._each(path, part, self._turn))
-        given = self._mapping(path, part, {"rules", "turns", "repeat", "default"})
-        return AgentScript(
-            rules=self._each((*path, "rules"), given.get("rules", ()), self._rule),
-            turns=self._each((*path, "turns"), given.get("turns", ()), self._turn),
-            repeat=self._shaped((*path, "repeat"), given.get("repeat", False), bool) or False,
-            default=self._turn((*path, "default"), given["default"]) if "default" in given else (),
-        )
-
-    def _rule(self, path: Path, rule: object) -> ScriptedRule:
-        given = dict(self._mapping(path, rule))
-        when = self._shaped((*path, "when"), given.pop("when", ""), str) or ""
-        if not when:
-            self._wrong(path, "a rule needs `when`: words of the last message, or `/a regular expression/`")
-        elif pattern := _PATTERN.fullmatch(when):
-            try:
-                re.compile(pattern[1])
-            except re.error as error:
-                self._wrong((*path, "when"), f"{when} is no regular expression: {error}")
-        return ScriptedRule(when=when, then=self._turn(path, given))
-
-    def _turn(self, path: Path, turn: object) -> Turn:
-        if not isinstance(turn, Mapping) or "attempts" not in turn:
-            return (self._reply(path, turn),)
-        for key in turn.keys() - {"attempts"}:
-            self._wrong((*path, key), f"{key!r} belongs into one of the `attempts`, not beside them")
-        attempts = self._each((*path, "attempts"), turn["attempts"], self._reply)
-        if not attempts:
-            self._wrong((*path, "attempts"), "`attempts` must list at least one answer")
-        return attempts
-
-    def _reply(self, path: Path, reply: object) -> ScriptedReply:
-        given: dict[str, Any] = {"text": reply} if isinstance(reply, str) else {**self._mapping(path, reply)}
-        for key, spelt_out in _SHORT_FORMS.items():
-            if isinstance(given.get(key), str):
-                given[key] = spelt_out(given[key])
-        if "delay" in given:
-            given["delay"] = self._seconds((*path, "delay"), given["delay"])
-        if isinstance(error := given.get("error"), Mapping) and "retryAfter" in error:
-            wait = self._seconds((*path, "error", "retryAfter"), error["retryAfter"])
-            given["error"] = {**error, "retryAfter": wait}
-        return self._shaped(path, sound(given), ScriptedReply) or ScriptedReply()
-
-    def _seconds(self, path: Path, written: object) -> float:
-        span = seconds(written)
-        if span is None:
-            self._wrong(path, f"{written!r} is no duration; write {EXAMPLES}")
-        return span or 0.0
-
-    def _mapping(self, path: Path, value: object, keys: set[str] | None = None) -> Mapping[str, Any]:
-        if not isinstance(value, Mapping):
-            self._wrong(path, f"expected a mapping here, not {_shown(value)}")
-            return {}
-        for key in value:
-            if not isinstance(key, str):
-                self._wrong((*path, str(key)), f"expected text as a key, not {_shown(key)}; put it in quotes")
-            elif keys and key not in keys:
-                self._wrong((*path, key), f"unknown key {key!r}; {_hint(key, keys)}")
-        return {key: item for key, item in value.items() if isinstance(key, str)}
-
-    def _each(self, path: Path, value: object, read: Callable[[Path, object], T]) -> tuple[T, ...]:
-        if not isinstance(value, list | tuple):
-            self._wrong(path, f"expected a list here, not {_shown(value)}")
-            return ()
-        return tuple([read((*path, position), item) for position, item in enumerate(value, start=1)])
-
-    def _shaped(self, path: Path, value: object, shape: type[T]) -> T | None:
-        try:
-            return msgspec.convert(value, shape)
-        except msgspec.ValidationError as error:
-            placed = _PLACED.fullmatch(str(error))
-            assert placed
-            inner = [
-                step["key"] or int(step["position"]) + 1 for step in _STEP.finditer(placed["path"] or "")
-            ]
-            what = placed["what"]
-            if unknown := _UNKNOWN.fullmatch(what):
-                inner.append(unknown[1])
-                what = f"unknown key {unknown[1]!r}; {_hint(unknown[1], _KEYS)}"
-            self._wrong((*path, *inner), what)
-            return None
-
-    def _wrong(self, path: Path, message: str) -> None:
-        if self._places is None:
-            place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-            self.problems.append(Problem(file=self.file, message=f"{place}: {message}" if place else message))
-            return
-        while path and path not in self._places:
-            path = path[:-1]
-        line, column = self._places.get(path, (1, 1))
-        self.problems.append(Problem(file=self.file, line=line, column=column, message=message))
+def _agent(node: Node, key: str, findings: Findings) -> AgentScript:
+    if isinstance(node, ListNode):
+        return AgentScript(turns=_each(node, key, findings, _turn))
+    given = _fields(node, key, findings, ("rules", "turns", "repeat", "default"))
+    none = ListNode(node.place, ())
+    return AgentScript(
+        rules=_each(given.get("rules", none), f"{key}.rules", findings, _rule),
+        turns=_each(given.get("turns", none), f"{key}.turns", findings, _turn),
+        repeat="repeat" in given and walk(given["repeat"], BoolType(), f"{key}.repeat", findings) is True,
+        default=_turn(given["default"], f"{key}.default", findings) if "default" in given else (),
+    )
 
 
-def _barrier(written: str) -> object:
-    name, slash, count = written.rpartition("/")
-    return {"name": name if slash else written, "count": int(count) if count.isdecimal() else 0}
+def _rule(node: Node, key: str, findings: Findings) -> ScriptedRule:
+    when = _fields(node, key, findings).get("when")
+    if when is None or not isinstance(node, MapNode):
+        remedy = "words of the last message, or `/a regular expression/`"
+        findings.error(node.place, f"`{key}` needs `when`: {remedy}")
+        return ScriptedRule("", ())
+    rest = MapNode(node.place, tuple(entry for entry in node.entries if entry[0].text != "when"))
+    words = walk(when, StrType(min_length=1), f"{key}.when", findings)
+    rule = ScriptedRule("" if words is WRONG else words, _turn(rest, key, findings))
+    try:
+        re.compile(rule.pattern)
+    except re.error as error:
+        findings.error(when.place, f"`{key}.when` is no regular expression: {error}")
+    return rule
 
 
-_SHORT_FORMS: dict[str, Callable[[str], object]] = {
-    "route": lambda agent: {"agent": agent},
-    "broadcast": lambda message: {"message": message},
-    "error": lambda message: {"message": message},
-    "barrier": _barrier,
-}
+def _turn(node: Node, key: str, findings: Findings) -> Turn:
+    attempts = find(node, ("attempts",))
+    if attempts is None:
+        return (_reply(node, key, findings),)
+    for name in keys(node, ()):
+        if name != "attempts":
+            place = place_of(node, (name,))
+            findings.error(place, f"`{key}.{name}` belongs into one of the `attempts`, not beside them")
+    replies = _each(attempts, f"{key}.attempts", findings, _reply)
+    if not replies:
+        findings.error(attempts.place, f"`{key}.attempts` must list at least one answer")
+    return replies
 
 
-def _hint(key: str, keys: set[str]) -> str:
-    near = difflib.get_close_matches(key, sorted(keys), n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(keys))}"
+def _reply(node: Node, key: str, findings: Findings) -> ScriptedReply:
+    if isinstance(node, MapNode):
+        entries = tuple((name, _barrier(name.text, value)) for name, value in node.entries)
+        node = MapNode(node.place, entries)
+    reply = walk(node, _REPLY, key, findings)
+    return ScriptedReply() if reply is WRONG else cast(ScriptedReply, reply)
 
 
-def _shown(value: object) -> str:
-    return "nothing" if value is None else repr(value)[:40]
+def _barrier(key: str, node: Node) -> Node:
+    """`name/count` spelt out."""
+    if key != "barrier" or not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return node
+    found = _BARRIER.fullmatch(node.value)
+    name, count = (found[1], int(found[2])) if found else (node.value, 0)
+    return _node({"name": name, "count": count}, node.place)
+
+
+def _fields(node: Node, key: str, findings: Findings, known: Collection[str] = ()) -> dict[str, Node]:
+    if not isinstance(node, MapNode):
+        wrong(node, key, "a mapping", findings)
+        return {}
+    for name, _ in node.entries:
+        if known and name.text not in known:
+            findings.error(name.place, unknown_key(name.text, key, known))
+    return {name.text: value for name, value in node.entries}
+
+
+def _each(
+    node: Node, key: str, findings: Findings, read: Callable[[Node, str, Findings], T]
+) -> tuple[T, ...]:
+    if not isinstance(node, ListNode):
+        wrong(node, key, "a list", findings)
+        return ()
+    return tuple([read(item, f"{key}[{n}]", findings) for n, item in enumerate(node.items)])
+
+
+def _node(value: Any, place: Location) -> Node:
+    """Plain data with storable text, as if it stood in a document."""
+    match value:
+        case Mapping():
+            entries = ((_scalar(str(key), place), _node(item, place)) for key, item in value.items())
+            return MapNode(place, tuple(entries))
+        case list() | tuple():
+            return ListNode(place, tuple(_node(item, place) for item in value))
+    return _scalar(value, place)
+
+
+def _scalar(value: Any, place: Location) -> Scalar:
+    value = sound(value)
+    return Scalar(place, str(value), value)

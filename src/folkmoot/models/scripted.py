@@ -19,6 +19,7 @@ from folkmoot.domain.message import Answer, Message, Thought, ToolCall, Usage
 from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed
+from folkmoot.models.failure import is_passing, kind_of, reset_after
 from folkmoot.models.incoming import tool_call
 from folkmoot.models.script import (
     Barrier,
@@ -28,9 +29,9 @@ from folkmoot.models.script import (
     ScriptedFault,
     ScriptedReply,
     Turn,
-    read_script,
+    read_script_file,
+    script_of,
 )
-from folkmoot.models.status import is_passing, kind_of, reset_after
 from folkmoot.ports import Hear, Request
 
 _EVIDENCE = re.compile(r"^\[evidence (ev_\w+)\]$", re.MULTILINE)
@@ -48,7 +49,7 @@ class ScriptedModel:
     ) -> None:
         """`script` holds the answers by agent id, `default` is for all others."""
         if not isinstance(script, ModelScript):
-            script = read_script({"agents": script} | ({} if default is None else {"default": default}))
+            script = script_of({"agents": script} | ({} if default is None else {"default": default}))
         self.heard: list[Request] = []
         """Every request, in the order in which they came in."""
         self._script = script
@@ -58,9 +59,7 @@ class ScriptedModel:
     @classmethod
     def read(cls, file: Path | str, *, sleep: Sleep = asyncio.sleep) -> ScriptedModel:
         """From a YAML file. Raises `DeclarationError` with everything that is wrong with it."""
-        from folkmoot.models.script_file import read_script_file
-
-        return cls(read_script_file(Path(file), str(file)), sleep=sleep)
+        return cls(read_script_file(Path(), str(file)), sleep=sleep)
 
     def heard_from(self, agent: str) -> list[Request]:
         """The requests of one agent, by its id."""
@@ -142,20 +141,15 @@ def _answer(reply: ScriptedReply, request: Request) -> Answer:
     if reply.report is not None:
         calls.append(ScriptedCall(tool=FINAL_REPORT, arguments=_report(reply, request)))
     if reply.route:
-        told = {"message": reply.route.message} if reply.route.message else {}
-        calls.append(ScriptedCall(tool=ROUTE, arguments={"agent": reply.route.agent, **told}))
+        calls.append(ScriptedCall(tool=ROUTE, arguments=msgspec.to_builtins(reply.route)))
     if reply.broadcast:
-        said = reply.broadcast
-        more = {"final": said.final, "outcome": said.outcome}
-        left = {key: value for key, value in more.items() if value}
-        calls.append(ScriptedCall(tool=BROADCAST, arguments={"message": said.message, **left}))
+        calls.append(ScriptedCall(tool=BROADCAST, arguments=msgspec.to_builtins(reply.broadcast)))
     wished = tuple([_wished(call, request, position) for position, call in enumerate(calls, start=1)])
     thoughts = (Thought("reasoning", reply.thought),) if reply.thought else ()
     message = Message("assistant", reply.begins + reply.text, wished, thoughts=thoughts)
     return Answer(
         message=message,
-        usage=(reply.usage and Usage(*(getattr(reply.usage, field) for field in Usage.__struct_fields__)))
-        or _estimated(request, message),
+        usage=reply.usage or _estimated(request, message),
         stop=reply.stop or ("tool_calls" if wished else "stop"),
         cost_usd=reply.cost_usd,
     )

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec import Raw
+
 from folkmoot.domain.message import Answer, Message, ToolSpec
 from folkmoot.models.http import ModelEndpoint
 from folkmoot.models.incoming import whole_characters
-from folkmoot.models.strict import Strictness
-from folkmoot.models.transcript import ToolLists, Transcript, Transcripts, visible
+from folkmoot.models.outgoing import Strictness, ToolLists, Transcript, Transcripts, visible
 from folkmoot.ports import Hear, Request
 
 
@@ -31,10 +32,11 @@ class AnswerStream(ABC):
     def answer(self) -> Answer:
         if not (self._done or self._stop):
             raise self._endpoint.broken_off()
-        return self._whole()
+        return self.whole()
 
     @abstractmethod
-    def _whole(self) -> Answer: ...
+    def whole(self) -> Answer:
+        """What was said so far."""
 
 
 class WireModel(ABC):
@@ -46,14 +48,14 @@ class WireModel(ABC):
         sees: bool | None,
         read: Callable[[ModelEndpoint, bytes], Answer],
         stream: Callable[[ModelEndpoint, Hear], AnswerStream],
-        *tools: Callable[[ToolSpec], object],
+        tool: Callable[[ToolSpec, bool], object],
     ) -> None:
-        """`sees` is what is known of the provider: see `sight_of`. `tools` write a tool, plainly and strictly."""
+        """`sees` is what is known of the provider: see `sight_of`. `tool` writes a tool, strictly if told so."""
         self._endpoint = endpoint
         self._sees = sees
         self._read, self._stream = read, stream
         self._transcripts = Transcripts(self._add)
-        self._tools = [ToolLists(form) for form in tools]
+        self._tools = ToolLists(tool)
         self._strictness = Strictness()
 
     async def answer(self, request: Request, hear: Hear | None = None) -> Answer:
@@ -69,6 +71,9 @@ class WireModel(ABC):
     @abstractmethod
     def _add(self, transcript: Transcript, message: Message) -> None:
         """Write one message at the end of a transcript."""
+
+    def _tool_list(self, request: Request, strict: bool) -> Raw | None:
+        return self._tools.of(request.tools, strict) if request.tools else None
 
     def _transcript(self, request: Request) -> Transcript:
         messages = visible(request.messages, self._sees, self._endpoint.provider)

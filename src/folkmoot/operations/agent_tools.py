@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import NODEFAULT, Meta
 
-from folkmoot.coordination.task.deciding import StopGuard
+from folkmoot.coordination.tasks import StopGuard
 from folkmoot.domain.message import ToolResult
 from folkmoot.operations import decisions, memory, plan_steps, tasks
 from folkmoot.operations.actor import by_call

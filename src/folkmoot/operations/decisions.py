@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from folkmoot.coordination.decisions.committing import Choice
-from folkmoot.coordination.decisions.proposing import read_rule
+from folkmoot.coordination.decisions import read_rule
 from folkmoot.domain.decision import WINDOW, Decision, DecisionStatus, Option, Proposal, Voter
 from folkmoot.domain.message import ToolResult
 from folkmoot.operations.actor import Actor
@@ -23,8 +22,7 @@ from folkmoot.operations.operation import (
 )
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import RecordQuery
-from folkmoot.views.adr import record
-from folkmoot.views.decisions import document
+from folkmoot.views.decisions import document, record
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
 DecisionName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]
@@ -46,7 +44,7 @@ class DecisionOperation(Operation[Decision]):
 
     async def result(self, output: Decision, project: OpenProject, actor: Actor) -> ToolResult:
         brief = project.decisions.brief(output)
-        return ToolResult(brief, sources=await project.decisions.keeper.sources([output.id]))
+        return ToolResult(brief, sources=await project.decisions.sources([output.id]))
 
 
 class ChangeOfDecision(DecisionOperation):
@@ -59,8 +57,8 @@ class ChangeOfDecision(DecisionOperation):
     async def find_id(self, project: OpenProject, actor: Actor) -> str:
         name: str = getattr(self, "decision", "")
         if not name and actor.kind == "agent":
-            return await project.decisions.meant("", actor.call.work_session)
-        return await project.decisions.keeper.find(name)
+            return await project.decisions.meant(actor.call.work_session)
+        return await project.decisions.find(name)
 
 
 class ListDecisions(Operation[list[Decision]]):
@@ -78,7 +76,7 @@ class ListDecisions(Operation[list[Decision]]):
     async def run(self, project: OpenProject, actor: Actor) -> list[Decision]:
         statuses = (self.status,) if self.status else None
         query = RecordQuery(statuses=statuses, work_session=self.work_session)
-        return [*(await project.decisions.keeper.select(query)).values()]
+        return [*(await project.decisions.select(query)).values()]
 
     def document(self, output: list[Decision]) -> list[dict[str, Any]]:
         return [document(decision) for decision in output]
@@ -99,7 +97,7 @@ class ShowDecision(DecisionOperation):
     decision: DecisionName
 
     async def run(self, project: OpenProject, actor: Actor) -> Decision:
-        return await project.decisions.get(await project.decisions.keeper.find(self.decision))
+        return await project.decisions.get(await project.decisions.find(self.decision))
 
 
 class DecisionRecord(msgspec.Struct):
@@ -245,7 +243,7 @@ class CommitDecision(ChangeOfDecision, kw_only=True):
 
     async def run(self, project: OpenProject, actor: Actor) -> Decision:
         id = await self.find_id(project, actor)
-        return await project.decisions.commit(id, actor.author(), Choice(self.option, self.rationale))
+        return await project.decisions.commit(id, actor.author(), self.option, self.rationale)
 
 
 OPERATIONS: tuple[OperationType, ...] = (

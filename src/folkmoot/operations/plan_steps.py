@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Concatenate, ParamSpec
 
-from folkmoot.coordination.plans import steps
-from folkmoot.coordination.plans.actor import PlanActor as Role
-from folkmoot.coordination.plans.life import Events
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination.plans import Events
+from folkmoot.coordination.plans import PlanActor as Role
 from folkmoot.domain.plan import Plan, Verdict
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import OperationType, Spelling, Text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from folkmoot.coordination.plans import life, steps
-from folkmoot.coordination.plans.brief import brief
-from folkmoot.coordination.plans.wish import PlanWish, StepWish
+from folkmoot.coordination import plan_steps as steps
+from folkmoot.coordination import plans as life
+from folkmoot.coordination.plan_service import brief
+from folkmoot.coordination.plans import PlanWish, StepWish
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.message import RecordState, ToolResult
 from folkmoot.domain.plan import Plan, PlanStatus, Verdict
@@ -22,7 +23,7 @@ from folkmoot.operations.operation import (
 )
 from folkmoot.operations.project import OpenProject
 from folkmoot.ports import RecordQuery
-from folkmoot.views.plan_json import document
+from folkmoot.views.plans import document
 
 _LISTED = "As `list` shows it, its beginning, or `last`."
 PlanName = Annotated[str, Spelling(terminal="ID", http=False, help=_LISTED)]
@@ -54,7 +55,7 @@ class PlanOperation(Operation[Plan]):
         return document(output)
 
     async def result(self, output: Plan, project: OpenProject, actor: Actor) -> ToolResult:
-        sources = await project.plans.keeper.sources([output.id])
+        sources = await project.plans.sources([output.id])
         return ToolResult(brief(output), sources=sources, records=(_state(output),))
 
 
@@ -66,8 +67,8 @@ class ChangeOfPlan(PlanOperation):
     async def find_id(self, project: OpenProject, actor: Actor) -> str:
         name: str = getattr(self, "plan", "")
         if not name and actor.kind == "agent":
-            return await project.plans.meant("", actor.call.work_session)
-        return await project.plans.keeper.find(name)
+            return await project.plans.meant(actor.call.work_session)
+        return await project.plans.find(name)
 
 
 class ListPlans(Operation[list[Plan]]):
@@ -89,7 +90,7 @@ class ListPlans(Operation[list[Plan]]):
     async def run(self, project: OpenProject, actor: Actor) -> list[Plan]:
         statuses = (self.status,) if self.status else None
         query = RecordQuery(statuses=statuses, work_session=self.work_session)
-        return [*(await project.plans.keeper.select(query)).values()]
+        return [*(await project.plans.select(query)).values()]
 
     def document(self, output: list[Plan]) -> list[dict[str, Any]]:
         return [document(plan) for plan in output]
@@ -123,7 +124,7 @@ class ShowPlan(PlanOperation):
     plan: PlanName
 
     async def run(self, project: OpenProject, actor: Actor) -> Plan:
-        return await project.plans.get(await project.plans.keeper.find(self.plan))
+        return await project.plans.get(await project.plans.find(self.plan))
 
 
 class PlanInput(PlanOperation, rename=None):
@@ -292,7 +293,7 @@ class SubmitOwnPlan(PlanOperation):
         wish = PlanWish(self.title, self.steps, self.goal, self.tools_requested, self.task)
         if not self.plan:
             return await project.plans.draft(actor.author(), wish, submitted=True)
-        id = await project.plans.keeper.find(self.plan)
+        id = await project.plans.find(self.plan)
         return await project.plans.revise(id, actor.author(), wish, submitted=True)
 
 
@@ -308,7 +309,7 @@ class ReviewOwnPlans(Operation[list[Plan]]):
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Plan]:
         if self.plan:
-            return [await project.plans.get(await project.plans.keeper.find(self.plan))]
+            return [await project.plans.get(await project.plans.find(self.plan))]
         return list((await project.plans.all()).values())
 
     async def result(self, output: list[Plan], project: OpenProject, actor: Actor) -> ToolResult:
@@ -316,7 +317,7 @@ class ReviewOwnPlans(Operation[list[Plan]]):
             return await ShowPlan(plan=self.plan).result(output[0], project, actor)
         lines = [f"{plan.id} ({plan.status}): {plan.title}" for plan in output]
         own = tuple(_state(plan) for plan in output if plan.author == actor.id)
-        sources = await project.plans.keeper.sources([plan.id for plan in output])
+        sources = await project.plans.sources([plan.id for plan in output])
         return ToolResult("\n".join(lines) or "there are no plans", sources=sources, records=own)
 
 

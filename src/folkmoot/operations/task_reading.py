@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.document import document, step_counts
-from folkmoot.coordination.task.picking import by_priority, current
+from folkmoot.coordination.task_lists import by_priority, current, document, step_counts
+from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.message import RecordState, ToolResult
 from folkmoot.domain.task import ENDED, LIVE, Task, TaskStatus
@@ -101,9 +100,9 @@ class ListTasks(Operation[list[Task]]):
         return by_priority(task for task in tasks.values() if self.includes(task))
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
-        wanted, keeper = (self.status,) if self.status else None if self.all else LIVE, project.tasks.keeper
-        tasks = await keeper.select(RecordQuery(agent=self.agent, statuses=wanted))
-        if self.agent and not tasks and not await keeper.select(RecordQuery(agent=self.agent)):
+        wanted = (self.status,) if self.status else None if self.all else LIVE
+        tasks = await project.tasks.select(RecordQuery(agent=self.agent, statuses=wanted))
+        if self.agent and not tasks and not await project.tasks.select(RecordQuery(agent=self.agent)):
             find_agent(project.graph, self.agent)
         return self.select(tasks)
 
@@ -122,7 +121,7 @@ class ShowTask(TaskOperation):
     task: NamedTask
 
     async def run(self, project: OpenProject, actor: Actor) -> Task:
-        return await project.tasks.get(await project.tasks.keeper.find(self.task))
+        return await project.tasks.get(await project.tasks.find(self.task))
 
 
 class OfAgent(Operation[list[Task]]):
@@ -136,7 +135,7 @@ class OfAgent(Operation[list[Task]]):
 
     async def tasks(self, project: OpenProject) -> list[Task]:
         query = RecordQuery(agent=find_agent(project.graph, self.agent).id, statuses=self.statuses)
-        return [*(await project.tasks.keeper.select(query)).values()]
+        return [*(await project.tasks.select(query)).values()]
 
     def document(self, output: list[Task]) -> list[dict[str, Any]]:
         return [task_document(task) for task in output]
@@ -186,7 +185,7 @@ class ShowAgentTask(Operation[Task]):
 
     async def run(self, project: OpenProject, actor: Actor) -> Task:
         agent = find_agent(project.graph, self.agent).id
-        task = await project.tasks.keeper.look_up(self.task_id)
+        task = await project.tasks.look_up(self.task_id)
         if task and task.agent_id == agent:
             return task
         raise NotFound(f"there is no task {self.task_id!r} of {self.agent}", code="task_not_found")
@@ -206,7 +205,7 @@ class ShowCurrentTask(Operation[Task | None]):
     async def run(self, project: OpenProject, actor: Actor) -> Task | None:
         agent = find_agent(project.graph, self.agent).id
         query = RecordQuery(agent=agent, statuses=("in_progress",))
-        return current(await project.tasks.keeper.select(query), agent)
+        return current(await project.tasks.select(query), agent)
 
     def document(self, output: Task | None) -> dict[str, Any] | None:
         return task_document(output) if output else None
@@ -245,7 +244,7 @@ class ReviewOwnTasks(Operation[list[Task]]):
 
     async def run(self, project: OpenProject, actor: Actor) -> list[Task]:
         if self.task:
-            found = await project.tasks.keeper.look_up(self.task)
+            found = await project.tasks.look_up(self.task)
             return [found] if found else []
         return await tasks_of("", project, actor).list()
 
@@ -264,7 +263,7 @@ class ReviewOwnTasks(Operation[list[Task]]):
 
 async def _describe_tasks(project: OpenProject, said: dict[str, Any], *tasks: Task) -> ToolResult:
     """With what those have read who wrote the tasks."""
-    read = await project.tasks.keeper.sources([task.id for task in tasks]) if tasks else ()
+    read = await project.tasks.sources([task.id for task in tasks]) if tasks else ()
     return ToolResult(as_text(said), sources=read, records=())
 
 

@@ -9,13 +9,11 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from folkmoot.coordination.task.desk import AgentTasks
-from folkmoot.coordination.task.document import whole
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.task_lists import whole
+from folkmoot.coordination.task_service import AgentTasks
+from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.message import ToolResult
-from folkmoot.domain.task import Blocking, Effort, Priority, Task
-from folkmoot.domain.task_events import StepAction
+from folkmoot.domain.task import Blocking, Effort, Priority, StepAction, Task
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import AgentTool, Http, OperationType, Spelling, Text, Texts, WorkSessionId
 from folkmoot.operations.project import OpenProject
@@ -62,7 +60,7 @@ class ChangeOfTask(TaskOperation):
     async def find_task(self, project: OpenProject, actor: Actor) -> tuple[AgentTasks, str]:
         """Those of the agent that is meant, and the id of the task that is named, if one is."""
         named: str = getattr(self, "task", "")
-        id = await project.tasks.keeper.find(named) if named else ""
+        id = await project.tasks.find(named) if named else ""
         return tasks_of(getattr(self, "agent", ""), project, actor), id
 
 
@@ -160,7 +158,7 @@ class PickTask(ChangeOfTask):
 
     async def result(self, output: Task, project: OpenProject, actor: Actor) -> ToolResult:
         said = await super().result(output, project, actor)
-        return replace(said, sources=await project.tasks.keeper.sources([output.id]))
+        return replace(said, sources=await project.tasks.sources([output.id]))
 
     def extra_result(self, task: Task) -> Mapping[str, Any]:
         return {"description": task.description, "steps": [whole(step) for step in task.steps]}

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from folkmoot.coordination.keeping import Decide
-from folkmoot.coordination.work_sessions import decide
-from folkmoot.coordination.work_sessions.forming import Seat
+from folkmoot.coordination import work_sessions as decide
+from folkmoot.coordination.record_store import Decide
+from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.category import CategoryId
-from folkmoot.domain.work_session import ArtifactKind, WorkSession, WorkState
-from folkmoot.domain.work_session_events import WorkSessionOpened
-from folkmoot.domain.work_session_fold import WORK_SESSION
+from folkmoot.domain.records import WORK_SESSION
+from folkmoot.domain.work_session import ArtifactKind, WorkSession, WorkSessionOpened, WorkState
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
 from folkmoot.operations.project import OpenProject

@@ -10,13 +10,13 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from folkmoot.domain.entry import Event
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import Event
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
+from folkmoot.orchestration.history import Readings
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.readings import Readings
 from folkmoot.orchestration.stamp import stamp_of
 
 LEAD = "lead"
@@ -39,9 +39,6 @@ class Broker:
     def order(self, seat: str, cycle: int) -> int:
         """Known before anybody speaks, so that it does not depend on who is quicker."""
         return (cycle - 1) * len(self._seats) + self._seats.index(seat) + 1
-
-    def publish(self, place: Place, broadcast: TeamBroadcast) -> None:
-        self._log.once(place, broadcast)
 
     def consume(self, place: Place, seat: str, cycle: int, fits: Callable[[str], bool]) -> list[Block]:
         """The broadcasts that a seat has not read yet, as it reads them now; from here on they are read."""

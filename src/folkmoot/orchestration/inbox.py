@@ -12,10 +12,9 @@ from typing import ClassVar
 
 import msgspec
 
-from folkmoot.domain.draw import draw
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.event import Event
-from folkmoot.domain.inbox import inbox
+from folkmoot.domain.entry import Event
+from folkmoot.domain.inbox import Item, Reply, decided, inbox
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalExpired,
@@ -25,11 +24,10 @@ from folkmoot.domain.inbox_events import (
     ClientCalled,
     QuestionAsked,
 )
-from folkmoot.domain.item import Item, Reply, decided
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.text import storable
+from folkmoot.domain.naming import draw
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.question import question_of, wrong_arguments
+from folkmoot.orchestration.runtime_tools import read_question
 from folkmoot.ports import Clock, Site
 from folkmoot.session.steps import Parked
 
@@ -254,15 +252,14 @@ class Inbox:
 
     async def ask(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """The tool `ask_user`: its result is what a person answers."""
-        if not (question := question_of(call)):
-            return ToolResult(text=wrong_arguments(call), failed=True)
+        question = read_question(call)
+        if isinstance(question, ToolResult):
+            return question
         id = "q_" + draw(seed, site.below, "question")
-        self._log.once(place, QuestionAsked(id, storable(question), site.turn, site.call))
-        while self.items[id].is_open:
-            if self._denies:
-                return ToolResult(f"{NOBODY}: nobody is there to answer", failed=True, code="unattended")
-            await self.answered(id)
-        return ToolResult(text=self.items[id].text)
+        self._log.once(place, QuestionAsked(id, question, site.turn, site.call))
+        if self._denies and self.items[id].is_open:
+            return ToolResult(f"{NOBODY}: nobody is there to answer", failed=True, code="unattended")
+        return ToolResult(text=(await self._decided(id)).text)
 
     async def ask_caller(self, place: Place, call: ToolCall, site: Site, seed: str) -> ToolResult:
         """A tool that the caller of the run brought along: its result is what the caller says."""
@@ -270,12 +267,15 @@ class Inbox:
         if id not in self.items:  # by name: how long it may wait can be another by now
             called = ClientCalled(id, site.turn, site.call, call.tool, call.arguments, self._patience)
             self._log.note(place, called)
-        while self.items[id].is_open:
-            await self.answered(id)
-        said = self.items[id]
+        said = await self._decided(id)
         events = (draft.event for draft in self._log.drafts)
         parts = (event.parts for event in events if isinstance(event, ClientAnswered) and event.id == id)
         return ToolResult(text=said.text, failed=said.status == "failed", parts=next(parts, ()))
+
+    async def _decided(self, id: str) -> Item:
+        while self.items[id].is_open:
+            await self.answered(id)
+        return self.items[id]
 
     async def _asked_or_answered(self, item: Item, answer: Answerer) -> None:
         """Ask whoever is there, one thing at a time, until they or anybody else said something."""

@@ -9,28 +9,26 @@ from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.draw import draw
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.errand import Block, Errand
-from folkmoot.domain.event import Cause
 from folkmoot.domain.events import RunBound, SessionStarted
 from folkmoot.domain.message import Message
+from folkmoot.domain.naming import draw
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.secrets import NO_SECRETS, Secrets
 from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.spans import child_span
-from folkmoot.domain.thread import Thread
+from folkmoot.domain.team_events import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed
-from folkmoot.orchestration.chats import Chats
+from folkmoot.orchestration.history import Chats, EvidenceLedger, Readings, heard_before
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.kit import FACING, Kit, Kits, beside
+from folkmoot.orchestration.kit import FACING, Kit, Kits, Reach
 from folkmoot.orchestration.ledger import Ledger, StepAccount
 from folkmoot.orchestration.log import Fold, Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
-from folkmoot.orchestration.reach import Reach
-from folkmoot.orchestration.readings import EvidenceLedger, Readings, heard_before, outside
 from folkmoot.ports import Clock, Hear, Models, Tools
 from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
@@ -76,7 +74,7 @@ class Ear(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What all agents of one run share."""
+    """What all agents of one run share; `run.AgentRun` starts them."""
 
     id: str
     seed: str
@@ -158,7 +156,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def offering(self, inv: Invocation, kit: Kit) -> Kit:
         """With what the caller brought along, for whoever speaks with the caller."""
         tools = self.errand.tools if inv.facing else ()
-        return beside(kit, tools) if tools else kit
+        return kit.beside(tools) if tools else kit
+
+    async def start(self, inv: Invocation) -> Outcome:
+        """Run an agent with everything its file declares."""
+        raise NotImplementedError
+
+    async def converse(self, inv: Invocation, brief: Brief) -> Outcome:
+        """Hold an agent's own session, begun or taken up again."""
+        raise NotImplementedError
 
 
 class Invocation(Value):
@@ -226,11 +232,10 @@ class Invocation(Value):
     def child(self, run: Run, agent: Agent, cause: Cause, span: str = "") -> Invocation:
         """The same request for another agent, one step further down."""
         span = span or child_span(self.span, cause, agent.id)
-        suffix = draw(run.seed, span, "session", length=8)
         return Invocation(
             agent=agent,
             span=span,
-            session=f"{self.session}:{cause}_{agent.id}_{suffix}",
+            session=self._session_below(run, agent, cause, span),
             original=self.original,
             blocks=self.blocks,
             parts=self.parts,
@@ -249,11 +254,15 @@ class Invocation(Value):
         title = self.title if title is None else title
         return replace(self, original=original, blocks=(), parts=(), title=title)
 
+    def told(self, *blocks: Block) -> Invocation:
+        """With what others add to the request."""
+        return replace(self, blocks=(*self.blocks, *blocks))
+
     def _heard_before(self, run: Run, span: str) -> Sources:
         """What earlier parts of its work have read, before one at this span began."""
         if run.behavior > 1:
             return run.readings.within(self.span, outside=span)
-        return heard_before(run.log.drafts, self.span, span, outside(run.graph, run.kit(self)))
+        return heard_before(run.log.drafts, self.span, span, run.kit(self).outside(run.graph))
 
     def _passed_on(self, run: Run, cause: Cause, span: str) -> Sources:
         """What its model had read when it asked for a child; whoever comes after it is told of all that it did."""
@@ -269,24 +278,18 @@ class Invocation(Value):
     def part(self, run: Run, cause: Cause, path: str) -> Invocation:
         """A session of the same agent, for a part of its own work."""
         span = child_span(self.span, path)
-        suffix = draw(run.seed, span, "session", length=8)
+        heard = self._heard_before(run, span)
+        taint = joined(self.taint(run), heard) if run.behavior > 1 else self._first_source() or heard
         return replace(
             self,
             span=span,
-            session=f"{self.session}:{cause}_{self.agent.id}_{suffix}",
+            session=self._session_below(run, self.agent, cause, span),
             parent=self.session,
             cause=cause,
             title=f"{cause} of {self.agent.id}",
             last=False,
-            reach=replace(self.reach, taint=self._before_part(run, span)),
+            reach=replace(self.reach, taint=taint),
         )
 
-    def _before_part(self, run: Run, span: str) -> Sources:
-        heard = self._heard_before(run, span)
-        return joined(self.taint(run), heard) if run.behavior > 1 else self._first_source() or heard
-
-
-Start = Callable[[Invocation], Awaitable[Outcome]]
-"""Run an agent with everything its file declares: the way back into `run.run_agent`."""
-Converse = Callable[[Invocation, Brief], Awaitable[Outcome]]
-"""Hold an agent's own session, begun or taken up again."""
+    def _session_below(self, run: Run, agent: Agent, cause: Cause, span: str) -> str:
+        return f"{self.session}:{cause}_{agent.id}_{draw(run.seed, span, 'session', length=8)}"

@@ -15,8 +15,7 @@ import msgspec
 
 from folkmoot.domain.budget import LEAST_OUTPUT, Allowance, Budget, Limits, Room
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.escalation import named_paths
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -24,6 +23,8 @@ from folkmoot.domain.events import (
     SessionStarted,
     ToolStarted,
 )
+from folkmoot.domain.gate import Spent, StepBudget, StepPolicy
+from folkmoot.domain.sources import named_paths
 from folkmoot.domain.spans import (
     CALLED,
     call_depth,
@@ -34,7 +35,6 @@ from folkmoot.domain.spans import (
     prefixes,
     steps_below,
 )
-from folkmoot.domain.step_policy import Spent, StepBudget, StepPolicy
 from folkmoot.orchestration.log import RunLog
 from folkmoot.ports import Clock
 

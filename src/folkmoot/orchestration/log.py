@@ -14,10 +14,8 @@ from typing import ClassVar, Protocol, TypeVar, cast
 
 import msgspec
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import RunParked, SessionStarted
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.entry import Draft, Entry, Event
+from folkmoot.domain.events import RunForked, RunParked, SessionStarted
 from folkmoot.domain.spans import is_within
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.history import RunHistory

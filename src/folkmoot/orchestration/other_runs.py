@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 
-from folkmoot.domain.a2a_events import A2aSend
 from folkmoot.domain.call_events import SubAgentCompleted
 from folkmoot.domain.entry import Draft
+from folkmoot.domain.team_events import A2aSend
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.log import RunLog
 from folkmoot.ports import Clock, Journal, Query
@@ -35,31 +37,22 @@ class Sent(Value):
 
 
 class LoopGuard(Value):
-    """What was sent lately; a new guard for each message that passed."""
-
-    sent: tuple[Sent, ...] = ()
     most: int = PAIR_MESSAGES
     window: float = PAIR_WINDOW
     hops: int = HOPS
 
-    def objection(self, message: Sent) -> str:
-        """Why a message is not delivered, and which rule says so; empty if it may be."""
+    def objection(self, message: Sent, sent: Iterable[Sent] = ()) -> str:
+        """Why a message is not delivered after those that were `sent`, and which rule says so; empty if it may be."""
         if message.sender == message.receiver:
             return f"self_message: {message.sender} writes to itself"
         if message.hops > self.hops:
             return f"hops: passed on {message.hops} times; the most is {self.hops}"
-        lately = [each for each in self.sent if each.pair == message.pair and self._counts(each, message.at)]
+        between = (each.at for each in sent if each.pair == message.pair)
+        lately = sorted(at for at in between if message.at - at < self.window)
         if len(lately) >= self.most:
-            again = lately[0].at + self.window - message.at
+            again = lately[0] + self.window - message.at
             return f"pair_window: {self.most} messages within {self.window:g} s; try again in {again:.0f} s"
         return ""
-
-    def passed(self, message: Sent) -> LoopGuard:
-        kept = (each for each in self.sent if self._counts(each, message.at))
-        return LoopGuard((*kept, message), self.most, self.window, self.hops)
-
-    def _counts(self, earlier: Sent, now: float) -> bool:
-        return now - earlier.at < self.window
 
 
 class Traffic:
@@ -87,9 +80,7 @@ class Traffic:
         run = log.drafts[0].session_id
         sent = [each for stream, each in self._lately.values() if stream != run]
         sent += [_sent(draft, draft.event) for draft in log.drafts if isinstance(draft.event, A2aSend)]
-        for each in sorted(sent, key=lambda each: each.at):
-            guard = guard.passed(each)
-        return guard.objection(message)
+        return guard.objection(message, sent)
 
     async def _read_on(self, since: float) -> None:
         """Several may do so at once: each entry has one place."""
@@ -124,15 +115,8 @@ class ResultCache:
             if (now - datetime.fromisoformat(entry.draft.ts)).total_seconds() > seconds:
                 return None
             if isinstance(entry.event, SubAgentCompleted) and entry.event.key == key:
-                return entry.event if await self._kept(entry.event.artifact) else None
+                with suppress(KeyError):
+                    await self._journal.artifact(entry.event.artifact)
+                    return entry.event
+                return None
         return None
-
-    async def text(self, artifact: str) -> str:
-        return (await self._journal.artifact(artifact)).decode()
-
-    async def _kept(self, artifact: str) -> bool:
-        try:
-            await self._journal.artifact(artifact)
-        except KeyError:
-            return False
-        return True

@@ -4,59 +4,62 @@ That one holds no conversation. It begins with the request and ends with the out
 
 `plan_and_execute` never lets one conversation grow: every step reads the plan and the results so far, and a last
 session, which has no tools, concludes. `plan_and_react` works in one conversation and marks its steps as it goes.
-`spar` has rounds of four sessions, each with one thing to do: sense, plan, act, reflect.
+`spar` has rounds of four sessions, each with one thing to do: sense, plan, act, reflect. Under contract (`split`)
+planner and executor share nothing but a typed plan.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.agent import Agent, Output
+from folkmoot.domain.agent import Output
+from folkmoot.domain.call_events import HandoffRejected
+from folkmoot.domain.entry import AgentRole, Cause
 from folkmoot.domain.errand import Block
-from folkmoot.domain.event import Cause
-from folkmoot.domain.events import SessionCancelled, SessionCompleted, SessionFailed, SessionStarted
-from folkmoot.domain.plan import SPAR_ROUNDS, Plan, PlanStep
-from folkmoot.domain.plan_events import PlanCompleted, StepCompleted, StepStarted
+from folkmoot.domain.events import (
+    SessionCancelled,
+    SessionCompleted,
+    SessionFailed,
+    SessionStarted,
+    ToolStarted,
+)
+from folkmoot.domain.message import ToolSpec
+from folkmoot.domain.naming import draw
+from folkmoot.domain.plan import (
+    SPAR_ROUNDS,
+    Plan,
+    PlanCommitted,
+    PlanCompleted,
+    PlanStep,
+    StepCompleted,
+    StepStarted,
+)
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.domain.value import Value
-from folkmoot.orchestration.briefs import brief_with, opening
-from folkmoot.orchestration.contract import run_split
-from folkmoot.orchestration.invocation import Converse, Invocation, Run
-from folkmoot.orchestration.kit import bare_kit, part_kit
-from folkmoot.orchestration.plan_tool import PLAN_UPDATE
-from folkmoot.orchestration.planner import Planning, draft_plan, rendered
+from folkmoot.domain.work_session import SnapshotCreated
+from folkmoot.orchestration.briefs import brief_for, brief_with, opening, planned
+from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.kit import Kit, part_kit
+from folkmoot.orchestration.planner import Planning, rendered
+from folkmoot.orchestration.references import handed_over, keep
+from folkmoot.orchestration.runtime_tools import (
+    ASK_CLARIFICATION,
+    CALL_AGENT,
+    CALL_AGENTS_PARALLEL,
+    PLAN_UPDATE,
+    READ,
+)
+from folkmoot.orchestration.transfer import transfer
 from folkmoot.session.exits import final_report
+from folkmoot.session.state import Brief
 
-Way = Callable[[Run, Invocation, Converse], Awaitable[Outcome]]
-
-
-async def run_planned(run: Run, inv: Invocation, converse: Converse) -> Outcome:
-    if not any(isinstance(event, SessionStarted) for event in run.log.of(inv.span)):
-        run.log.note(inv.place, opening(run, inv))
-    try:
-        outcome = await _way_of(inv.agent)(run, inv, converse)
-    except asyncio.CancelledError:
-        run.log.once(inv.place, SessionCancelled(reason="the run was cancelled"))
-        raise
-    run.log.once(inv.place, (SessionFailed if outcome.failed else SessionCompleted)(outcome))
-    return outcome
-
-
-def _way_of(agent: Agent) -> Way:
-    if agent.split != "never":
-        return run_split
-    ways: dict[str, Way] = {
-        "plan_and_execute": plan_and_execute,
-        "plan_and_react": plan_and_react,
-        "spar": run_spar,
-    }
-    return ways[agent.tuning.planning_strategy]
-
-
+CONTRACT: Literal["contract"] = "contract"
+_CONCLUDE = "The steps are over. Give your final answer to the request, from the results alone."
 _SENSE = (
     "Before anything is planned or done: say in a few sentences what is known, what is not, and what matters most. "
     "Do not solve the task."
@@ -65,6 +68,25 @@ _REFLECT = (
     "Look at the result of this round with a critical eye. Answer with one JSON object and nothing around it: "
     '{"done": true} if it answers the request, otherwise {"done": false, "advice": "what to do better next time"}.'
 )
+_EXECUTE = (
+    "You carry out the plan that you are given, step by step, in its order, and nothing else. You know nothing but "
+    "the plan; what it names by id you read by id. When a stop_condition is met, that step is over. Then report what "
+    "came of it."
+)
+
+
+async def run_planned(run: Run, inv: Invocation) -> Outcome:
+    if not any(isinstance(event, SessionStarted) for event in run.log.of(inv.span)):
+        run.log.note(inv.place, opening(run, inv))
+    agent = inv.agent
+    way = _WAYS["split" if agent.split != "never" else agent.tuning.planning_strategy]
+    try:
+        outcome = await way(_PlannedWork(run, inv))
+    except asyncio.CancelledError:
+        run.log.once(inv.place, SessionCancelled(reason="the run was cancelled"))
+        raise
+    run.log.once(inv.place, (SessionFailed if outcome.failed else SessionCompleted)(outcome))
+    return outcome
 
 
 class _Reflection(Value):
@@ -73,47 +95,181 @@ class _Reflection(Value):
     advice: str = ""
 
 
-async def run_spar(run: Run, inv: Invocation, converse: Converse) -> Outcome:
-    lessons: tuple[Block, ...] = ()
-    for number in range(1, SPAR_ROUNDS + 1):
-        path = f"round:{number}/"
-        sensed = await _say(run, _told(inv, lessons), "sense", f"{path}sense", _SENSE, converse)
-        if sensed.failed:
-            return sensed
-        informed = _told(inv, (*lessons, Block("situation", sensed.report.content)))
-        planning = Planning(strategy="spar", tools=run.parts_kit(inv).tools, path=path)
-        plan = await draft_plan(run, informed, planning, converse)
+class _PlannedWork(msgspec.Struct, frozen=True):
+    run: Run
+    inv: Invocation
+
+    @property
+    def _kit(self) -> Kit:
+        """What the parts share."""
+        return self.run.parts_kit(self.inv)
+
+    async def plan_and_execute(self) -> Outcome:
+        plan = await self._plan("plan_and_execute")
         if isinstance(plan, Outcome):
             return plan
-        outcome = await _act(run, informed, plan, path, converse)
-        if outcome.failed or outcome.exit != FINAL_REPORT or number == SPAR_ROUNDS:
-            return outcome
-        result = Block("result", outcome.report.content)
-        said = await _say(run, _told(inv, (result,)), "reflect", f"{path}reflect", _REFLECT, converse)
-        reflection = _read(said)
-        if reflection.done:
-            return outcome
-        lessons = (result, Block("reflection", reflection.advice))
-    raise AssertionError("the last round returns")
+        results: list[Block] = []
+        for step in plan.steps:
+            outcome = await self._do(plan, step, results)
+            said = f"(failed: {outcome.error})" if outcome.failed else outcome.report.content
+            results.append(Block("result", said, step.id))
+            if outcome.failed:
+                break
+        return await self._execute(plan, (), self.inv, *results, Block("task", _CONCLUDE))
+
+    async def plan_and_react(self) -> Outcome:
+        plan = await self._plan("plan_and_react")
+        if isinstance(plan, Outcome):
+            return plan
+        return await self._execute(plan, (*self._kit.tools, PLAN_UPDATE), self.inv)
+
+    async def spar(self) -> Outcome:
+        inv, lessons = self.inv, tuple[Block, ...]()
+        for number in range(1, SPAR_ROUNDS + 1):
+            path = f"round:{number}/"
+            sensed = await self._say(inv.told(*lessons), "sense", path, _SENSE)
+            if sensed.failed:
+                return sensed
+            informed = inv.told(*lessons, Block("situation", sensed.report.content))
+            plan = await Planning(self.run, informed, "spar", self._kit.tools, path=path).draft()
+            if isinstance(plan, Outcome):
+                return plan
+            outcome = await self._execute(plan, self._kit.tools, informed, path=path)
+            if outcome.failed or outcome.exit != FINAL_REPORT or number == SPAR_ROUNDS:
+                return outcome
+            result = Block("result", outcome.report.content)
+            reflection = _read(await self._say(inv.told(result), "reflect", path, _REFLECT))
+            if reflection.done:
+                return outcome
+            lessons = (result, Block("reflection", reflection.advice))
+        raise AssertionError("the last round returns")
+
+    async def _plan(self, strategy: str) -> Plan | Outcome:
+        return await Planning(self.run, self.inv, strategy, self._kit.tools).draft()
+
+    async def _say(self, inv: Invocation, cause: Cause, path: str, task: str) -> Outcome:
+        """A session without tools that answers in plain text."""
+        asked = inv.part(self.run, cause, f"{path}{cause}")
+        agent = replace(inv.agent, prompt=f"{inv.agent.prompt}\n\n{task}".strip(), output=Output())
+        return await self.run.converse(asked, replace(brief_with(self.run, asked, Kit()), agent=agent))
+
+    async def _do(self, plan: Plan, step: PlanStep, results: list[Block]) -> Outcome:
+        """One step; what it gives is text, whatever the agent's own answer looks like."""
+        run, inv = self.run, self.inv
+        run.log.once(inv.place, StepStarted(plan=plan.id, step=step.id))
+        task = Block("task", f"Do step {step.id} of the plan now, and nothing else. Report what came of it.")
+        asked = inv.part(run, "step", f"step:{step.id}").told(self._block(plan), *results, task)
+        worker = replace(inv.agent, output=Output())
+        brief = brief_with(run, asked, part_kit(self._kit.tools, (final_report(worker),)))
+        outcome = await run.converse(asked, replace(brief, agent=worker))
+        done = StepCompleted(plan=plan.id, step=step.id, success=not outcome.failed, note=outcome.error)
+        run.log.once(inv.place, done)
+        return outcome
+
+    async def _execute(
+        self, plan: Plan, tools: tuple[ToolSpec, ...], inv: Invocation, *blocks: Block, path: str = ""
+    ) -> Outcome:
+        """The session that reports, with the plan and these tools."""
+        run = self.run
+        executor = inv.part(run, "executor", f"{path}executor").told(self._block(plan), *blocks)
+        brief = brief_with(run, executor, part_kit(tools, self._kit.exits))
+        outcome = await run.converse(executor, brief)
+        run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
+        return outcome
+
+    def _block(self, plan: Plan) -> Block:
+        return Block("plan", rendered(self.run, plan))
+
+    async def split(self) -> Outcome:
+        """Plan, then pass the plan on; with `split: auto` only one that takes several tools."""
+        run, inv = self.run, self.inv
+        planning = Planning(run, inv, CONTRACT, self._executors_tools(), handed_over(run, inv))
+        shown = planning.manifest("PLANNER")
+        planning = replace(planning, references=(*planning.references, shown))
+        plan = await planning.draft(self._reject)
+        if isinstance(plan, Outcome):
+            return plan
+        if inv.agent.split == "auto" and sum(bool(step.tool_calls) for step in plan.steps) < 2:
+            return await run.converse(inv, brief_for(run, inv))
+        return await self._hand_over(plan, planning)
+
+    async def _hand_over(self, plan: Plan, planning: Planning) -> Outcome:
+        """What passes over is the plan, word for word as it is kept, and what is kept of it is named in the journal."""
+        run, inv = self.run, self.inv
+        executor = inv.part(run, "executor", "executor")
+        executor = replace(executor.asked(rendered(run, plan)), routed=False)
+        kept = keep(run, inv, "plan", executor.original)
+        shown = planning.manifest("EXECUTOR", plan_id=plan.id, plan=kept)
+        run.log.once(inv.place, PlanCommitted(plan=plan.id))
+        self._snapshot(inv, "PLANNER", {"status": "PASS"}, plan.id, (kept, shown.id))
+        brief = self._executors_brief(executor, plan, planning)
+        outcome = await transfer(run, inv, CONTRACT, executor, (shown.id,), brief)
+        validation: dict[str, object] = {"status": "PASS"}
+        if outcome.failed:
+            validation = {"status": "FAIL", "checks": (outcome.error,)}
+        self._snapshot(executor, "EXECUTOR", validation, plan.id, (kept, shown.id))
+        run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
+        return outcome
+
+    def _executors_tools(self) -> tuple[ToolSpec, ...]:
+        """In a contract the roles are fixed: no further agents, unless the settings allow them."""
+        kit = self._kit
+        if self.run.graph.settings.orchestration.allow_subagents:
+            return kit.tools
+        agents = {*kit.agents, CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION}
+        return tuple(spec for spec in kit.tools if spec.name not in agents)
+
+    def _executors_brief(self, executor: Invocation, plan: Plan, planning: Planning) -> Brief:
+        """If the plan names tools, no other is offered."""
+        run, named = self.run, plan.tools
+        tools = tuple(spec for spec in planning.tools if not named or spec.name in named)
+        reading = (READ,) if plan.references else ()
+        kit = part_kit((*tools, *reading), run.kits.of(executor.agent, executor.reach).exits)
+        agent = replace(executor.agent, prompt=f"{executor.agent.prompt}\n\n{_EXECUTE}".strip())
+        brief = brief_with(run, executor, kit)
+        return replace(brief, agent=agent, plan=plan.id, policy=replace(brief.policy, planned=planned(plan)))
+
+    def _reject(self, asked: Invocation, problems: list[str], last: bool) -> None:
+        rejected = HandoffRejected(CONTRACT, self.inv.agent.id, error="; ".join(problems))
+        self.run.log.once(asked.place, rejected)
+        action = "SYSTEM_ERROR" if last else "RETRY"
+        self._snapshot(asked, "PLANNER", {"status": "FAIL", "checks": problems, "failure_action": action})
+
+    def _snapshot(
+        self,
+        at: Invocation,
+        role: AgentRole,
+        validation: dict[str, object],
+        plan: str = "",
+        artifacts: tuple[str, ...] = (),
+    ) -> None:
+        """Who did what up to here, and what passed on; named by its place, so that a resumed run takes the same."""
+        run, id = self.run, "snap_" + draw(self.run.seed, at.span, "snapshot", role)
+        state = {
+            "snapshot_id": id,
+            "run_id": run.id,
+            "agent_role": role,
+            "agent": at.agent.file,
+            "plan_id": plan,
+            "artifact_ids": artifacts,
+            "actions": [
+                {"agent_role": role, "turn": call.turn, "call": call.call, "tool": call.tool, "key": call.key}
+                for call in run.log.of(at.span)
+                if isinstance(call, ToolStarted)
+            ],
+            "validation": validation,
+        }
+        artifact = keep(run, at, "snapshot", state)
+        reason: Literal["final", "handoff"] = "final" if role == "EXECUTOR" else "handoff"
+        run.log.once(at.place, SnapshotCreated(id, artifact, role, plan, artifacts, reason))
 
 
-async def _say(run: Run, inv: Invocation, cause: Cause, path: str, task: str, converse: Converse) -> Outcome:
-    """A session without tools that answers in plain text."""
-    asked = inv.part(run, cause, path)
-    agent = replace(inv.agent, prompt=f"{inv.agent.prompt}\n\n{task}".strip(), output=Output())
-    return await converse(asked, replace(brief_with(run, asked, bare_kit()), agent=agent))
-
-
-async def _act(run: Run, inv: Invocation, plan: Plan, path: str, converse: Converse) -> Outcome:
-    asked = _told(inv.part(run, "executor", f"{path}executor"), (Block("plan", rendered(run, plan)),))
-    own = run.parts_kit(inv)
-    outcome = await converse(asked, brief_with(run, asked, part_kit(own.tools, own.exits)))
-    run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
-    return outcome
-
-
-def _told(inv: Invocation, blocks: Sequence[Block]) -> Invocation:
-    return replace(inv, blocks=(*inv.blocks, *blocks))
+_WAYS: dict[str, Callable[[_PlannedWork], Awaitable[Outcome]]] = {
+    "plan_and_execute": _PlannedWork.plan_and_execute,
+    "plan_and_react": _PlannedWork.plan_and_react,
+    "spar": _PlannedWork.spar,
+    "split": _PlannedWork.split,
+}
 
 
 def _read(said: Outcome) -> _Reflection:
@@ -124,65 +280,3 @@ def _read(said: Outcome) -> _Reflection:
         return msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_Reflection)
     except msgspec.DecodeError:
         return _Reflection()
-
-
-async def plan_and_execute(run: Run, inv: Invocation, converse: Converse) -> Outcome:
-    plan = await _planned(run, inv, converse, "plan_and_execute")
-    if isinstance(plan, Outcome):
-        return plan
-    results: list[Block] = []
-    for step in plan.steps:
-        outcome = await _do(run, inv, plan, step, results, converse)
-        said = f"(failed: {outcome.error})" if outcome.failed else outcome.report.content
-        results.append(Block("result", said, step.id))
-        if outcome.failed:
-            break
-    told = "The steps are over. Give your final answer to the request, from the results alone."
-    return await _conclude(run, inv, plan, (*results, Block("task", told)), converse)
-
-
-async def plan_and_react(run: Run, inv: Invocation, converse: Converse) -> Outcome:
-    plan = await _planned(run, inv, converse, "plan_and_react")
-    if isinstance(plan, Outcome):
-        return plan
-    executor = _with_plan(run, inv.part(run, "executor", "executor"), plan)
-    own = run.parts_kit(inv)
-    brief = brief_with(run, executor, part_kit((*own.tools, PLAN_UPDATE), own.exits))
-    outcome = await converse(executor, brief)
-    run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
-    return outcome
-
-
-async def _planned(run: Run, inv: Invocation, converse: Converse, strategy: str) -> Plan | Outcome:
-    planning = Planning(strategy=strategy, tools=run.parts_kit(inv).tools)
-    return await draft_plan(run, inv, planning, converse)
-
-
-async def _do(
-    run: Run, inv: Invocation, plan: Plan, step: PlanStep, results: Sequence[Block], converse: Converse
-) -> Outcome:
-    """One step; what it gives is text, whatever the agent's own answer looks like."""
-    run.log.once(inv.place, StepStarted(plan=plan.id, step=step.id))
-    told = Block("task", f"Do step {step.id} of the plan now, and nothing else. Report what came of it.")
-    asked = _with_plan(run, inv.part(run, "step", f"step:{step.id}"), plan, *results, told)
-    worker = replace(inv.agent, output=Output())
-    own = run.parts_kit(inv)
-    brief = replace(brief_with(run, asked, part_kit(own.tools, (final_report(worker),))), agent=worker)
-    outcome = await converse(asked, brief)
-    done = StepCompleted(plan=plan.id, step=step.id, success=not outcome.failed, note=outcome.error)
-    run.log.once(inv.place, done)
-    return outcome
-
-
-async def _conclude(
-    run: Run, inv: Invocation, plan: Plan, blocks: Sequence[Block], converse: Converse
-) -> Outcome:
-    executor = _with_plan(run, inv.part(run, "executor", "executor"), plan, *blocks)
-    kit = part_kit((), run.parts_kit(inv).exits)
-    outcome = await converse(executor, brief_with(run, executor, kit))
-    run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
-    return outcome
-
-
-def _with_plan(run: Run, asked: Invocation, plan: Plan, *blocks: Block) -> Invocation:
-    return replace(asked, blocks=(*asked.blocks, Block("plan", rendered(run, plan)), *blocks))

@@ -1,11 +1,13 @@
 """An agent makes a plan: a session of its own file that has no tools, and whose answer must be one.
 
-What it wrote is judged here; a plan that is not complete is sent back once, with everything that is wrong.
+What it wrote is judged here; a plan that is not complete is sent back once, with everything that is wrong. With
+`plan__update` whoever works by a plan says where it stands, or changes what is left of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import reduce
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
@@ -13,21 +15,33 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Output
-from folkmoot.domain.draw import draw
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SystemError
-from folkmoot.domain.message import ToolSpec
-from folkmoot.domain.naming import wire_name
-from folkmoot.domain.plan import PLAN_STEPS, PLAN_TRIES, TURNS_PER_TRY, Plan, PlanStep
-from folkmoot.domain.plan_events import PlanCreated, PlanRejected
-from folkmoot.domain.report import Outcome, Report
-from folkmoot.domain.value import Value
+from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
+from folkmoot.domain.naming import draw, wire_name
+from folkmoot.domain.plan import (
+    PLAN_STEPS,
+    PLAN_TRIES,
+    TURNS_PER_TRY,
+    Plan,
+    PlanCreated,
+    PlanRejected,
+    PlanStep,
+    PlanUpdated,
+    StepCompleted,
+    StepStarted,
+)
+from folkmoot.domain.records import carried_on
+from folkmoot.domain.report import Outcome
+from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.orchestration.briefs import brief_with
-from folkmoot.orchestration.invocation import Converse, Invocation, Run
-from folkmoot.orchestration.kit import bare_kit
+from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.references import Reference, artifacts_of, as_json, keep
+from folkmoot.orchestration.runtime_tools import PlanUpdate, read_call
 from folkmoot.session.schema import violations
 from folkmoot.session.state import Brief
+from folkmoot.session.steps import failed_outcome
 
 LARGEST = 64 * 1024
 """Bytes; whatever is longer is kept as an artifact and referred to by its id."""
@@ -66,14 +80,8 @@ _STEPS = {
 }
 
 
-class Known(Value):
-    """What a plan may name."""
-
-    tools: tuple[str, ...]
-    """By their names on the wire."""
-    artifacts: frozenset[str] = frozenset()
-    manifests: frozenset[str] = frozenset()
-    evidence: frozenset[str] = frozenset()
+Known = Mapping[str, Collection[str]]
+"""What a plan may name, by the field of a step that names it."""
 
 
 def read_steps(text: str, known: Known) -> tuple[PlanStep, ...] | list[str]:
@@ -88,7 +96,7 @@ def read_steps(text: str, known: Known) -> tuple[PlanStep, ...] | list[str]:
         return wrong
     steps = msgspec.convert(given["steps"] if several else [given], tuple[PlanStep, ...])
     numbered = tuple(_named(step, number) for number, step in enumerate(steps, start=1))
-    return _dangling(numbered, known) or numbered
+    return [fault for step in numbered for fault in _dangling(step, known)] or numbered
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
@@ -107,21 +115,17 @@ def _named(step: PlanStep, number: int) -> PlanStep:
     return replace(step, id=f"s{number}", order=number, tool_calls=calls)
 
 
-def _dangling(steps: Sequence[PlanStep], known: Known) -> list[str]:
-    """What the steps name that does not exist in this run."""
-    wrong = []
-    for step in steps:
-        named: tuple[tuple[str, Collection[str], Collection[str]], ...] = (
-            ("tool_calls", [call.name for call in step.tool_calls], known.tools),
-            ("artifact_ids", step.artifact_ids, known.artifacts),
-            ("manifest_ids", step.manifest_ids, known.manifests),
-            ("evidence_ids", step.evidence_ids, known.evidence),
-        )
-        for field, names, there in named:
-            wrong += [
-                f"step {step.order}, {field}: there is no {name!r}" for name in names if name not in there
-            ]
-    return wrong
+def _dangling(step: PlanStep, known: Known) -> Iterator[str]:
+    """What a step names that does not exist in this run."""
+    named = {
+        "tool_calls": tuple(call.name for call in step.tool_calls),
+        "artifact_ids": step.artifact_ids,
+        "manifest_ids": step.manifest_ids,
+        "evidence_ids": step.evidence_ids,
+    }
+    for field, names in named.items():
+        missing = (name for name in names if name not in known[field])
+        yield from (f"step {step.order}, {field}: there is no {name!r}" for name in missing)
 
 
 _PLAN = """You plan, and do nothing yourself. Whoever carries out your plan reads nothing else of yours.
@@ -138,9 +142,15 @@ into a plan.
 {references}"""
 
 
-class Planning(Value):
-    """How a plan is asked for."""
+Rejected = Callable[[Invocation, list[str], bool], None]
+"""Told of a plan that was sent back: where, what is wrong with it, and whether there is no other try."""
 
+
+class Planning(msgspec.Struct, frozen=True):
+    """How a plan is asked for: `await Planning(run, inv, "spar", tools).draft()`."""
+
+    run: Run
+    inv: Invocation
     strategy: str
     tools: tuple[ToolSpec, ...]
     """What whoever carries it out will have."""
@@ -149,107 +159,135 @@ class Planning(Value):
     path: str = ""
     """Where below the agent's place, if it plans more than once: `round:2/`."""
 
+    async def draft(self, rejected: Rejected | None = None) -> Plan | Outcome:
+        """The plan, or the failure that stands in its place."""
+        problems: list[str] = []
+        for number in range(1, PLAN_TRIES + 1):
+            asked = self._asked(number, problems)
+            outcome = await self.run.converse(asked, self._brief(asked))
+            if outcome.failed and outcome.stop_reason != "MAX_TURNS":
+                return outcome
+            said = outcome.report.content
+            steps = [outcome.error] if outcome.failed else read_steps(said, self._known())
+            if isinstance(steps, tuple):
+                return self._created(steps)
+            problems = steps
+            self.run.log.once(asked.place, PlanRejected(problems=tuple(problems)))
+            if rejected:
+                rejected(asked, problems, number == PLAN_TRIES)
+        return self._given_up(problems)
 
-Rejected = Callable[[Invocation, list[str], bool], None]
-"""Told of a plan that was sent back: where, what is wrong with it, and whether there is no other try."""
+    def manifest(self, role: str, **more: object) -> Reference:
+        """What a part of the work is shown, and why: kept, and named by its id."""
+        agent = self.inv.agent
+        shown = {
+            "run_id": self.run.id,
+            "agent_role": role,
+            "agent": agent.file,
+            "tools": [spec.name for spec in self.tools],
+            "included": self.references,
+            "invariants": {
+                "output_format": agent.output.format,
+                "max_turns": agent.tuning.max_turns,
+                "budget": agent.budget,
+            },
+            **more,
+        }
+        return Reference(keep(self.run, self.inv, "manifest", shown), "manifest")
 
+    def _asked(self, number: int, problems: list[str]) -> Invocation:
+        asked = self.inv.part(self.run, "planner", f"{self.path}planner/try:{number}")
+        if not problems:
+            return asked
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        wrong = f"Your plan was not accepted:\n{listed}\nGive a plan without these faults."
+        return asked.told(Block("rejected_plan", wrong))
 
-async def draft_plan(
-    run: Run, inv: Invocation, planning: Planning, converse: Converse, rejected: Rejected | None = None
-) -> Plan | Outcome:
-    """The plan, or the failure that stands in its place."""
-    problems: list[str] = []
-    for number in range(1, PLAN_TRIES + 1):
-        asked = _asked(run, inv, planning.path, number, problems)
-        outcome = await converse(asked, _brief(run, asked, planning))
-        if outcome.failed and outcome.stop_reason != "MAX_TURNS":
-            return outcome
-        steps = (
-            [outcome.error] if outcome.failed else read_steps(outcome.report.content, _known(run, planning))
+    def _brief(self, asked: Invocation) -> Brief:
+        tools = "\n".join(f"- {spec.name}: {spec.description.partition(chr(10))[0]}" for spec in self.tools)
+        ids = "\n".join(f"- {ref.id}: {ref.kind} {ref.source}".rstrip() for ref in self.references)
+        told = _PLAN.format(
+            tools=f"It can be done with these tools:\n{tools}" if tools else "There are no tools for it.",
+            references=f"These ids can be referred to:\n{ids}" if ids else "",
         )
-        if isinstance(steps, tuple):
-            return _created(run, inv, planning, steps)
-        problems = steps
-        run.log.once(asked.place, PlanRejected(problems=tuple(problems)))
-        if rejected:
-            rejected(asked, problems, number == PLAN_TRIES)
-    return _given_up(run, inv, problems)
+        agent = asked.agent
+        planner = replace(agent, prompt=f"{agent.prompt}\n\n{told}".strip(), output=Output())
+        turns = min(TURNS_PER_TRY, agent.tuning.max_turns)
+        return replace(brief_with(self.run, asked, Kit()), agent=planner, max_turns=turns)
+
+    def _known(self) -> Known:
+        artifacts = artifacts_of(self.run)
+        return {
+            "tool_calls": {spec.name for spec in self.tools},
+            "artifact_ids": artifacts,
+            "manifest_ids": {id for id, kind in artifacts.items() if kind == "manifest"},
+            "evidence_ids": self.run.evidence.results,
+        }
+
+    def _created(self, steps: tuple[PlanStep, ...]) -> Plan:
+        run, inv = self.run, self.inv
+        id = "plan_" + draw(run.seed, inv.span, "plan", self.path)
+        plan = Plan(id=id, author=inv.agent.id, goal=inv.original, steps=steps)
+        artifact = keep(run, inv, "plan", rendered(run, plan))
+        run.log.once(inv.place, PlanCreated(plan=plan, artifact=artifact, strategy=self.strategy))
+        return plan
+
+    def _given_up(self, problems: list[str]) -> Outcome:
+        error = f"no acceptable plan after {PLAN_TRIES} tries: {'; '.join(problems)}"
+        self.run.log.once(self.inv.place, SystemError(error=error))
+        why = {"reason": "invalid_plan", "diagnostics": problems}
+        return failed_outcome(self.inv.agent.id, self.inv.span, "SYSTEM_ERROR", error, **why)
 
 
 def rendered(run: Run, plan: Plan) -> str:
     """The plan as whoever carries it out reads it: typed, and nothing of what its planner said besides."""
-    steps = [msgspec.to_builtins(step) for step in plan.steps]
-    shown = {"plan_id": plan.id, "run_id": run.id, "objective": plan.goal, "steps": steps}
-    return as_json(shown)
+    return as_json({"plan_id": plan.id, "run_id": run.id, "objective": plan.goal, "steps": plan.steps})
 
 
-def manifest(run: Run, inv: Invocation, role: str, planning: Planning, **more: object) -> Reference:
-    """What a part of the work is shown, and why: kept, and named by its id."""
-    shown = {
-        "run_id": run.id,
-        "agent_role": role,
-        "agent": inv.agent.file,
-        "tools": [spec.name for spec in planning.tools],
-        "included": msgspec.to_builtins(planning.references),
-        "invariants": {
-            "output_format": inv.agent.output.format,
-            "max_turns": inv.agent.tuning.max_turns,
-            "budget": msgspec.to_builtins(inv.agent.budget),
-        },
-        **more,
-    }
-    return Reference(keep(run, inv, "manifest", shown), "manifest")
-
-
-def _asked(run: Run, inv: Invocation, path: str, number: int, problems: list[str]) -> Invocation:
-    asked = inv.part(run, "planner", f"{path}planner/try:{number}")
-    if not problems:
+def update_plan(run: Run, inv: Invocation, call: ToolCall) -> ToolResult:
+    asked = read_call(call, PlanUpdate)
+    if isinstance(asked, ToolResult):
         return asked
-    listed = "\n".join(f"- {problem}" for problem in problems)
-    wrong = Block(
-        "rejected_plan", f"Your plan was not accepted:\n{listed}\nGive a plan without these faults."
+    plan = plan_at(run, parent_span(inv.span))
+    if asked.step and asked.step not in (step.id for step in plan.steps):
+        known = ", ".join(step.id for step in plan.steps)
+        return ToolResult(text=f"there is no step {asked.step!r}; there are {known}", failed=True)
+    if len(plan.steps) + len(asked.add) > PLAN_STEPS:
+        return ToolResult(text=f"a plan has at most {PLAN_STEPS} steps", failed=True)
+    _record(run, inv, plan, asked)
+    stands = plan_at(run, parent_span(inv.span))
+    lines = (f"{step.id} {step.status}: {step.description or step.action_type}" for step in stands.steps)
+    return ToolResult(text="\n".join(lines))
+
+
+def plan_at(run: Run, span: str) -> Plan:
+    """The plan that was made for the agent at this place, as it stands now."""
+    made = next(event.plan for event in run.log.of(span) if isinstance(event, PlanCreated))
+    return reduce(carried_on, run.log.of(child_span(span, "executor")), made)
+
+
+def _record(run: Run, inv: Invocation, plan: Plan, asked: PlanUpdate) -> None:
+    if asked.step and asked.status == "in_progress":
+        run.log.once(inv.place, StepStarted(plan=plan.id, step=asked.step))
+    elif asked.step:
+        done = StepCompleted(plan.id, asked.step, success=asked.status == "done", note=asked.note)
+        run.log.once(inv.place, done)
+    known = {step.description for step in plan.steps}
+    added = tuple(
+        _further(text, number)
+        for number, text in enumerate((text for text in asked.add if text not in known), len(plan.steps) + 1)
     )
-    return replace(asked, blocks=(*asked.blocks, wrong))
+    if added:
+        run.log.once(inv.place, PlanUpdated(plan.id, (*plan.steps, *added), asked.note))
 
 
-def _brief(run: Run, asked: Invocation, planning: Planning) -> Brief:
-    tools = "\n".join(f"- {spec.name}: {spec.description.partition(chr(10))[0]}" for spec in planning.tools)
-    ids = "\n".join(f"- {ref.id}: {ref.kind} {ref.source}".rstrip() for ref in planning.references)
-    told = _PLAN.format(
-        tools=f"It can be done with these tools:\n{tools}" if tools else "There are no tools for it.",
-        references=f"These ids can be referred to:\n{ids}" if ids else "",
-    )
-    agent = asked.agent
-    planner = replace(agent, prompt=f"{agent.prompt}\n\n{told}".strip(), output=Output())
-    brief = brief_with(run, asked, bare_kit())
-    return replace(brief, agent=planner, max_turns=min(TURNS_PER_TRY, agent.tuning.max_turns))
-
-
-def _known(run: Run, planning: Planning) -> Known:
-    artifacts = artifacts_of(run)
-    return Known(
-        tools=tuple(spec.name for spec in planning.tools),
-        artifacts=frozenset(artifacts),
-        manifests=frozenset(id for id, kind in artifacts.items() if kind == "manifest"),
-        evidence=frozenset(run.evidence.results),
-    )
-
-
-def _created(run: Run, inv: Invocation, planning: Planning, steps: tuple[PlanStep, ...]) -> Plan:
-    id = "plan_" + draw(run.seed, inv.span, "plan", planning.path)
-    plan = Plan(id=id, author=inv.agent.id, goal=inv.original, steps=steps)
-    artifact = keep(run, inv, "plan", rendered(run, plan))
-    run.log.once(inv.place, PlanCreated(plan=plan, artifact=artifact, strategy=planning.strategy))
-    return plan
-
-
-def _given_up(run: Run, inv: Invocation, problems: list[str]) -> Outcome:
-    error = f"no acceptable plan after {PLAN_TRIES} tries: {'; '.join(problems)}"
-    run.log.once(inv.place, SystemError(error=error))
-    return Outcome(
-        agent=inv.agent.id,
-        span=inv.span,
-        report=Report(content=error, metadata={"reason": "invalid_plan", "diagnostics": problems}),
-        stop_reason="SYSTEM_ERROR",
-        error=error,
+def _further(text: str, number: int) -> PlanStep:
+    return PlanStep(
+        action_type="STEP",
+        rationale="added while the plan was carried out",
+        expected_outputs=(),
+        stop_condition="",
+        description=text,
+        id=f"s{number}",
+        order=number,
     )

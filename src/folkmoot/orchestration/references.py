@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from folkmoot.domain.events import ArtifactCreated, HandoffRequested, ToolFinished
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.events import ArtifactCreated, ToolFinished
 from folkmoot.domain.evidence import Minted
 from folkmoot.domain.message import ToolCall, ToolResult
-from folkmoot.domain.plan_events import PlanCreated, SnapshotCreated
+from folkmoot.domain.plan import PlanCreated
 from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import SnapshotCreated
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.question import read_call
-from folkmoot.session.exits import runtime_tool
-
-ARTIFACT_READ = "artifact__read"
-_PAGE = 8_000
+from folkmoot.orchestration.runtime_tools import ArtifactRead, read_call
 
 
 class Reference(Value):
@@ -23,24 +21,6 @@ class Reference(Value):
     """`request`, `manifest`, or the tag of the block that it was."""
     source: str = ""
     """The agent that said it."""
-
-
-class _Reading(Value, forbid_unknown_fields=True):
-    id: str
-    offset: int = 0
-    limit: int = _PAGE
-
-
-READ = runtime_tool(
-    ARTIFACT_READ,
-    "Read what is kept under an id that you were given: an artifact, a manifest, a snapshot, or evidence.",
-    {
-        "id": {"type": "string"},
-        "offset": {"type": "integer", "minimum": 0, "description": "Characters to leave out; 0 by default."},
-        "limit": {"type": "integer", "minimum": 1, "description": f"Characters; {_PAGE} by default."},
-    },
-    ["id"],
-)
 
 
 def keep(run: Run, inv: Invocation, kind: str, what: object) -> str:
@@ -82,15 +62,13 @@ def artifacts_of(run: Run) -> dict[str, str]:
 
 
 async def read_artifact(run: Run, call: ToolCall) -> ToolResult:
-    asked = read_call(call, _Reading)
+    asked = read_call(call, ArtifactRead)
     if isinstance(asked, ToolResult):
         return asked
     text = await _text(run, asked.id)
     if text is None:
-        return ToolResult(
-            text=f"unknown_artifact: there is no {asked.id!r} in this run; use an id that you were given",
-            failed=True,
-        )
+        unknown = f"unknown_artifact: there is no {asked.id!r} in this run; use an id that you were given"
+        return ToolResult(text=unknown, failed=True)
     begin, end = max(0, asked.offset), max(0, asked.offset) + max(1, asked.limit)
     left = len(text) - end
     more = f"\n[{left} more characters; go on with offset {end}]" if left > 0 else ""

@@ -14,126 +14,119 @@ from functools import partial
 from msgspec.structs import replace
 
 from folkmoot.domain.events import BudgetExceeded, RunStarted, SessionCancelled, SessionStarted
+from folkmoot.domain.evidence import ClaimDemoted, ClaimRecorded, EvidenceAttached
+from folkmoot.domain.gate import StepPolicy
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.secrets import Secrets
 from folkmoot.domain.spans import ROOT
-from folkmoot.domain.step_policy import StepPolicy
-from folkmoot.domain.thread import Thread
-from folkmoot.orchestration.ask_parent import SessionInbox
+from folkmoot.domain.team_events import Thread
 from folkmoot.orchestration.briefs import brief_for, opening
-from folkmoot.orchestration.clarify import freeze_or_release, release
-from folkmoot.orchestration.delegate import SessionTools
 from folkmoot.orchestration.invocation import Ear, Invocation, Run
-from folkmoot.orchestration.reach import Reach, is_strict
-from folkmoot.orchestration.readings import record_claims
+from folkmoot.orchestration.kit import Reach, is_strict
+from folkmoot.orchestration.questions import freeze_or_release, release
+from folkmoot.orchestration.session_ports import SessionInbox, SessionTools
 from folkmoot.orchestration.transfer import carry_on, consult, staged
 from folkmoot.ports import Hear
 from folkmoot.session.run import Session, SessionPorts
 from folkmoot.session.state import Brief
-from folkmoot.session.steps import Ask
+from folkmoot.session.steps import Ask, failed_outcome
 
 
-async def run_root(run: Run, started: RunStarted) -> Outcome:
-    """The whole run; a failure names the stage it happened in."""
-    agent = run.graph.agents[started.agent]
-    run.open_budget(ROOT, run.graph.settings.budget, "the run")
-    if started.errand.policy != StepPolicy():
-        run.step.open(started.errand.policy, run.log, run.clock)
-        run.open_budget(ROOT, run.step.budget, f"step {started.errand.step}")
-    reach = Reach(strict=is_strict(run.graph, agent), taint=started.errand.sources)
-    inv = Invocation(
-        agent=agent,
-        span=ROOT,
-        session=run.id,
-        original=started.request,
-        blocks=started.errand.blocks,
-        parts=started.errand.attachments,
-        reach=reach,
-        thread=Thread(hops=started.errand.hops, main=True),
-        facing=True,
-        last=True,
-    )
-    outcome = await run_agent(run, inv)
-    if not outcome.failed:
+class AgentRun(Run, frozen=True, kw_only=True):
+    async def begin(self, started: RunStarted) -> Outcome:
+        """The whole run; a failure names the stage it happened in."""
+        agent, errand = self.graph.agents[started.agent], started.errand
+        self.open_budget(ROOT, self.graph.settings.budget, "the run")
+        if errand.policy != StepPolicy():
+            self.step.open(errand.policy, self.log, self.clock)
+            self.open_budget(ROOT, self.step.budget, f"step {errand.step}")
+        inv = Invocation(
+            agent=agent,
+            span=ROOT,
+            session=self.id,
+            original=started.request,
+            blocks=errand.blocks,
+            parts=errand.attachments,
+            reach=Reach(strict=is_strict(self.graph, agent), taint=errand.sources),
+            thread=Thread(hops=errand.hops, main=True),
+            facing=True,
+            last=True,
+        )
+        outcome = await self.start(inv)
+        return replace(outcome, error=staged(self, outcome, inv)) if outcome.failed else outcome
+
+    async def start(self, inv: Invocation) -> Outcome:
+        """An agent with everything its file declares; children come back here, whatever started them."""
+        if inv.cause in ("clarify", "ask"):
+            return await self.converse(
+                inv, brief_for(self, inv)
+            )  # nothing around the conversation runs again
+        try:
+            return await self._run_declared(inv)
+        except asyncio.CancelledError:
+            release(self.log, self.chats, inv.span, "the run was cancelled")
+            raise
+
+    async def _run_declared(self, inv: Invocation) -> Outcome:
+        if inv.parent and (limit := self.ledger.admit(inv.span)):
+            self.log.once(inv.place, BudgetExceeded(limit=limit))
+            return failed_outcome(inv.agent.id, inv.span, "BUDGET_EXCEEDED", f"budget exceeded: {limit}")
+        self.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
+        advised = await consult(self, inv)
+        if inv.agent.team:
+            from folkmoot.orchestration.team import run_team
+
+            own = await run_team(self, advised)
+        elif inv.agent.in_parts:
+            from folkmoot.orchestration.planned import run_planned
+
+            own = await run_planned(self, advised)
+        else:
+            own = await self.converse(advised, brief_for(self, advised))
+        outcome = await carry_on(self, inv, own)
+        freeze_or_release(self, inv, own, outcome)
         return outcome
-    return replace(outcome, error=staged(run, outcome, inv))
+
+    async def converse(self, inv: Invocation, brief: Brief) -> Outcome:
+        log, place = self.log, inv.place
+        ports = SessionPorts(
+            note=partial(log.note, place),
+            journal=log,
+            budget=self.ledger,
+            inbox=SessionInbox(self, inv),
+            tools=SessionTools(self, inv, self.kit(inv)),
+            models=self.models,
+            clock=self.clock,
+            hear=_listening(self.ear, self.secrets, inv.span) if self.ear else None,
+        )
+        past = log.of(inv.span)
+        session = Session(brief, past, ports)
+        if not any(isinstance(event, SessionStarted) for event in past):
+            session.happen(opening(self, inv))
+        self.under_way[inv.session] = session
+        try:
+            with self.inbox.attended(inv.span, session.happen):
+                outcome = await session.run()
+        except asyncio.CancelledError:
+            log.note(place, SessionCancelled(reason="the run was cancelled"))
+            raise
+        finally:
+            del self.under_way[inv.session]
+        self._record_claims(inv, outcome.report)
+        return outcome
+
+    def _record_claims(self, inv: Invocation, report: Report) -> None:
+        """Note what a finished session claimed."""
+        once = partial(self.log.once, inv.place)
+        for number, claim in enumerate(report.claims, start=1):
+            once(ClaimRecorded(claim=number, text=claim.text, status=claim.status))
+            if claim.status == "verified":
+                once(EvidenceAttached(claim=number, evidence=claim.evidence))
+            if claim.reason:
+                once(ClaimDemoted(claim=number, reason=claim.reason))
 
 
-async def run_agent(run: Run, inv: Invocation) -> Outcome:
-    """An agent with everything its file declares; children come back here, whatever started them."""
-    if inv.cause in ("clarify", "ask"):
-        return await _converse(run, inv, brief_for(run, inv))  # nothing around the conversation runs again
-    try:
-        return await _run_declared(run, inv)
-    except asyncio.CancelledError:
-        release(run.log, run.chats, inv.span, "the run was cancelled")
-        raise
-
-
-async def _run_declared(run: Run, inv: Invocation) -> Outcome:
-    start = partial(run_agent, run)
-    if inv.parent and (limit := run.ledger.admit(inv.span)):
-        return _not_begun(run, inv, limit)
-    run.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
-    advised = await consult(run, inv, start)
-    if inv.agent.team:
-        from folkmoot.orchestration.team import run_team
-
-        own = await run_team(run, advised, start, partial(_converse, run))
-    elif inv.agent.in_parts:
-        from folkmoot.orchestration.planned import run_planned
-
-        own = await run_planned(run, advised, partial(_converse, run))
-    else:
-        own = await _converse(run, advised, brief_for(run, advised))
-    outcome = await carry_on(run, inv, own, start)
-    freeze_or_release(run, inv, own, outcome)
-    return outcome
-
-
-async def _converse(run: Run, inv: Invocation, brief: Brief) -> Outcome:
-    """The agent's own session, begun or taken up again."""
-    log, place, start = run.log, inv.place, partial(run_agent, run)
-    ports = SessionPorts(
-        note=partial(log.note, place),
-        journal=log,
-        budget=run.ledger,
-        inbox=SessionInbox(run, inv, start),
-        tools=SessionTools(run, inv, start, run.kit(inv)),
-        models=run.models,
-        clock=run.clock,
-        hear=listening(run.ear, run.secrets, inv.span) if run.ear else None,
-    )
-    past = log.of(inv.span)
-    session = Session(brief, past, ports)
-    if not any(isinstance(event, SessionStarted) for event in past):
-        session.happen(opening(run, inv))
-    run.under_way[inv.session] = session
-    try:
-        with run.inbox.attended(inv.span, session.happen):
-            outcome = await session.run()
-    except asyncio.CancelledError:
-        log.note(place, SessionCancelled(reason="the run was cancelled"))
-        raise
-    finally:
-        del run.under_way[inv.session]
-    record_claims(log, place, outcome.report)
-    return outcome
-
-
-def _not_begun(run: Run, inv: Invocation, limit: str) -> Outcome:
-    run.log.once(inv.place, BudgetExceeded(limit=limit))
-    error = f"budget exceeded: {limit}"
-    return Outcome(
-        agent=inv.agent.id,
-        span=inv.span,
-        report=Report(content=error, metadata={"reason": "budget_exceeded"}),
-        stop_reason="BUDGET_EXCEEDED",
-        error=error,
-    )
-
-
-def listening(ear: Ear, secrets: Secrets, span: str) -> Callable[[Ask], Hear]:
+def _listening(ear: Ear, secrets: Secrets, span: str) -> Callable[[Ask], Hear]:
     """How the attempts of the session at this span are heard."""
 
     def begin(ask: Ask) -> Hear:

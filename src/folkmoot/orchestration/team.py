@@ -10,14 +10,17 @@ within a team goes on from part to part: its cycles are counted on, and who has 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec.structs import replace
 
+from folkmoot.domain.agent import Agent
+from folkmoot.domain.entry import Cause
 from folkmoot.domain.errand import Block
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import BROADCAST, ROUTE, Broadcast, Outcome
-from folkmoot.domain.sources import Sources, joined
+from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import (
     TeamBroadcast,
@@ -28,34 +31,45 @@ from folkmoot.domain.team_events import (
     TeamStarted,
 )
 from folkmoot.domain.text import estimated_tokens
+from folkmoot.domain.value import Value
+from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.broker import LEAD, Broker
-from folkmoot.orchestration.invocation import Converse, Invocation, Run, Start
-from folkmoot.orchestration.seats import Seat, brief_of, lead_of, members_of
+from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.kit import Kit
 from folkmoot.orchestration.transfer import carry_on, consult, staged
-from folkmoot.session.ask import fits
+from folkmoot.session.decide import fits
+from folkmoot.session.record import answer_open_calls
 from folkmoot.session.state import Brief, State, folded
 
 
-async def run_team(run: Run, inv: Invocation, start: Start, converse: Converse) -> Outcome:
+async def run_team(run: Run, inv: Invocation) -> Outcome:
     """The team in place of its file's own session; `inv` is what everyone in it is asked."""
-    return await _Team(run, inv, start, converse, inv.span).take_part(inv)
+    return await _Team(run, inv, inv.span).take_part(inv)
+
+
+class TeamSeat(Value):
+    """One agent of a team: a member with a broadcast and nothing else to end with, or the lead with a report."""
+
+    name: str
+    """Its part of the span: `member:coder`, or `lead`."""
+    cause: Cause
+    agent: Agent
+    kit: Kit
+    max_turns: int
+    """Over all cycles."""
 
 
 class _Team:
     """Holds only what can be rebuilt by running it again over the same journal."""
 
-    def __init__(
-        self, run: Run, inv: Invocation, start: Start, converse: Converse, span: str, most: int | None = None
-    ) -> None:
+    def __init__(self, run: Run, inv: Invocation, span: str, most: int | None = None) -> None:
         """`span` is the team's place, whatever part it takes; `most` are the turns of its lead at most."""
         self._run = run
         self._inv = self._request = inv
-        self._start = start
-        self._converse = converse
         self._span = span
-        lead = lead_of(run, inv.agent, inv.reach)
+        lead = self._lead_seat()
         self._lead = replace(lead, max_turns=min(lead.max_turns, most)) if most else lead
-        self._members = {seat.name: seat for seat in members_of(run, inv.agent, inv.reach)}
+        self._members = {seat.name: seat for seat in self._member_seats()}
         self._broker = Broker(run.log, run.readings, span, list(self._members))
         self._openings: dict[str, tuple[Block, ...]] = {}
         """What each seat reads beside the request in its first part."""
@@ -67,6 +81,25 @@ class _Team:
         """What was said in a seat's name in its last part, and is no part of its conversation."""
         self._first = self._at = 0
         """The first and the last cycle of this part."""
+
+    def _member_seats(self) -> Iterator[TeamSeat]:
+        run, file = self._run, self._inv.agent
+        assert file.team is not None
+        for name in file.team.members:
+            agent = run.graph.agents[name]
+            kit = run.kits.in_team(file, agent, "member", self._inv.reach.below(file))
+            turns = file.team.member_max_turns or agent.tuning.max_turns
+            yield TeamSeat(f"member:{agent.id}", "member", agent, kit, turns)
+
+    def _lead_seat(self) -> TeamSeat:
+        """The team's own file, or the one it names; that one reads the file's body first, as the team's brief."""
+        run, agent, team = self._run, self._inv.agent, self._inv.agent.team
+        assert team is not None
+        if team.supervisor:
+            lead = run.graph.agents[team.supervisor]
+            agent = replace(lead, prompt=f"{agent.prompt}\n\n{lead.prompt}".strip())
+        kit = run.kits.in_team(self._inv.agent, agent, "lead", self._inv.reach)
+        return TeamSeat(LEAD, "lead", agent, kit, team.supervisor_max_turns or agent.tuning.max_turns)
 
     async def take_part(self, inv: Invocation) -> Outcome:
         """From what is asked now to the lead's report: all of it, for a team that is no member of another."""
@@ -121,13 +154,13 @@ class _Team:
         openings = await self._run.log.together(map(self._consult, seats))
         self._openings = {seat.name: blocks for seat, blocks in zip(seats, openings, strict=True)}
 
-    async def _consult(self, seat: Seat) -> tuple[Block, ...]:
+    async def _consult(self, seat: TeamSeat) -> tuple[Block, ...]:
         """The advisors of the team's own file have spoken to everybody already."""
         inv = self._inv
         if seat.agent.file == inv.agent.file:
             return inv.blocks
         asking = replace(inv, agent=seat.agent, span=child_span(self._span, seat.name))
-        return (await consult(self._run, asking, self._start)).blocks
+        return (await consult(self._run, asking)).blocks
 
     async def _cycle(self, cycle: int) -> tuple[Invocation, Outcome]:
         """All members read what there is before the first of them speaks: who is quicker changes nothing."""
@@ -146,13 +179,13 @@ class _Team:
                 able.append(name)
         return able
 
-    async def _member_speaks(self, cycle: int, seat: Seat, asked: Invocation, brief: Brief) -> None:
+    async def _member_speaks(self, cycle: int, seat: TeamSeat, asked: Invocation, brief: Brief) -> None:
         speak = self._team_speaks(seat, asked) if seat.agent.team else self._speak(seat, asked, brief)
         own = outcome = await speak
         if own.exit == ROUTE:
             blocks = asked.blocks if cycle == self._first else (*self._openings[seat.name], *asked.blocks)
             first = replace(asked, original=self._request.original, parts=self._request.parts, blocks=blocks)
-            outcome = await carry_on(self._run, first, own, self._start)
+            outcome = await carry_on(self._run, first, own)
         said = outcome.broadcast or self._adopt_report(seat, outcome)
         if outcome.failed:
             whole = replace(asked, span=child_span(self._span, seat.name))
@@ -162,23 +195,23 @@ class _Team:
         else:
             broadcast = self._broadcast(seat, cycle, said.message)
             broadcast = replace(broadcast, terminal=said.final, outcome=said.outcome)
-            self._broker.publish(asked.place, broadcast)
+            self._run.log.once(asked.place, broadcast)
             if said.final:
                 self._run.log.once(asked.place, TeamMemberExited(member_id=seat.agent.id))
 
-    async def _team_speaks(self, seat: Seat, asked: Invocation) -> Outcome:
+    async def _team_speaks(self, seat: TeamSeat, asked: Invocation) -> Outcome:
         """A part of a member that is a team: as many cycles as its lead wants."""
         if seat.name not in self._teams:
             declared, place = self._inv.agent.team, child_span(self._span, seat.name)
             most = declared.member_max_turns if declared else None
-            self._teams[seat.name] = _Team(self._run, asked, self._start, self._converse, place, most)
+            self._teams[seat.name] = _Team(self._run, asked, place, most)
         team = self._teams[seat.name]
         outcome = await team.take_part(asked)
         self._states[seat.name] = team.state
         self._broker.elsewhere[asked.span] = team.spans
         return outcome
 
-    def _adopt_report(self, seat: Seat, outcome: Outcome) -> Broadcast:
+    def _adopt_report(self, seat: TeamSeat, outcome: Outcome) -> Broadcast:
         """A report stands for the member's broadcast; a team that is over leaves with it."""
         read = self._run.readings.within(self._broker.span(seat.name, self._at))
         self._answers[seat.name] = Block("response", outcome.report.content, outcome.agent, sources=read)
@@ -195,14 +228,14 @@ class _Team:
             asked = replace(asked, blocks=(*asked.blocks, notice))
         outcome = await self._speak(self._lead, asked, brief)
         if outcome.broadcast:
-            self._broker.publish(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
+            self._run.log.once(asked.place, self._broadcast(self._lead, cycle, outcome.broadcast.message))
         return asked, outcome
 
     def _leads_state(self) -> State:
         """Where its conversation stands between its parts; before the first it has heard nothing."""
         lead = self._lead
         asked = self._inv.child(self._run, lead.agent, lead.cause, self._broker.span(lead.name, 1))
-        return self._states.get(lead.name) or State(brief_of(self._run, lead, asked, None))
+        return self._states.get(lead.name) or State(self._brief(lead, asked))
 
     def _why_last(self, cycle: int) -> str:
         """Why the lead must report in this cycle, if it must."""
@@ -212,7 +245,7 @@ class _Team:
             return "No member is left."
         return ""
 
-    def _call(self, seat: Seat, cycle: int) -> tuple[Invocation, Brief]:
+    def _call(self, seat: TeamSeat, cycle: int) -> tuple[Invocation, Brief]:
         """Where the conversation stands, and what comes to it now: the request at first, then only what is new."""
         run, inv, opens = self._run, self._inv, cycle == self._first
         answered = (self._answers.pop(seat.name),) if seat.name in self._answers else ()
@@ -225,7 +258,7 @@ class _Team:
             title=f"cycle {cycle} of {inv.agent.id}",
             reach=replace(asked.reach, taint=self._read_before(seat, cycle, asked.reach.taint)),
         )
-        brief = brief_of(run, seat, asked, self._states.get(seat.name))
+        brief = self._brief(seat, asked)
         opened = folded(brief, [SessionStarted(seat.agent.file, asked.prompt(run), parts=asked.parts)])
         unread = self._broker.consume(
             asked.place, seat.name, cycle, lambda text: fits(opened, estimated_tokens(text))
@@ -234,31 +267,42 @@ class _Team:
         policy = replace(brief.policy, taint=asked.taint(run) or brief.policy.taint)
         return asked, replace(brief, policy=policy)
 
-    def _read_before(self, seat: Seat, cycle: int, taint: Sources) -> Sources:
+    def _brief(self, seat: TeamSeat, asked: Invocation) -> Brief:
+        """The next part of a seat's conversation."""
+        run, so_far = self._run, self._states.get(seat.name)
+        brief = replace(brief_with(run, asked, run.offering(asked, seat.kit)), max_turns=seat.max_turns)
+        if so_far is None:
+            return brief
+        if run.behavior == 1:
+            said = brief.policy.taint or (Source("what was said in its team"),)
+            brief = replace(brief, policy=replace(brief.policy, taint=said))
+        return replace(brief, before=answer_open_calls(so_far), turns_before=so_far.turn)
+
+    def _read_before(self, seat: TeamSeat, cycle: int, taint: Sources) -> Sources:
         """What a seat's conversation has read in earlier cycles."""
         if self._run.behavior == 1:
             return taint
         return joined(taint, self._broker.read_by(seat.name, cycle - 1))
 
-    async def _speak(self, seat: Seat, asked: Invocation, brief: Brief) -> Outcome:
-        outcome = await self._converse(asked, brief)
+    async def _speak(self, seat: TeamSeat, asked: Invocation, brief: Brief) -> Outcome:
+        outcome = await self._run.converse(asked, brief)
         self._states[seat.name] = folded(brief, self._run.log.of(asked.span))
         return outcome
 
-    def _fail(self, seat: Seat, cycle: int, reason: str) -> None:
+    def _fail(self, seat: TeamSeat, cycle: int, reason: str) -> None:
         asked = self._inv.child(self._run, seat.agent, seat.cause, self._broker.span(seat.name, cycle))
         text = f"member {seat.agent.id} failed and is no longer in the team. Reason: {reason}"
         broadcast = replace(
             self._broadcast(seat, cycle, text), kind="failure", terminal=True, outcome="failure"
         )
-        self._broker.publish(asked.place, broadcast)
+        self._run.log.once(asked.place, broadcast)
         self._run.log.once(asked.place, TeamMemberFailed(member_id=seat.agent.id, reason=reason))
 
-    def _broadcast(self, seat: Seat, cycle: int, message: str) -> TeamBroadcast:
+    def _broadcast(self, seat: TeamSeat, cycle: int, message: str) -> TeamBroadcast:
         order = self._broker.order(seat.name, cycle)
         return TeamBroadcast("update", seat.agent.id, message, self._turns(seat), order)
 
-    def _turns(self, seat: Seat) -> int:
+    def _turns(self, seat: TeamSeat) -> int:
         state = self._states.get(seat.name)
         return state.turn if state else 0
 
@@ -272,7 +316,7 @@ class _Team:
         if self._lead.agent.file != self._inv.agent.file:
             own = self._request
             first = replace(asked, original=own.original, blocks=self._inv.blocks, parts=own.parts)
-            outcome = await carry_on(self._run, first, outcome, self._start)
+            outcome = await carry_on(self._run, first, outcome)
         self._run.log.once(self._inv.place, TeamCompleted(outcome=outcome))
         return outcome
 

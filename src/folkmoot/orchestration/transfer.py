@@ -1,13 +1,16 @@
 """One agent works for another: as an advisor before its session, by a router's choice, along a chain, or as a call that
-keeps the answer."""
+keeps the answer.
+
+`AgentCaller` is a session that calls, whichever tool it calls with: resolve, admit, spawn, result. The agent runs below
+it, under the budgets and limits there; why it is refused is noted with the caller, and what came of it with the agent.
+"""
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.errand import Block
-from folkmoot.domain.event import PARTS, AgentRole
-from folkmoot.domain.events import (
+from folkmoot.domain.call_events import (
     AdvisorCompleted,
     AdvisorFailed,
     AdvisorStarted,
@@ -17,42 +20,49 @@ from folkmoot.domain.events import (
     HandoffRejected,
     HandoffRequested,
     RouterSelected,
+    SubAgentCompleted,
+    SubAgentExecuting,
+    SubAgentFailed,
+    SubAgentSpawned,
 )
+from folkmoot.domain.entry import PARTS, AgentRole
+from folkmoot.domain.errand import Block
+from folkmoot.domain.events import LlmRequest
+from folkmoot.domain.message import ToolResult
 from folkmoot.domain.report import ROUTE, Outcome
-from folkmoot.domain.spans import steps_below
-from folkmoot.orchestration.clarify import footer
-from folkmoot.orchestration.invocation import Invocation, Run, Start
-from folkmoot.orchestration.stamp import claimed, stamp_of, unstamped
+from folkmoot.domain.spans import conversation, steps_below
+from folkmoot.orchestration.invocation import Invocation, Run
+from folkmoot.orchestration.kit import Reach
+from folkmoot.orchestration.questions import exchanged, footer, reminder, turns_taken
+from folkmoot.orchestration.stamp import Stamp, claimed, stamp_of, stamped, unstamped
+from folkmoot.session.schema import unfit_input
+from folkmoot.session.state import Brief
+
+_SHOWN = 2000
+"""Characters of a schema that the caller reads."""
 
 
-async def carry_on(run: Run, inv: Invocation, outcome: Outcome, start: Start) -> Outcome:
+async def carry_on(run: Run, inv: Invocation, outcome: Outcome) -> Outcome:
     """What comes after an agent's own exit: the agent it routed to, then the one it hands off to."""
     if outcome.exit == ROUTE:
-        outcome = await follow_route(run, inv, outcome, start)
-    if inv.agent.handoff and not outcome.failed:
-        outcome = await hand_over(run, inv, outcome, start)
-    return outcome
+        outcome = await _follow_route(run, inv, outcome)
+    if not inv.agent.handoff or outcome.failed:
+        return outcome
+    # The next agent of the chain gets the user's own request and what was answered so far.
+    child = inv.child(run, run.graph.agents[inv.agent.handoff], "handoff")
+    response = Block("response", outcome.report.content, outcome.agent)
+    return await transfer(run, inv, "chain", replace(child, blocks=(response,)))
 
 
-async def follow_route(run: Run, inv: Invocation, chosen: Outcome, start: Start) -> Outcome:
+async def _follow_route(run: Run, inv: Invocation, chosen: Outcome) -> Outcome:
     """The chosen agent answers in place of the router, with its own advisors and handoffs."""
     selection = chosen.selection
     assert selection is not None, "a session left through the route without a selection"
     run.log.once(inv.place, RouterSelected(agent=selection.agent, message=selection.message))
-    files = inv.agent.destinations
-    target = next(run.graph.agents[file] for file in files if run.graph.agents[file].id == selection.agent)
+    agents = (run.graph.agents[file] for file in inv.agent.destinations)
+    child = inv.child(run, next(agent for agent in agents if agent.id == selection.agent), "route")
     said = (Block("advisory", selection.message, inv.agent.id),) if selection.message else ()
-    child = inv.child(run, target, "route")
-    return await transfer(run, inv, "route", replace(child, blocks=(*inv.blocks, *said)), start)
-
-
-async def hand_over(run: Run, inv: Invocation, upstream: Outcome, start: Start) -> Outcome:
-    """The next agent of the chain gets the user's own request and what was answered so far."""
-    assert inv.agent.handoff is not None
-    target = run.graph.agents[inv.agent.handoff]
-    response = Block("response", upstream.report.content, upstream.agent)
-    child = inv.child(run, target, "handoff")
-    return await transfer(run, inv, "chain", replace(child, blocks=(response,)), start)
+    return await transfer(run, inv, "route", child.told(*said))
 
 
 async def transfer(
@@ -60,16 +70,17 @@ async def transfer(
     inv: Invocation,
     kind: HandoffKind,
     child: Invocation,
-    start: Start,
     also: tuple[str, ...] = (),
+    brief: Brief | None = None,
 ) -> Outcome:
-    """What passes over is kept and named in the journal before the receiver begins; `also` are further artifacts."""
+    """What passes over is kept and named in the journal before the receiver begins; `also` are further artifacts. With
+    a `brief` the receiver is a part of the same agent."""
     log, place, receiver = run.log, child.place, child.agent.id
     artifact = run.keep(child.prompt(run).encode())
     role: AgentRole = "EXECUTOR" if kind == "contract" else ""
     log.once(place, HandoffRequested(kind, inv.agent.id, receiver, child.title, (artifact, *also), role))
     log.once(place, HandoffAccepted(kind=kind, receiver=receiver))
-    outcome = await start(child)
+    outcome = await (run.converse(child, brief) if brief else run.start(child))
     if outcome.failed:
         log.once(place, HandoffRejected(kind=kind, receiver=receiver, error=outcome.error))
     else:
@@ -107,27 +118,111 @@ def _failed_part(below: list[tuple[str, str]], by: str, agent: str) -> str:
     return ""
 
 
-async def consult(run: Run, inv: Invocation, start: Start) -> Invocation:
+async def consult(run: Run, inv: Invocation) -> Invocation:
     """The same invocation with one advisory block per advisor, in declared order."""
     if not inv.agent.advisors:
         return inv
     advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
-    advisories = await run.log.together(_advice(run, advisor, start) for advisor in advisors)
-    return replace(inv, blocks=(*inv.blocks, *advisories))
+    return inv.told(*await run.log.together(_advice(run, advisor) for advisor in advisors))
 
 
-async def _advice(run: Run, advisor: Invocation, start: Start) -> Block:
+async def _advice(run: Run, advisor: Invocation) -> Block:
     """A failing advisor fails nobody else: its block says what happened."""
-    name = advisor.agent.id
-    run.log.once(advisor.place, AdvisorStarted(advisor=name))
-    outcome = await start(advisor)
+    name, place = advisor.agent.id, advisor.place
+    run.log.once(place, AdvisorStarted(advisor=name))
+    outcome = await run.start(advisor)
     if outcome.failed:
         error = staged(run, outcome, advisor)
-        run.log.once(advisor.place, AdvisorFailed(advisor=name, error=error))
-        text = f"Advisor consultation failed for {name}: {error}"
-        return Block("advisory", text, name, sources=run.readings.within(advisor.span))
-    run.log.once(advisor.place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
-    said = unstamped(outcome.report.content) + footer(run.chats, advisor.session)
-    runtime = str(stamp_of(run.log, advisor.span))
-    read = run.readings.within(advisor.span)
-    return Block("advisory", said + claimed(outcome.report.claims), name, runtime, read)
+        run.log.once(place, AdvisorFailed(advisor=name, error=error))
+        said, runtime = f"Advisor consultation failed for {name}: {error}", ""
+    else:
+        run.log.once(place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
+        said = (
+            unstamped(outcome.report.content) + footer(run, advisor.session) + claimed(outcome.report.claims)
+        )
+        runtime = str(stamp_of(run.log, advisor.span))
+    return Block("advisory", said, name, runtime, run.readings.within(advisor.span))
+
+
+class AgentCaller(msgspec.Struct, frozen=True):
+    """A session that calls agents: `await AgentCaller(run, inv).result(child)`."""
+
+    run: Run
+    inv: Invocation
+
+    async def result(self, child: Invocation) -> ToolResult:
+        """What the caller reads: the agent's own words, and the runtime's below them."""
+        why, kind = self.objection(child)
+        if why:
+            return self.refused(child, why, kind)
+        run, outcome = self.run, await self.spawn(child)
+        if outcome.failed:
+            error = staged(run, outcome, child)
+            self.failed(child, error, outcome.stop_reason)
+            return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
+        _, stamp = self.completed(child)
+        asked = unstamped(reminder(exchanged(run, child)))
+        below = asked + footer(run, child.session) + stamped(stamp, outcome.report.claims)
+        return ToolResult(text=unstamped(outcome.report.content), child=child.session, footer=below)
+
+    def objection(self, child: Invocation) -> tuple[str, str]:
+        """Why an agent that was called is not begun, and the type of this error; empty if it may begin."""
+        if not self.run.log.of(child.span) and (wrong := unfit_input(child.agent, child.original)):
+            schema = msgspec.json.encode(child.agent.input.schema or {}, order="deterministic").decode()
+            fitting = f" that fits {schema[:_SHOWN]}" if child.agent.input.schema else ""
+            return f"{wrong}; ask again with JSON{fitting}", "InvalidInput"
+        if limit := self.run.ledger.admit(child.span):
+            return f"not allowed: {limit}", "LimitExceeded"
+        return "", ""
+
+    async def spawn(self, child: Invocation, *, custom: bool = False) -> Outcome:
+        """Nothing speaks against `child`. `custom`: its caller made it up."""
+        log, inv = self.run.log, self.inv
+        spawned = SubAgentSpawned(
+            parent=inv.session,
+            session=child.session,
+            specialist=child.agent.id,
+            mission_length=len(child.original),
+            has_custom_definition=custom,
+            hierarchy_level=inv.session.count(":") + 1,
+        )
+        log.once(child.place, spawned)
+        log.once(child.place, SubAgentExecuting(child.session, max_steps=child.agent.tuning.max_turns))
+        return await transfer(self.run, inv, "delegate", child)
+
+    def refused(self, child: Invocation, why: str, kind: str) -> ToolResult:
+        """Noted with the caller, because the child never began."""
+        self.run.log.once(self.inv.place, SubAgentFailed(child.session, error=why, error_type=kind))
+        return ToolResult(text=why, failed=True)
+
+    def failed(self, child: Invocation, error: str, kind: str) -> None:
+        self.run.log.once(child.place, SubAgentFailed(child.session, error=error, error_type=kind))
+
+    def completed(self, child: Invocation, key: str = "", artifact: str = "") -> tuple[int, Stamp]:
+        """Its steps, and what was done for it. `key`: under which its result is found again."""
+        run, steps = self.run, self.steps_taken(child)
+        stamp = stamp_of(run.log, child.span)
+        read = run.readings.within(child.span) if key else ()
+        done = (child.session, True, steps, stamp.tool_calls, stamp.not_returned, key, artifact, read)
+        run.log.once(child.place, SubAgentCompleted(*done))
+        return steps, stamp
+
+    def steps_taken(self, child: Invocation) -> int:
+        """The turns of the called agent's own session, or of all its parts."""
+        log = self.run.log
+        if not child.agent.in_parts:
+            return turns_taken(log, child.span)
+        asked = ((draft.span, draft.event) for draft in log.drafts if isinstance(draft.event, LlmRequest))
+        return len({(span, event.turn) for span, event in asked if conversation(span) == child.span})
+
+
+def reach_of_called(run: Run, child: Invocation) -> Reach:
+    """With what the settings say of all agents that are called though no file names them."""
+    settings = run.graph.settings.orchestration
+    if settings.sub_agent_work_dir:
+        run.bind()
+    return replace(
+        child.reach,
+        allowlist=settings.sub_agent_tool_allowlist,
+        work_dir=settings.sub_agent_work_dir or "",
+    )

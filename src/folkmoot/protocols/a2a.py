@@ -33,7 +33,7 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
-from folkmoot.http.house import House
+from folkmoot.http.state import ServerState
 from folkmoot.http.stream.event_source import unless_gone
 from folkmoot.protocols import a2a_tasks
 from folkmoot.protocols.runs import MEDIA_TYPES, describe_agent, name_agents, page_after
@@ -45,7 +45,7 @@ _CLIENT = Source("the message of an A2A client")
 _BEARER = "bearer"
 
 
-def a2a_routes(house: House) -> list[BaseRoute]:
+def a2a_routes(house: ServerState) -> list[BaseRoute]:
     logging.getLogger("a2a").setLevel(logging.CRITICAL)  # the client is told why it is refused
     agents = name_agents(house.moot.graph.agents.values())
     handlers = {
@@ -134,7 +134,7 @@ class TaskHandler(RequestHandler):
     on_list_task_push_notification_configs = _refuse_notifications
     on_delete_task_push_notification_config = _refuse_notifications
 
-    def __init__(self, house: House, agent: Agent) -> None:
+    def __init__(self, house: ServerState, agent: Agent) -> None:
         self._house, self._moot = house, house.moot
         self._agent = agent
         self._tasks = a2a_tasks.TaskRuns(house.moot, agent)

@@ -20,11 +20,11 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.events import RunParked, RunPruned, RunStarted, SessionStarted
 from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.part import File
+from folkmoot.domain.team_events import HOPS
 from folkmoot.domain.text import storable
-from folkmoot.domain.thread import HOPS
 from folkmoot.ports import Filter, RunQuery
 from folkmoot.protocols.runs import MEDIA_TYPES, RESTS, follow_run
-from folkmoot.views.chat import exchange, said_before
+from folkmoot.views.conversations import exchange, said_before
 from folkmoot.views.inbox import how_to_answer, whole_call
 from folkmoot.views.result import Result
 from folkmoot.views.timeline import progress_line

@@ -13,14 +13,13 @@ from starlette.routing import Route
 
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolCall
-from folkmoot.http.chat_errors import ChatError, openai_error
-from folkmoot.http.house import house_of
-from folkmoot.protocols import chat_request
-from folkmoot.protocols.answer import answer, conversation_with, event
-from folkmoot.protocols.content import Content, inline_texts, read_content
+from folkmoot.http.problems import ChatError, openai_error
+from folkmoot.http.state import house_of
+from folkmoot.protocols import wire
+from folkmoot.protocols.answers import AwaitedRun, ChatReply, ClientCall
+from folkmoot.protocols.content import Content, inline_texts, openai_tools, read_content, tool_call
 from folkmoot.protocols.conversation import ChatMessage
-from folkmoot.protocols.reply import AwaitedRun, ChatReply, ClientCall
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 _CHUNK = "chat.completion.chunk"
 _DONE = b"data: [DONE]\n\n"
@@ -46,7 +45,7 @@ class CompletionCall(msgspec.Struct):
         if self.custom:
             return ToolCall(self.id, self.custom.name, {"input": self.custom.input})
         function = self.function or CalledFunction("")
-        return chat_request.tool_call(self.id, function.name, function.arguments)
+        return tool_call(self.id, function.name, function.arguments)
 
 
 class CompletionMessage(msgspec.Struct):
@@ -75,11 +74,11 @@ class CompletionBody(msgspec.Struct, kw_only=True):
     logprobs: bool | None = None
     modalities: list[str] | None = None
     audio: Any = None
-    response_format: chat_request.TypedOption | None = None
+    response_format: wire.TypedOption | None = None
 
     def check(self, agent: Agent) -> None:
-        format, choice = chat_request.unsupported_openai(agent, self.response_format, self.tool_choice)
-        chat_request.refuse(
+        format, choice = wire.unsupported_openai(agent, self.response_format, self.tool_choice)
+        wire.refuse(
             {
                 "response_format": format,
                 "tool_choice": choice,
@@ -92,10 +91,10 @@ class CompletionBody(msgspec.Struct, kw_only=True):
         )
 
     def read_messages(self) -> Iterator[ChatMessage]:
-        request = chat_request.request_number([message.role for message in self.messages])
+        request = wire.request_number([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
             place = f"messages[{number}]"
-            role = chat_request.role_of(message.role, place)
+            role = wire.role_of(message.role, place)
             content = read_content(message.content, f"{place}.content", strict=number == request)
             content = inline_texts(content) if role == "tool" else content
             yield ChatMessage(
@@ -108,21 +107,19 @@ class CompletionBody(msgspec.Struct, kw_only=True):
 
 
 async def complete(request: Request) -> Response:
-    body, house = await chat_request.read_body(request, CompletionBody), house_of(request)
-    agent = chat_request.find_model(house.moot, body.model)
+    body, house = await wire.read_body(request, CompletionBody), house_of(request)
+    agent = wire.find_model(house.moot, body.model)
     body.check(agent)
     messages = [*body.read_messages()]
-    tools = chat_request.openai_tools(
-        body.tools or () if body.tool_choice != "none" else (), "tools", nested=True
-    )
-    asked = conversation_with(request, agent, messages, tools, body.metadata)
+    tools = openai_tools(body.tools or () if body.tool_choice != "none" else (), "tools", nested=True)
+    asked = wire.conversation_with(request, agent, messages, tools, body.metadata)
     usage = bool(body.stream_options and body.stream_options.include_usage)
 
-    def wire(run: AwaitedRun) -> Completion:
-        created = chat_request.unix_seconds(house.clock.now())
+    def make_wire(run: AwaitedRun) -> Completion:
+        created = wire.unix_seconds(house.clock.now())
         return Completion({"id": f"chatcmpl-{run.name}", "created": created, "model": body.model}, usage)
 
-    return await answer(request, asked, wire, stream=body.stream)
+    return await wire.answer(request, asked, make_wire, stream=body.stream)
 
 
 class Completion:
@@ -160,17 +157,17 @@ class Completion:
             yield self._chunk({"tool_calls": [{"index": number, **_call(call)}]})
         yield self._chunk({}, _finish(reply), folkmoot=reply.about)
         if self._usage:
-            yield event({**self._head, "object": _CHUNK, "choices": [], "usage": _usage(reply.usage)})
+            yield wire.event({**self._head, "object": _CHUNK, "choices": [], "usage": _usage(reply.usage)})
         yield _DONE
 
     def fail(self, error: ChatError) -> Iterator[bytes]:
-        yield event(openai_error(error))
+        yield wire.event(openai_error(error))
         yield _DONE
 
     def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         none = {"usage": None} if self._usage else {}
-        return event({**self._head, "object": _CHUNK, "choices": [choice], **none, **more})
+        return wire.event({**self._head, "object": _CHUNK, "choices": [choice], **none, **more})
 
 
 def _usage(spent: Totals) -> dict[str, Any]:

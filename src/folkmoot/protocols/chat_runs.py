@@ -9,43 +9,45 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from msgspec.structs import replace
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunParked
-from folkmoot.domain.item import Item, Reply
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
 from folkmoot.domain.value import Value
-from folkmoot.engine.admission import check_request, names_in_use
-from folkmoot.engine.enclosing import fitting
+from folkmoot.engine.admission import check_request, fitting, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
-from folkmoot.http.chat_errors import NO_RETRY, ChatError
-from folkmoot.http.house import House, house_of
-from folkmoot.http.problems import input_refused
-from folkmoot.http.repeating import another_request, key_of
+from folkmoot.http.problems import NO_RETRY, ChatError, input_refused
+from folkmoot.http.requests import another_request, key_of, trace_of
+from folkmoot.http.state import ServerState, house_of
 from folkmoot.http.stream.event_source import unless_gone
-from folkmoot.http.tracing import trace_of
 from folkmoot.ports import Filter
-from folkmoot.protocols.answered_runs import (
+from folkmoot.protocols.answers import (
     AnsweredRuns,
     AnsweringRun,
+    AwaitedRun,
+    ChatReply,
     read_drafts,
     read_entries,
     recorded_key,
+    reply_of,
+    waiting_mark,
 )
-from folkmoot.protocols.chat_request import WORK_SESSION, with_free_names
-from folkmoot.protocols.content import note
+from folkmoot.protocols.content import note, with_free_names
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest
-from folkmoot.protocols.reply import AwaitedRun, ChatReply, reply_of, waiting_mark
 from folkmoot.protocols.runs import RESTS, follow_run
 from folkmoot.views.result import Result
 
+WORK_SESSION = "x-folkmoot-work-session"
+"""The header that names the work session of a request."""
 
-class ClientGone(Exception):
+
+class ClientGone(ClientDisconnect):
     """The client has disconnected, and its run is cancelled."""
 
 
@@ -71,7 +73,7 @@ class IdempotencyKey(Value):
 class ChatRuns:
     """The runs of one client's request."""
 
-    house: House
+    house: ServerState
     answered: AnsweredRuns
     page: str
     """The address of this server, as its client knows it."""
@@ -82,7 +84,7 @@ class ChatRuns:
     @classmethod
     async def of(cls, request: Request) -> ChatRuns:
         key, trace = await IdempotencyKey.of(request), trace_of(request.headers)
-        return cls(house_of(request), request.app.state.answered, page_of(request), key, trace)
+        return cls(house_of(request), house_of(request).one(AnsweredRuns), page_of(request), key, trace)
 
     async def start(self, asked: ChatRequest, *, surely: bool = True) -> AwaitedRun:
         """Answer what the conversation's last run asked, or start a new one. `surely`: every refusal is raised here,
@@ -203,7 +205,7 @@ class ChatRuns:
 
     def texts(self, awaited: AwaitedRun) -> AsyncIterator[str]:
         """The report as the model writes it, each time from the beginning; nothing, if a worker runs it."""
-        return self.house.spoken.follow(awaited.run)
+        return self.house.tokens.follow_report(awaited.run)
 
     async def cancel(self, awaited: AwaitedRun) -> None:
         """Because its client has gone. A client with a key may come back: its run stays."""

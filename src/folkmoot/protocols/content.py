@@ -1,8 +1,11 @@
-"""The content of a chat client's message, in the forms of OpenAI's and Anthropic's APIs: texts and files.
+"""The parts of a chat client's request, in the forms of OpenAI's and Anthropic's APIs: texts, files and tools.
 
 The current request must be readable. Earlier messages and results of tools are never refused, because clients repeat
 their whole conversation and it would be lost: a note stands for a part that cannot be read. Files must be in the
 request itself: this server fetches nothing for a client.
+
+A tool that is only offered refuses no request: tools that run at the client's usual provider are left out, and a name
+that models cannot call, or that is in use here, is replaced. Calls go back under the client's own name and in its form.
 """
 
 from __future__ import annotations
@@ -10,14 +13,21 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, TypeVar
 
+import msgspec
+from msgspec import Meta
+
+from folkmoot.domain.message import Origin, ToolCall, ToolSpec
+from folkmoot.domain.naming import wire_name
 from folkmoot.domain.part import TEXT, File, media_of, objection
 from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
-from folkmoot.http.chat_errors import ChatError
+from folkmoot.http.problems import ChatError
 
+T = TypeVar("T", bound=msgspec.Struct)
+ToolName = Annotated[str, Meta(min_length=1)]
 Part = dict[str, Any]
 Content = str | list[Part] | None
 _TEXTS = {
@@ -35,6 +45,16 @@ _DATA_URL = re.compile(r"data:([\w.+/-]*)(?:;[\w-]+=[^;,]*)*;base64,", re.IGNORE
 _EXTENSIONS = {"image/jpeg": "jpg", "text/plain": "txt"}
 _INLINE = "send the content itself, as base64: nothing is fetched for a client"
 _TAKEN = "read are text, and images and documents that stand in the request itself"
+
+PLACE = re.compile(r" - at `\$\.?(.*)`$")
+"""Where msgspec says that something is wrong."""
+_ANYTHING = {"type": "object", "properties": {}}
+_ONE_TEXT = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+    "additionalProperties": False,
+}
 
 
 class MessageContent(Value):
@@ -159,3 +179,113 @@ def _file(data: str, media: str, name: str) -> File:
 def _name(given: Any) -> str:
     """Without the path that some clients send along."""
     return re.split(r"[/\\]", given)[-1] if isinstance(given, str) else ""
+
+
+def convert(given: Any, type: type[T], place: str) -> T:
+    """A part of a body that is read apart from the rest. Raises `ChatError`."""
+    try:
+        return msgspec.convert(given, type)
+    except msgspec.ValidationError as error:
+        found = PLACE.search(str(error))
+        param = f"{place}.{found[1]}" if found else place
+        words = f"{param} is not what is wanted: {PLACE.sub('', str(error))}"
+        raise ChatError(400, words, param=param) from error
+
+
+def tool_call(id: str, name: str, arguments: str) -> ToolCall:
+    """Of a client's tool, as the client repeats it."""
+    try:
+        return ToolCall(id, name, msgspec.json.decode(arguments or "{}", type=dict[str, Any]))
+    except msgspec.DecodeError:
+        return ToolCall(id, name, malformed=arguments)
+
+
+class ClientFunction(msgspec.Struct):
+    name: ToolName
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Grammar(msgspec.Struct):
+    syntax: str = ""
+    definition: str = ""
+
+
+class FreeformFormat(Grammar, kw_only=True):
+    """Of the text that a freeform tool takes. OpenAI's two APIs place the grammar differently."""
+
+    type: str
+    grammar: Grammar | None = None
+
+
+class ClientFreeform(msgspec.Struct):
+    name: ToolName
+    description: str | None = None
+    format: FreeformFormat | None = None
+
+
+class _Namespace(msgspec.Struct):
+    name: str
+    tools: list[dict[str, Any]]
+
+
+def openai_tools(
+    tools: Iterable[dict[str, Any]], place: str, namespace: str = "", *, nested: bool = False
+) -> Iterator[ToolSpec]:
+    """Those that the client can be asked to call. `nested`: each is described below the name of its type.
+
+    Tools that run elsewhere, or have a protocol of their own, are left out.
+    """
+    for number, tool in enumerate(tools):
+        at, kind = f"{place}[{number}]", tool.get("type")
+        described: Any = tool
+        if nested and kind in ("function", "custom"):
+            if (described := tool.get(kind)) is None:
+                raise ChatError(400, f"a tool of the type `{kind}` says in `{kind}` what it is", param=at)
+            at = f"{at}.{kind}"
+        if kind == "function":
+            function = convert(described, ClientFunction, at)
+            yield function_spec(function.name, function.description, function.parameters, namespace)
+        elif kind == "custom":
+            yield _freeform_spec(convert(described, ClientFreeform, at), namespace)
+        elif kind == "namespace" and not nested:
+            group = convert(tool, _Namespace, at)
+            yield from openai_tools(group.tools, f"{at}.tools", group.name)
+
+
+def function_spec(
+    name: str, description: str | None, parameters: dict[str, Any] | None, namespace: str = ""
+) -> ToolSpec:
+    wire = name_for_models(name, namespace)
+    origin = Origin(name, namespace) if wire != name else None
+    return ToolSpec(wire, description or "", parameters or _ANYTHING, origin=origin)
+
+
+def _freeform_spec(tool: ClientFreeform, namespace: str) -> ToolSpec:
+    about = [tool.description or ""]
+    if tool.format and tool.format.type == "grammar":
+        grammar = tool.format.grammar or tool.format
+        about.append(f"`input` follows this grammar ({grammar.syntax}):\n{grammar.definition}")
+    origin = Origin(tool.name, namespace, freeform=True)
+    wire = name_for_models(tool.name, namespace)
+    return ToolSpec(wire, "\n\n".join(filter(None, about)), _ONE_TEXT, origin=origin)
+
+
+def name_for_models(name: str, namespace: str = "") -> str:
+    return wire_name(f"{namespace}.{name}" if namespace else name)
+
+
+def with_free_names(tools: Iterable[ToolSpec], used: Iterable[str]) -> Iterator[ToolSpec]:
+    """The same tools, renamed where a name is `used`. Of those that the client itself cannot tell apart, the first."""
+    names = {*used}
+    seen: set[Origin] = set()
+    for spec in tools:
+        origin = spec.origin or Origin(spec.name)
+        if origin in seen:
+            continue
+        seen.add(origin)
+        name = spec.name
+        while name in names:
+            name = name_for_models(name, "client")
+        names.add(name)
+        yield spec if name == spec.name else msgspec.structs.replace(spec, name=name, origin=origin)

@@ -21,7 +21,7 @@ from folkmoot.domain.inbox_events import QuestionAnswered, QuestionAsked
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.part import LARGEST_TOGETHER, MOST, File, Part, recorded
 from folkmoot.domain.value import Value
-from folkmoot.http.chat_errors import ChatError
+from folkmoot.http.problems import ChatError
 from folkmoot.protocols.content import note
 
 _CONVERSATION = "conversation"

@@ -18,41 +18,38 @@ from anyio import CancelScope
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitRequestFormParams, ElicitResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 
 from folkmoot import __version__
 from folkmoot.app import Folkmoot
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item, Reply
+from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.trace import told
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.identity import drawn
-from folkmoot.engine.inbox import ATTEND_EVERY
+from folkmoot.engine.commands import ATTEND_EVERY
+from folkmoot.engine.owner import drawn
 from folkmoot.errors import FolkmootError, Held, WrongUse
-from folkmoot.protocols import mcp_elicitation as elicitation
-from folkmoot.protocols.mcp_elicitation import Context
-from folkmoot.protocols.mcp_resources import RunResources, page
-from folkmoot.protocols.runs import describe_agent, follow_run, name_agents
-from folkmoot.views.inbox import what_it_needs
+from folkmoot.orchestration.inbox import Answerer
+from folkmoot.protocols.mcp_offers import (
+    RESUME,
+    RESUME_TOOL,
+    Context,
+    RunResources,
+    agents_as_tools,
+    page,
+    request_of,
+    tool_of,
+)
+from folkmoot.protocols.runs import follow_run
+from folkmoot.views.inbox import described, what_it_needs
 from folkmoot.views.result import Result
 from folkmoot.views.timeline import progress_line
 
 PATH = "/mcp"
-RESUME = "folkmoot__resume"
-"""Continues a run that waited; no agent may have this name."""
-RESUME_TOOL = types.Tool(
-    name=RESUME,
-    title="Resume a run",
-    description="Goes on with a run that waited for a person, after what it waited for was answered, "
-    "or with one that was interrupted.",
-    input_schema={
-        "type": "object",
-        "properties": {"run": {"type": "string", "description": "The id of the run."}},
-        "required": ["run"],
-        "additionalProperties": False,
-    },
-)
 INSTRUCTIONS = f"""Each tool is an agent, or a team of them; a call runs it, which may take minutes.
 If the result says that the run waits for a person, tell your user; when it is answered, {RESUME} goes on with it.
 The resources are the runs so far and their reports."""
@@ -62,6 +59,22 @@ Begin = Callable[[], Coroutine[Any, Any, Result]]
 """Starts a run, or continues one."""
 _CATCH_UP = 2.0
 """Seconds that the progress may need to catch up with a run that is over."""
+
+
+_SETTLEMENTS: Mapping[str, Settlement] = {"done": "done", "retry": "retry", "fail": "fail"}
+_FORMS: Mapping[str, dict[str, dict[str, Any]]] = {
+    "question": {"answer": {"title": "Your answer"}},
+    "approval": {
+        "decision": {"title": "May this call be made?", "enum": ["approve", "deny"]},
+        "reason": {"title": "Why not (the agent is told)"},
+    },
+    "client_call": {"answer": {"title": "What the tool gave"}},
+    "in_doubt": {
+        "decision": {"title": "What became of it?", "enum": list(_SETTLEMENTS)},
+        "text": {"title": "What it gave, or why it failed"},
+    },
+}
+"""Texts to fill in; the first is required."""
 
 
 def mcp_app(moot: Folkmoot, agents: Sequence[str] = (), *, guarded: bool = False) -> Starlette:
@@ -102,67 +115,6 @@ def mcp_server(moot: Folkmoot, only: Sequence[str] = ()) -> Server[Any]:
     )
 
 
-def agents_as_tools(moot: Folkmoot, only: Sequence[str] = ()) -> dict[str, Agent]:
-    """By the names of their tools. Raises `WrongUse`."""
-    agents = [moot.agent(name) for name in only] or list(moot.graph.agents.values())
-    if not agents:
-        raise WrongUse(f"there are no agents in {moot.folder}; name the folder of a project with --project")
-    return name_agents(agents, (RESUME,))
-
-
-def tool_of(name: str, agent: Agent) -> types.Tool:
-    return types.Tool(
-        name=name,
-        title=agent.id,
-        description=describe_agent(agent) or f"Runs the agent {agent.id}.",
-        input_schema=_input_schema(agent),
-        output_schema=_output_schema(agent),
-    )
-
-
-def request_of(agent: Agent, arguments: Mapping[str, Any]) -> str:
-    """The request to the agent. Raises `WrongUse`; the run checks it against the agent's schema."""
-    if _takes_object(agent):
-        return msgspec.json.encode(arguments).decode()
-    if arguments.keys() != {"request"}:
-        raise WrongUse(f"{agent.id} takes one argument, `request`, not {sorted(arguments) or 'none'}")
-    request = arguments["request"]
-    if agent.input.format == "json":
-        return msgspec.json.encode(request).decode()
-    if not isinstance(request, str):
-        raise WrongUse(f"the `request` of {agent.id} is a text, not {request!r}")
-    return request
-
-
-def _takes_object(agent: Agent) -> bool:
-    """Whether its own schema can be that of a tool, whose arguments are always an object."""
-    return agent.input.format == "json" and _is_object(agent.input.schema)
-
-
-def _input_schema(agent: Agent) -> dict[str, Any]:
-    schema = agent.input.schema
-    if schema and _takes_object(agent):
-        return schema
-    plain = {"type": "string"} if agent.input.format == "text" else schema or {}
-    return {
-        "type": "object",
-        "properties": {"request": {"description": "What the agent is asked.", **plain}},
-        "required": ["request"],
-        "additionalProperties": False,
-    }
-
-
-def _output_schema(agent: Agent) -> dict[str, Any] | None:
-    """Promised only by an agent whose own report is the answer; and older clients know objects alone."""
-    own = agent.terminal and (agent.team is None or agent.team.supervisor in (None, agent.file))
-    promised = own and agent.output.format == "json" and _is_object(agent.output.schema)
-    return agent.output.schema if promised else None
-
-
-def _is_object(schema: Mapping[str, Any] | None) -> bool:
-    return schema is not None and schema.get("type") == "object"
-
-
 class ToolCalls:
     def __init__(self, moot: Folkmoot, agents: Mapping[str, Agent]) -> None:
         self._moot = moot
@@ -183,11 +135,7 @@ class ToolCalls:
         except FolkmootError as error:
             text = self._moot.secrets.text(str(error))
             return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
-        asks = (
-            result.status == "waiting"
-            and elicitation.elicits(context)
-            and elicitation.asked_with_the_answer(context)
-        )
+        asks = result.status == "waiting" and elicits(context) and asked_with_the_answer(context)
         unasked = [item for item in result.inbox if item.id not in (params.input_responses or {})]
         return _questions(result, unasked) if asks and unasked else _answer(result)
 
@@ -211,15 +159,13 @@ class ToolCalls:
         # `_meta` names the trace, also without HTTP, or else the headers of the request do.
         trace = told(context.meta or {}) or told(context.request.headers if context.request else {})
         errand = Errand(run=drawn(self._clock).run, **trace)  # known from the start: progress looks for it
-        begin = partial(
-            self._moot.run, agent.file, request, answer=elicitation.answerer(context), errand=errand
-        )
+        begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
         return errand.run, begin
 
     async def _resume(self, context: Context, run_id: str) -> Result:
         while True:
             try:
-                return await self._moot.resume(run_id, answer=elicitation.answerer(context))
+                return await self._moot.resume(run_id, answer=answerer(context))
             except Held:  # a worker that the answer woke was quicker, or the server that took it
                 result = await self._moot.followed(run_id)
             if result.status != "waiting":
@@ -235,9 +181,9 @@ class ToolCalls:
     async def _reply(self, context: Context, run_id: str, params: types.CallToolRequestParams) -> None:
         """Record what was filled in at the client; what somebody else decided meanwhile stays as it is."""
         filled = params.input_responses or {}
-        for item in await self._moot.inbox(run_id) if filled and elicitation.elicits(context) else ():
+        for item in await self._moot.inbox(run_id) if filled and elicits(context) else ():
             form = filled.get(item.id)
-            if isinstance(form, types.ElicitResult) and (reply := elicitation.reply_to(item, form, context)):
+            if isinstance(form, types.ElicitResult) and (reply := reply_to(item, form, context)):
                 with suppress(WrongUse):
                     await self._moot.reply(reply)
 
@@ -288,7 +234,7 @@ def _answer(result: Result) -> types.CallToolResult:
 
 def _questions(result: Result, items: Sequence[Item]) -> types.InputRequiredResult:
     """What the run waits for, as forms; the client calls again with them filled in, and with the run's id."""
-    forms = {item.id: types.ElicitRequest(params=elicitation.form_for(item)) for item in items}
+    forms = {item.id: types.ElicitRequest(params=form_for(item)) for item in items}
     return types.InputRequiredResult(
         input_requests=dict(forms), request_state=result.run_id, _meta=_about(result)
     )
@@ -315,3 +261,67 @@ def _error(result: Result) -> str:
         return "\n".join((state, *needs, f"or call the tool {RESUME} with the run's id"))
     where = f" at {result.final_agent_id}" if result.final_agent_id else ""
     return f"{result.status}{where}: {result.error or 'without a report'} (run {result.run_id})"
+
+
+def form_for(item: Item) -> ElicitRequestFormParams:
+    """Everything that a person needs to decide: the whole call, nothing hidden in it."""
+    fields = {name: {"type": "string", **field} for name, field in _FORMS[item.kind].items()}
+    schema = {"type": "object", "properties": fields, "required": [*fields][:1]}
+    return ElicitRequestFormParams(message="\n".join(described(item)).strip(), requested_schema=schema)
+
+
+def reply_to(item: Item, form: ElicitResult, context: Context) -> Reply | None:
+    """None if the item stays open. Only an approval can be declined: that is a no, and needs no form."""
+    client = context.session.client_params  # all that is known of the person
+    by = f"mcp:{client.client_info.name}" if client else "mcp"
+    if form.action != "accept":
+        declined = form.action == "decline" and item.kind == "approval"
+        return item.deny("declined at the client", by) if declined else None
+    filled = {name: str(value) for name, value in (form.content or {}).items()}
+    match item.kind, filled.get("decision", ""):
+        case (("question" | "client_call"), _):
+            return item.answer(filled["answer"], by) if filled.get("answer") else None
+        case "approval", "approve":
+            return item.approve(by)
+        case "approval", "deny":
+            return item.deny(filled.get("reason", ""), by)
+        case "in_doubt", decision if decision in _SETTLEMENTS:
+            return item.settle(_SETTLEMENTS[decision], filled.get("text", ""), by)
+        case _:
+            return None
+
+
+def elicits(context: Context) -> bool:
+    """Whether the client shows forms; one that says no more than `elicitation: {}` does."""
+    capabilities = context.session.client_capabilities
+    offered = capabilities.elicitation if capabilities else None
+    return offered is not None and (offered.form is not None or offered.url is None)
+
+
+def asked_with_the_answer(context: Context) -> bool:
+    """The newer generation: no question reaches a client but as the answer to its call."""
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def answerer(context: Context) -> Answerer | None:
+    """Answers while the run goes on; none if nobody is there: the run parks, or takes that for a no."""
+    if not elicits(context):
+        return None
+    if asked_with_the_answer(context):
+        return _leave_open
+
+    async def elicit(item: Item) -> Reply | None:
+        asked = form_for(item)
+        try:
+            form = await context.session.elicit_form(
+                asked.message, asked.requested_schema, context.request_id
+            )
+        except MCPError:  # a client that cannot after all; the run parks, and can be answered elsewhere
+            return None
+        return reply_to(item, form, context)
+
+    return elicit
+
+
+async def _leave_open(item: Item) -> None:
+    """Somebody is there, but can be asked only when the run has parked."""

@@ -14,14 +14,21 @@ from starlette.routing import Route
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
-from folkmoot.http.chat_errors import ChatError, anthropic_error
-from folkmoot.http.house import house_of
-from folkmoot.protocols import chat_request
-from folkmoot.protocols.answer import answer, conversation_with, event
-from folkmoot.protocols.content import Content, Part, inline_texts, read_content
+from folkmoot.http.problems import ChatError, anthropic_error
+from folkmoot.http.state import house_of
+from folkmoot.protocols import wire
+from folkmoot.protocols.answers import ChatReply, ClientCall
+from folkmoot.protocols.content import (
+    Content,
+    Part,
+    ToolName,
+    convert,
+    function_spec,
+    inline_texts,
+    read_content,
+)
 from folkmoot.protocols.conversation import ChatMessage
-from folkmoot.protocols.reply import ChatReply, ClientCall
-from folkmoot.views.accounting import Totals
+from folkmoot.views.costs import Totals
 
 _SIGNED = "folkmoot"
 """Clients want a thinking block signed, and give it back; nothing follows from it here."""
@@ -48,7 +55,7 @@ class AnthropicMessage(msgspec.Struct):
 
 
 class AnthropicTool(msgspec.Struct):
-    name: chat_request.ToolName
+    name: ToolName
     input_schema: dict[str, Any]
     description: str | None = None
 
@@ -64,12 +71,12 @@ class CountBody(msgspec.Struct, kw_only=True):
     messages: Annotated[list[AnthropicMessage], Meta(min_length=1)]
     system: Content = None
     tools: list[dict[str, Any]] | None = None
-    tool_choice: chat_request.TypedOption | None = None
+    tool_choice: wire.TypedOption | None = None
 
     def read_messages(self) -> Iterator[ChatMessage]:
         if text := read_content(self.system, "system", between=_BETWEEN).text:
             yield ChatMessage("system", text)
-        request = chat_request.request_number([message.role for message in self.messages])
+        request = wire.request_number([message.role for message in self.messages])
         for number, message in enumerate(self.messages):
             yield from _read_message(message, f"messages.{number}", asked=number == request)
 
@@ -79,15 +86,15 @@ class CountBody(msgspec.Struct, kw_only=True):
             return
         for number, given in enumerate(self.tools or ()):
             if given.get("input_schema") is not None:
-                tool = chat_request.convert(given, AnthropicTool, f"tools.{number}")
-                yield chat_request.function_spec(tool.name, tool.description, tool.input_schema)
+                tool = convert(given, AnthropicTool, f"tools.{number}")
+                yield function_spec(tool.name, tool.description, tool.input_schema)
 
 
 class MessageBody(CountBody, kw_only=True):
     max_tokens: int
     """A part of the format. An agent's report is given whole: its file says how long it may be."""
     stream: bool | None = None
-    thinking: chat_request.TypedOption | None = None
+    thinking: wire.TypedOption | None = None
     stop_sequences: list[str] | None = None
     output_config: OutputConfig | None = None
 
@@ -99,7 +106,7 @@ class MessageBody(CountBody, kw_only=True):
     def check(self) -> None:
         format = self.output_config and self.output_config.format
         forced = self.tool_choice and self.tool_choice.type in ("any", "tool")
-        chat_request.refuse(
+        wire.refuse(
             {
                 "stop_sequences": self.stop_sequences
                 and "stop_sequences: an agent's report is given whole; leave it out",
@@ -114,7 +121,7 @@ class MessageBody(CountBody, kw_only=True):
 
 def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iterator[ChatMessage]:
     """What stands beside results is read with them, and not refused: they could not come again."""
-    role, content = chat_request.ROLES.get(message.role, "tool"), message.content
+    role, content = wire.ROLES.get(message.role, "tool"), message.content
     if role == "tool":
         words = f"there is no role {message.role!r}; use user, assistant or system"
         raise ChatError(400, words, param=f"{place}.role")
@@ -122,13 +129,13 @@ def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iter
     results = [(number, part) for number, part in parts if part.get("type") == "tool_result"]
     for number, part in results:
         at = f"{place}.content.{number}"
-        result = chat_request.convert(part, ToolUseResult, at)
+        result = convert(part, ToolUseResult, at)
         given = inline_texts(read_content(result.content, f"{at}.content", between=_BETWEEN))
         yield ChatMessage(
             "tool", given.text, answers=result.tool_use_id, failed=bool(result.is_error), files=given.files
         )
     uses = (
-        chat_request.convert(part, ToolUse, f"{place}.content.{number}")
+        convert(part, ToolUse, f"{place}.content.{number}")
         for number, part in parts
         if part.get("type") == "tool_use"
     )
@@ -139,11 +146,11 @@ def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iter
 
 
 async def create(request: Request) -> Response:
-    body = await chat_request.read_body(request, MessageBody)
+    body = await wire.read_body(request, MessageBody)
     body.check()
-    agent = chat_request.find_model(house_of(request).moot, body.model)
-    asked = conversation_with(request, agent, [*body.read_messages()], body.client_tools())
-    return await answer(
+    agent = wire.find_model(house_of(request).moot, body.model)
+    asked = wire.conversation_with(request, agent, [*body.read_messages()], body.client_tools())
+    return await wire.answer(
         request,
         asked,
         lambda run: MessageEvents(f"msg_{run.name}", body.model, thinks=body.thinks),
@@ -153,14 +160,14 @@ async def create(request: Request) -> Response:
 
 async def count_tokens(request: Request) -> Response:
     """The tokens of the first request to the agent's model, by the estimate that budgets are reserved with."""
-    body, moot = await chat_request.read_body(request, CountBody), house_of(request).moot
-    agent = chat_request.find_model(moot, body.model)
+    body, moot = await wire.read_body(request, CountBody), house_of(request).moot
+    agent = wire.find_model(moot, body.model)
     messages = [*body.read_messages()]
     text = "\n".join(f"{each.text}{msgspec.json.encode(each.calls).decode()}" for each in messages)
     files = sum(recorded(file, "").tokens for each in messages for file in each.files)
     tools = msgspec.json.encode([*body.client_tools()]).decode()
     guess = estimated_tokens(agent.prompt + text + tools) + moot.kits.of(agent).schema_tokens
-    return chat_request.json_response({"input_tokens": guess + files})
+    return wire.json_response({"input_tokens": guess + files})
 
 
 class MessageEvents:
@@ -177,7 +184,7 @@ class MessageEvents:
         self._open = ""
         """The type of the block that is being sent: `thinking` or `text`."""
 
-    alive = event({"type": "ping"}, "ping")
+    alive = wire.event({"type": "ping"}, "ping")
 
     def whole(self, reply: ChatReply) -> dict[str, Any]:
         return {
@@ -228,7 +235,7 @@ class MessageEvents:
         yield _event("message_stop")
 
     def fail(self, error: ChatError) -> Iterator[bytes]:
-        yield event(anthropic_error(error), "error")
+        yield wire.event(anthropic_error(error), "error")
 
     def _begin(self, type: str, **empty: Any) -> Iterator[bytes]:
         self._open = type
@@ -274,7 +281,7 @@ def _delta(index: int, **delta: str) -> bytes:
 
 
 def _event(type: str, **fields: Any) -> bytes:
-    return event({"type": type, **fields}, type)
+    return wire.event({"type": type, **fields}, type)
 
 
 ROUTES = (

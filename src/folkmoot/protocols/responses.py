@@ -15,15 +15,21 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.errors import WrongUse
-from folkmoot.http.chat_errors import ChatError
-from folkmoot.http.house import House, house_of
-from folkmoot.protocols import chat_request
-from folkmoot.protocols.answer import answer, conversation_with
-from folkmoot.protocols.answered_runs import PastAnswer, find_answer
+from folkmoot.http.problems import ChatError
+from folkmoot.http.state import ServerState, house_of
+from folkmoot.protocols import wire
+from folkmoot.protocols.answers import AnsweredRuns, AwaitedRun, PastAnswer, find_answer
 from folkmoot.protocols.chat_runs import page_of
-from folkmoot.protocols.content import Content, inline_texts, read_content
+from folkmoot.protocols.content import (
+    Content,
+    convert,
+    inline_texts,
+    name_for_models,
+    openai_tools,
+    read_content,
+    tool_call,
+)
 from folkmoot.protocols.conversation import ChatMessage, continue_from
-from folkmoot.protocols.reply import AwaitedRun
 from folkmoot.protocols.responses_events import (
     FREEFORM,
     FUNCTION,
@@ -58,7 +64,7 @@ class CallOutput(msgspec.Struct):
 
 
 class TextOptions(msgspec.Struct):
-    format: chat_request.TypedOption | None = None
+    format: wire.TypedOption | None = None
 
 
 class ResponseBody(msgspec.Struct, kw_only=True):
@@ -79,8 +85,8 @@ class ResponseBody(msgspec.Struct, kw_only=True):
 
     def check(self, agent: Agent) -> None:
         wanted = self.text.format if self.text else None
-        format, choice = chat_request.unsupported_openai(agent, wanted, self.tool_choice)
-        chat_request.refuse(
+        format, choice = wire.unsupported_openai(agent, wanted, self.tool_choice)
+        wire.refuse(
             {
                 "text.format": format,
                 "tool_choice": choice,
@@ -101,7 +107,7 @@ class ResponseBody(msgspec.Struct, kw_only=True):
             yield ChatMessage("system", read_content(self.instructions, "instructions").text)
         if isinstance(self.input, str):
             yield ChatMessage("user", self.input)
-        request = chat_request.request_number([_role(item) for item in self.items])
+        request = wire.request_number([_role(item) for item in self.items])
         for number, item in enumerate(self.items):
             if _kind(item) == "item_reference":
                 yield from filter(None, [recalled[str(item.get("id"))]])
@@ -111,10 +117,10 @@ class ResponseBody(msgspec.Struct, kw_only=True):
     def client_tools(self) -> Iterator[ToolSpec]:
         if self.tool_choice == "none":
             return
-        yield from chat_request.openai_tools(self.tools or (), "tools")
+        yield from openai_tools(self.tools or (), "tools")
         for number, item in enumerate(self.items):
             if _kind(item) == "additional_tools":
-                yield from chat_request.openai_tools(item.get("tools") or (), f"input[{number}].tools")
+                yield from openai_tools(item.get("tools") or (), f"input[{number}].tools")
 
 
 def _kind(item: dict[str, Any]) -> str:
@@ -137,40 +143,40 @@ def _read_item(item: dict[str, Any], place: str, *, strict: bool) -> Iterator[Ch
     """Nothing for earlier progress, and for items between another model and its provider."""
     match _kind(item):
         case "message":
-            message = chat_request.convert(item, ResponseMessage, place)
+            message = convert(item, ResponseMessage, place)
             content = read_content(message.content, f"{place}.content", strict=strict)
-            yield ChatMessage(chat_request.role_of(message.role, place), content.text, files=content.files)
+            yield ChatMessage(wire.role_of(message.role, place), content.text, files=content.files)
         case "function_call" | "custom_tool_call" as kind:
-            made = chat_request.convert(item, ResponseCall, place)
-            name = chat_request.name_for_models(made.name, made.namespace or "")
+            made = convert(item, ResponseCall, place)
+            name = name_for_models(made.name, made.namespace or "")
             freeform = kind == "custom_tool_call"
             call = ToolCall(made.call_id, name, {"input": made.input}) if freeform else None
-            yield ChatMessage(
-                "assistant", calls=(call or chat_request.tool_call(made.call_id, name, made.arguments),)
-            )
+            yield ChatMessage("assistant", calls=(call or tool_call(made.call_id, name, made.arguments),))
         case kind if kind in _OUTPUTS:
-            given = chat_request.convert(item, CallOutput, place)
+            given = convert(item, CallOutput, place)
             content = inline_texts(read_content(given.output, f"{place}.output"))
             yield ChatMessage("tool", content.text, answers=given.call_id, files=content.files)
 
 
 async def respond(request: Request) -> Response:
-    body, house = await chat_request.read_body(request, ResponseBody), house_of(request)
-    agent = chat_request.find_model(house.moot, body.model)
+    body, house = await wire.read_body(request, ResponseBody), house_of(request)
+    agent = wire.find_model(house.moot, body.model)
     body.check(agent)
     references = [str(item.get("id")) for item in body.items if _kind(item) == "item_reference"]
     recalled = {id: await _recall(request, id) for id in references}
     messages = [*body.read_messages(recalled)]
     after = (body.previous_response_id or "").removeprefix(PREFIX)
-    asked = conversation_with(request, agent, messages, body.client_tools(), body.metadata, alone=not after)
+    asked = wire.conversation_with(
+        request, agent, messages, body.client_tools(), body.metadata, alone=not after
+    )
     if after:
         past = await _find_answer(house, after, "previous_response_id")
         asked = continue_from(asked, agent.id, past.awaited.name, past.drafts)
 
-    def wire(run: AwaitedRun) -> ResponseEvents:
+    def make_wire(run: AwaitedRun) -> ResponseEvents:
         head = response_head(
             f"{PREFIX}{run.name}",
-            chat_request.unix_seconds(house.clock.now()),
+            wire.unix_seconds(house.clock.now()),
             body.model,
             previous_response_id=body.previous_response_id,
             instructions=body.instructions,
@@ -178,7 +184,7 @@ async def respond(request: Request) -> Response:
         )
         return ResponseEvents(head)
 
-    return await answer(request, asked, wire, stream=body.stream)
+    return await wire.answer(request, asked, make_wire, stream=body.stream)
 
 
 async def response(request: Request) -> Response:
@@ -189,16 +195,16 @@ async def response(request: Request) -> Response:
     )
     started = past.drafts[0].event
     assert isinstance(started, RunStarted)
-    id, created = f"{PREFIX}{past.awaited.name}", chat_request.unix_seconds(past.drafts[0].ts)
-    head = response_head(id, created, chat_request.model_name(moot, started.agent))
-    return chat_request.json_response(
+    id, created = f"{PREFIX}{past.awaited.name}", wire.unix_seconds(past.drafts[0].ts)
+    head = response_head(id, created, wire.model_name(moot, started.agent))
+    return wire.json_response(
         ResponseEvents(head).whole(past.reply(page_of(request))) if past.is_over else head
     )
 
 
 async def _recall(request: Request, id: str) -> ChatMessage | None:
     """The message of an item of an earlier answer. Raises `ChatError` if there is none."""
-    moot, answered = house_of(request).moot, request.app.state.answered
+    moot, answered = house_of(request).moot, house_of(request).one(AnsweredRuns)
     kind, _, rest = id.partition("_")
     with suppress(WrongUse):
         if f"{kind}_" in (MESSAGE, REASONING) and rest.startswith(PREFIX):
@@ -213,7 +219,7 @@ async def _recall(request: Request, id: str) -> ChatMessage | None:
     raise ChatError(404, f"there is no item {id!r} in any answer that was given here", param="input")
 
 
-async def _find_answer(house: House, name: str, param: str) -> PastAnswer:
+async def _find_answer(house: ServerState, name: str, param: str) -> PastAnswer:
     try:
         return await find_answer(house.moot, name)
     except WrongUse as error:

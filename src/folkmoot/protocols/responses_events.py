@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from folkmoot.http.chat_errors import ChatError
-from folkmoot.protocols.answer import event
-from folkmoot.protocols.reply import ChatReply, ClientCall
-from folkmoot.views.accounting import Totals
+from folkmoot.http.problems import ChatError
+from folkmoot.protocols import wire
+from folkmoot.protocols.answers import ChatReply, ClientCall
+from folkmoot.views.costs import Totals
 
 MESSAGE, REASONING, FUNCTION, FREEFORM = "msg_", "rs_", "fc_", "ctc_"
 """How the ids of the items of an answer begin, before the id of the answer, or that of the call."""
@@ -135,7 +135,7 @@ class ResponseEvents:
     def _event(self, name: str, /, **data: Any) -> bytes:
         number, self._count = self._count, self._count + 1
         type = f"response.{name}"
-        return event({"type": type, "sequence_number": number, **data}, type)
+        return wire.event({"type": type, "sequence_number": number, **data}, type)
 
 
 def _output(id: str, reply: ChatReply) -> list[dict[str, Any]]:

@@ -17,24 +17,24 @@ from typing import Any
 import msgspec
 
 from folkmoot.app import Folkmoot
-from folkmoot.coordination.task.document import document as task_document
+from folkmoot.coordination.task_lists import document as task_document
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.artifacts import named_by
+from folkmoot.domain.catalogue import named_by
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
+from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, QuestionAnswered
-from folkmoot.domain.item import Item, Reply
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.engine.clock import FakeClock, SystemClock
-from folkmoot.engine.identity import Identity
-from folkmoot.engine.inbox import ATTEND_EVERY
-from folkmoot.engine.workshop import Surroundings
+from folkmoot.engine.commands import ATTEND_EVERY
+from folkmoot.engine.owner import Identity
+from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
+from folkmoot.journal.copies import open_source
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.source import open_source
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
@@ -87,7 +87,7 @@ async def play(case: Case, graph: Graph, wishes: Wishes) -> Played:
 async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
     past = await read_recorded(case.recorded) if case.recorded and not wishes.live else None
     clock: Clock = SystemClock() if wishes.live else HurriedClock()
-    tools = ScenarioTools(case.scenario, past.tools(graph) if past else None)
+    tools = ScenarioTools(case.scenario, _recorded_tools(past, graph) if past else None)
     around = Surroundings(
         clock=clock,
         journal=MemoryJournal(clock.monotonic),
@@ -107,16 +107,23 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
             drafts=[entry.draft async for entry in moot.events(result.run_id)],
             surprises=tools.surprises,
             tasks=[task_document(task) for task in (await moot.moot.tasks.all()).values()],
-            decisions=[decision_document(decision) for decision in await moot.moot.decisions.all()],
+            decisions=[
+                decision_document(decision) for decision in (await moot.moot.decisions.all()).values()
+            ],
         )
 
 
 def _answering(case: Case, graph: Graph, past: RecordedRun | None, clock: Clock) -> Mapping[str, Model]:
     """For every provider, so that nobody outside is asked; none where the project's own scripts answer."""
-    model: Model | None = past.model() if past else None
+    model: Model | None = RecordedModel(past.drafts) if past else None
     if case.script:
         model = ScriptedModel(case.script, sleep=clock.sleep)
     return dict.fromkeys({**BUILT_IN, **graph.settings.providers}, model) if model else {}
+
+
+def _recorded_tools(past: RecordedRun, graph: Graph) -> RecordedTools:
+    longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
+    return RecordedTools({}, past.drafts, past.whole, at_once, longest + 1)
 
 
 class Answers:
@@ -192,13 +199,6 @@ class RecordedRun:
     drafts: list[Draft]
     whole: dict[str, bytes]
 
-    def model(self) -> RecordedModel:
-        return RecordedModel(self.drafts)
-
-    def tools(self, graph: Graph) -> RecordedTools:
-        longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
-        return RecordedTools({}, self.drafts, self.whole, at_once, longest + 1)
-
 
 async def read_recorded(path: Path) -> RecordedRun:
     """Raises `WrongUse` for a file that does not hold just one run."""
@@ -219,17 +219,26 @@ async def read_recorded(path: Path) -> RecordedRun:
         await source.close()
 
 
-class ScenarioTools:
+class ScenarioTools(Guard):
     """Stands before the real ones. Calls that nobody said a word about are `surprises`, and fail the scenario."""
+
+    _tools: Tools
 
     def __init__(self, scenario: Scenario, recorded: RecordedTools | None = None) -> None:
         self._scenario = scenario
         self._recorded = recorded
+        self._specs: dict[str, ToolSpec] = {}
         self._under_way = 0
         self.surprises: list[str] = []
 
     def before(self, tools: Tools) -> Tools:
-        return _Guarded(self, tools)
+        self._tools = tools
+        return self
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        specs = self._tools.specs(names)
+        self._specs.update((spec.name, spec) for spec in specs)
+        return specs
 
     def needs(self, tool: str) -> bool:
         return not self._recorded and not self._stubs(wire_name(tool))
@@ -238,16 +247,17 @@ class ScenarioTools:
         """Whether a real tool is at work."""
         return self._under_way > 0
 
-    async def call(self, call: ToolCall, site: Site, tools: Tools, spec: ToolSpec | None) -> ToolResult:
+    async def call(self, call: ToolCall, site: Site) -> ToolResult:
         if stubs := self._stubs(call.tool):
             return self._stubbed(stubs, call)
         if self._recorded:
             return await self._recorded.call(call, site)
+        spec = self._specs.get(call.tool)
         if spec is None or not self._may_be_called(spec):
             return self._surprised(call, site, spec)
         self._under_way += 1
         try:
-            return await tools.call(call, site)
+            return await self._tools.call(call, site)
         finally:
             self._under_way -= 1
 
@@ -277,18 +287,3 @@ class ScenarioTools:
         remedy = f"give its result under `tools: {{{name}: …}}`, or say `allow: [{name}]`"
         self.surprises.append(f"{site.agent} called {name} ({does}), which does more than read: {remedy}")
         return ToolResult("the scenario does not let this tool be called", failed=True)
-
-
-class _Guarded:
-    def __init__(self, guard: ScenarioTools, tools: Tools) -> None:
-        self._guard = guard
-        self._tools = tools
-        self._specs: dict[str, ToolSpec] = {}
-
-    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        specs = self._tools.specs(names)
-        self._specs.update((spec.name, spec) for spec in specs)
-        return specs
-
-    async def call(self, call: ToolCall, site: Site) -> ToolResult:
-        return await self._guard.call(call, site, self._tools, self._specs.get(call.tool))

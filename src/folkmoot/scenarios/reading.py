@@ -5,23 +5,20 @@ A file of scenarios has a name that ends in `.test.yaml`, so that no other YAML 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from folkmoot.errors import DeclarationError, NotFound, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import ListNode, MapNode, Node, Scalar, compose, find, place_of
 from folkmoot.loader.files import MOST_FOLDERS, NOT_SEARCHED, SETTINGS, read_text
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import ListNode, MapNode, Node, Scalar, data, find, place_of
 from folkmoot.loader.walk import WRONG, definition, walk
-from folkmoot.models.script import ModelScript, read_script
-from folkmoot.models.script import Path as Steps
-from folkmoot.models.script_file import read_script_file
+from folkmoot.models.script import ModelScript, read_script, read_script_file
 from folkmoot.scenarios.scenario import Case, Scenario, ScenarioFile
 
 
@@ -33,25 +30,23 @@ def read_cases(file: Path, findings: Findings) -> list[Case]:
     if node is None:
         return []
     said = walk(node, definition(ScenarioFile), "", findings)
-    shared = _Shared(file, node, _agent(node) if said is WRONG else said, _script(file, node, findings))
+    if not isinstance(node, MapNode):
+        return []
+    if said is WRONG:  # enough to look for what else is wrong
+        named = find(node, ("agent",))
+        said = ScenarioFile(scenarios=(), agent=named.text if isinstance(named, Scalar) else "")
+    shared = Case(
+        scenario=Scenario("", "", said.agent, tools=said.tools, allow=said.allow),
+        file=file,
+        project=project_of(file),
+        node=node,
+        whole=node,
+        script=_script(file, node, findings),
+        live=said.live,
+    )
     cases = [_case(shared, own, spelt, findings) for own, spelt in _sound(node)]
     _check_names(cases, findings)
     return cases
-
-
-class _Shared(NamedTuple):
-    """What is the same for all scenarios of a file."""
-
-    file: Path
-    node: Node
-    said: ScenarioFile
-    script: ModelScript | None
-
-
-def _agent(node: Node) -> ScenarioFile:
-    """What can be known of a file in which something is wrong: enough to look for what else is."""
-    named = find(node, ("agent",))
-    return ScenarioFile(scenarios=(), agent=named.text if isinstance(named, Scalar) else "")
 
 
 def _sound(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
@@ -64,30 +59,20 @@ def _sound(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
             yield own, spelt
 
 
-def _case(shared: _Shared, own: Scenario, spelt: MapNode, findings: Findings) -> Case:
-    file, said = shared.file, shared.said
+def _case(shared: Case, own: Scenario, spelt: MapNode, findings: Findings) -> Case:
+    """A scenario with what its file says for all."""
     _check(own, spelt, findings)
-    script = _merged(shared.script, _script(file, spelt, findings))
-    recorded = file.parent / own.recorded if own.recorded else None
+    script = _merged(shared.script, _script(shared.file, spelt, findings))
+    recorded = shared.file.parent / own.recorded if own.recorded else None
     if recorded and not recorded.is_file():
         findings.error(
             place_of(spelt, ("recorded",)), f"there is no file {own.recorded!r}; export a run to it"
         )
-    return Case(
-        scenario=replace(
-            own,
-            agent=own.agent or said.agent,
-            tools={**said.tools, **own.tools},
-            allow=(*own.allow, *said.allow),
-        ),
-        file=file,
-        project=project_of(file),
-        node=spelt,
-        whole=shared.node,
-        script=None if recorded else script,
-        recorded=recorded,
-        live=said.live,
-    )
+    said = shared.scenario
+    tools, allow = {**said.tools, **own.tools}, (*own.allow, *said.allow)
+    scenario = replace(own, agent=own.agent or said.agent, tools=tools, allow=allow)
+    script = None if recorded else script
+    return dataclasses.replace(shared, scenario=scenario, node=spelt, script=script, recorded=recorded)
 
 
 def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
@@ -95,29 +80,15 @@ def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
     found = find(node, ("script",))
     if found is None:
         return None
+    if not (isinstance(found, Scalar) and isinstance(found.value, str)):
+        return read_script(found, findings)
     try:
-        if isinstance(found, Scalar) and isinstance(found.value, str):
-            return read_script_file(file.parent / found.value, str(file.parent / found.value))
-        return read_script(data(found), file=found.place.file, places=dict(_places(found, ())))
+        return read_script_file(Path(), str(file.parent / found.value))
     except DeclarationError as error:
         for problem in error.problems:
-            findings.error(
-                Location(problem.file, problem.line, problem.column), problem.message, problem.code
-            )
+            place = Location(problem.file, problem.line, problem.column)
+            findings.error(place, problem.message, problem.code)
         return None
-
-
-def _places(node: Node, path: Steps) -> Iterator[tuple[Steps, tuple[int, int]]]:
-    """As a script wants them: a key stands where it is written, and items are counted from 1."""
-    yield path, node.place[1:]
-    match node:
-        case MapNode(entries=entries):
-            for key, value in entries:
-                yield from _places(value, (*path, key.text))
-                yield (*path, key.text), key.place[1:]
-        case ListNode(items=items):
-            for number, item in enumerate(items, start=1):
-                yield from _places(item, (*path, number))
 
 
 def _merged(shared: ModelScript | None, own: ModelScript | None) -> ModelScript | None:

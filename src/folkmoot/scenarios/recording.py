@@ -14,9 +14,8 @@ from folkmoot.domain.message import Answer, ToolCall
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
-from folkmoot.loader.compose import compose
+from folkmoot.loader.document import ListNode, compose, data, find, meaning
 from folkmoot.loader.findings import Findings, Location
-from folkmoot.loader.nodes import ListNode, data, find, meaning
 from folkmoot.ports import Hear, Model, Models, Request
 from folkmoot.scenarios.scenario import Case
 

@@ -12,9 +12,9 @@ from msgspec import Meta
 
 from folkmoot.domain.naming import ALIASES, wire_glob, wire_name
 from folkmoot.domain.value import Value
+from folkmoot.loader.document import MapNode, Node, find, place_of
+from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.findings import Location
-from folkmoot.loader.nodes import MapNode, Node, find, place_of
-from folkmoot.loader.nodes import Path as Keys
 from folkmoot.models.script import ModelScript
 
 Names = Annotated[tuple[str, ...], Meta(extra={"written": "names"})]

@@ -16,11 +16,11 @@ from folkmoot.domain.providers import BUILT_IN as KNOWN
 from folkmoot.domain.secrets import secrets_of
 from folkmoot.domain.value import Value
 from folkmoot.engine.admission import reachable
-from folkmoot.engine.workshop import Surroundings, Unguarded
+from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.memory import MemoryJournal
+from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.findings import Findings, near
-from folkmoot.loader.nodes import Path as Keys
 from folkmoot.models.choose import ProviderModels
 from folkmoot.ports import Tools
 from folkmoot.scenarios.playing import Wishes, play
@@ -112,7 +112,7 @@ async def survey(project: Path, overrides: Mapping[str, str]) -> Surveyed:
         return Surveyed(moot.graph, tuple(seen.names))
 
 
-class _ToolNames(Unguarded):
+class _ToolNames(Guard):
     """Only looks which tools there are."""
 
     names: list[str]

@@ -13,10 +13,11 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from folkmoot.domain.events import RouterSelected, SessionStarted, ToolStarted
+from folkmoot.domain.call_events import RouterSelected
+from folkmoot.domain.events import SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested, QuestionAsked
 from folkmoot.domain.value import Value
-from folkmoot.loader.nodes import Path as Keys
+from folkmoot.loader.document import Path as Keys
 from folkmoot.scenarios.playing import Played
 from folkmoot.scenarios.scenario import Called, Case, Expect, ExpectedText, fits, in_files, is_tool
 from folkmoot.views.result import Result
@@ -136,18 +137,14 @@ def judge(expect: Expect, played: Played) -> list[Miss]:
     """Everything that was expected and is not so."""
     if played.result is None:
         return [Miss((), "a run", f"it could not be played: {played.error}")]
-    surprises = [
-        Miss(("tools",), "a word about every call that does more than read", each)
-        for each in played.surprises
-    ]
+    expected = "a word about every call that does more than read"
     return [
-        *surprises,
+        *(Miss(("tools",), expected, each) for each in played.surprises),
         *_end(expect, played.result),
-        *_agents(expect, played),
+        *_equal(expect, played, played.result),
         *_calls(expect, played),
         *_people(expect, played),
         *_amounts(expect, played.result),
-        *_events(expect, played),
         *_records("tasks", expect.tasks, played.tasks),
         *_records("decisions", expect.decisions, played.decisions),
     ]
@@ -158,31 +155,37 @@ def _end(expect: Expect, result: Result) -> Iterator[Miss]:
     if status and result.status != status:
         why = result.error or ", ".join(result.waiting)
         yield Miss(("expect", "status"), status, f"{result.status}: {why}" if why else result.status)
-    if expect.stop_reason and result.stop_reason != expect.stop_reason:
-        yield Miss(("expect", "stopReason"), expect.stop_reason, result.stop_reason or NOTHING)
     if expect.error:
         yield from text_misses(("expect", "error"), expect.error, result.error or "")
     if expect.report:
-        yield from text_misses(("expect", "report"), expect.report, *_report(result))
+        report = result.final_report
+        said = (report.content, report.content_json) if report else ("", None)
+        yield from text_misses(("expect", "report"), expect.report, *said)
 
 
-def _report(result: Result) -> tuple[str, Any]:
-    report = result.final_report
-    return (report.content, report.content_json) if report else ("", None)
-
-
-def _agents(expect: Expect, played: Played) -> Iterator[Miss]:
+def _equal(expect: Expect, played: Played, result: Result) -> Iterator[Miss]:
+    """What must be just so, each as the scenario names it."""
     events = [(draft.agent_id, draft.event) for draft in played.drafts]
     routes = [event.agent for _, event in events if isinstance(event, RouterSelected)]
-    if expect.route is not None and routes != list(expect.route):
-        yield Miss(("expect", "route"), _listed(expect.route), _listed(routes))
-    ran = list(dict.fromkeys(agent for agent, event in events if isinstance(event, SessionStarted)))
-    if expect.agents is not None and {*ran} != {*expect.agents}:
-        yield Miss(("expect", "agents"), _listed(sorted(expect.agents)), _listed(sorted(ran)))
-    assert played.result is not None
-    final = played.result.final_agent_id or ""
-    if expect.final_agent and final != expect.final_agent:
-        yield Miss(("expect", "finalAgent"), expect.final_agent, final or NOTHING)
+    ran = {agent for agent, event in events if isinstance(event, SessionStarted)}
+    counts = Counter(event.type for _, event in events)
+    agents = None if expect.agents is None else sorted({*expect.agents})
+    compared: list[tuple[Keys, Any, Any]] = [
+        (("stopReason",), expect.stop_reason or None, result.stop_reason),
+        (("route",), expect.route, tuple(routes)),
+        (("agents",), agents, sorted(ran)),
+        (("finalAgent",), expect.final_agent or None, result.final_agent_id),
+        *((("events", type), count, counts[type]) for type, count in expect.events.items()),
+    ]
+    for keys, wanted, found in compared:
+        if wanted is not None and wanted != found:
+            yield Miss(("expect", *keys), _shown_value(wanted), _shown_value(found))
+
+
+def _shown_value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return _listed(value)
+    return NOTHING if value is None else str(value)
 
 
 def _calls(expect: Expect, played: Played) -> Iterator[Miss]:
@@ -225,8 +228,7 @@ def _each(wanted: Sequence[str], found: Sequence[str], suits: Any) -> bool:
 
 
 def _amounts(expect: Expect, result: Result) -> Iterator[Miss]:
-    spent = result.totals
-    most = expect.at_most
+    spent, most = result.totals, expect.at_most
     for key, limit, amount in (
         ("usd", most.usd, spent.cost_usd),
         ("tokens", most.tokens, spent.tokens_in + spent.tokens_out),
@@ -234,18 +236,8 @@ def _amounts(expect: Expect, result: Result) -> Iterator[Miss]:
         ("toolCalls", most.tool_calls, spent.tool_calls),
     ):
         if limit is not None and amount > limit:
-            yield Miss(
-                ("expect", "atMost", key),
-                f"at most {limit}",
-                f"{amount:.6g}" if key == "usd" else str(amount),
-            )
-
-
-def _events(expect: Expect, played: Played) -> Iterator[Miss]:
-    counts = Counter(draft.event.type for draft in played.drafts)
-    for type, count in expect.events.items():
-        if counts[type] != count:
-            yield Miss(("expect", "events", type), str(count), str(counts[type]))
+            actual = f"{amount:.6g}" if key == "usd" else str(amount)
+            yield Miss(("expect", "atMost", key), f"at most {limit}", actual)
 
 
 def _records(
@@ -299,11 +291,8 @@ def text_misses(keys: Keys, wanted: ExpectedText, text: str, structured: Any = N
     if wanted.json is not None:
         found = _decoded(text) if structured is None else structured
         if not fits(wanted.json, found):
-            yield Miss(
-                (*keys, "json"),
-                in_json(wanted.json),
-                in_json(found) if found is not None else text or NOTHING,
-            )
+            actual = in_json(found) if found is not None else text or NOTHING
+            yield Miss((*keys, "json"), in_json(wanted.json), actual)
 
 
 def _decoded(text: str) -> Any:

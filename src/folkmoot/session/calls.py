@@ -8,10 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.budget import Room
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.draw import draw
-from folkmoot.domain.escalation import named_paths
-from folkmoot.domain.gate import Allow, Ask, Refuse, Standing
+from folkmoot.domain.gate import Allow, Ask, Refuse, Spent, Standing
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
@@ -19,8 +16,8 @@ from folkmoot.domain.inbox_events import (
     ApprovalRevoked,
     ToolSettled,
 )
-from folkmoot.domain.message import Grounds, ToolCall, ToolResult, ToolSpec
-from folkmoot.domain.step_policy import Spent
+from folkmoot.domain.message import Grounds, ToolCall, ToolResult, ToolSpec, fingerprint
+from folkmoot.domain.sources import named_paths
 from folkmoot.domain.value import Value
 from folkmoot.session.exits import Refusal
 from folkmoot.session.gate import gated, judge
@@ -69,17 +66,17 @@ class Released(Value):
 
 def sort_calls(state: State, around: Around = NOTHING) -> Sorted:
     """Every call that was not begun is judged by the gate; it is judged once, unless it was refused."""
-    brief = state.brief
-    offered = {spec.name: spec for spec in (() if state.last else brief.tools)}
-    unlisted = {spec.name: spec for spec in (() if state.last else brief.unlisted)}
-    exits = [spec.name for spec in brief.leaving(state.last)]
+    own = state.brief.toolset
+    offered = {spec.name: spec for spec in (() if state.last else own.tools)}
+    hidden = {spec.name: spec for spec in (() if state.last else own.hidden)}
+    exits = [spec.name for spec in own.leaving(state.last)]
     found = Sorted()
     for position, call in _open(state):
         if too_many := _beyond_limit(state, position):
             found.refusals.append((position, call, too_many))
         elif call.tool in exits:
             found.leaving.append((position, call))
-        elif spec := offered.get(call.tool) or unlisted.get(call.tool):
+        elif spec := offered.get(call.tool) or hidden.get(call.tool):
             _sort(state, found, around, (position, call, spec))
         else:
             names = ", ".join([*offered, *exits])
@@ -115,14 +112,6 @@ def verdict(state: State, position: int, call: ToolCall) -> Released | Refusal |
             )
         case None:
             return None
-
-
-def approval_id(state: State, position: int) -> str:
-    return "ap_" + draw(state.brief.seed, state.brief.span, "approval", state.turn, position)
-
-
-def doubt_id(state: State, position: int) -> str:
-    return "doubt_" + draw(state.brief.seed, state.brief.span, "doubt", state.turn, position)
 
 
 def item_id(state: State, position: int) -> str:

@@ -27,6 +27,32 @@ class Refusal(Value):
     """Which stage of the gate refused a call."""
 
 
+class Toolset(Value):
+    """What a session is offered: its tools, and those that end it."""
+
+    tools: tuple[ToolSpec, ...] = ()
+    """All but the exits; on the last turn they are not offered."""
+    exits: tuple[ToolSpec, ...] = ()
+    """Tools whose call ends the session; orchestration gives them their meaning."""
+    offered: tuple[ToolSpec, ...] = ()
+    """Both together, the same object every turn."""
+    schema_tokens: int = 0
+    """What the description of all of them takes of the context."""
+    hidden: tuple[ToolSpec, ...] = ()
+    """Tools that are not offered, and whose calls nevertheless get an answer of their own."""
+    last_exits: tuple[ToolSpec, ...] = ()
+    """What is left of `exits` in the last turn; absent: all of them."""
+
+    def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
+        """The exits that are open in this turn."""
+        return (self.last_exits or self.exits) if final else self.exits
+
+    @property
+    def reports(self) -> bool:
+        """Whether this session ends with a report; a member of a team only broadcasts."""
+        return not self.exits or any(spec.name == FINAL_REPORT for spec in self.exits)
+
+
 class _Claim(Value):
     """As a model writes it; what it says of the status is only said."""
 

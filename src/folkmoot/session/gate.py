@@ -2,21 +2,29 @@
 
 What is not offered never gets here: an agent's file, the allowlist of the run and the envelope of those above it
 narrow what a session has at all (`orchestration/kit.py`).
+
+What an agent's own task and plan allow follows from what the tools record of them, and from the calls themselves: after
+it submitted a plan it may read until that is approved, then do what it requested. Whatever a plan says, its agent may
+have made up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
-from folkmoot.domain.canonical import fingerprint
-from folkmoot.domain.escalation import escalated, named_paths
-from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing
-from folkmoot.domain.message import Risk, ToolCall, ToolSpec
+from folkmoot.domain.events import ToolFinished
+from folkmoot.domain.gate import HUMAN, Allow, Ask, Decision, Policy, Refuse, Standing, StepPolicy, exceeded
+from folkmoot.domain.message import Risk, ToolCall, ToolSpec, fingerprint
+from folkmoot.domain.naming import GROUPS
+from folkmoot.domain.older_entries import plan_states, task_states
 from folkmoot.domain.rules import Rule, first_match
-from folkmoot.domain.sources import Sources, joined, named, secret, untrusted
-from folkmoot.domain.step_policy import exceeded
+from folkmoot.domain.sources import Sources, escalated, joined, named, named_paths, secret, untrusted
+from folkmoot.domain.value import Value
 from folkmoot.session.schema import misfit
 
+SUBMIT = "plan_submit"
+ANYTHING, READING = StepPolicy(), StepPolicy(acting=())
+_AGREED = ("approved", "committed", "done")
 _Stage = Callable[[Policy, Standing, ToolCall, ToolSpec], Decision | None]
 
 
@@ -85,8 +93,8 @@ def _budget(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) 
     if standing.pace.left < 1:
         return Refuse("rate_limited", standing.pace.limit)
     budget = policy.step.budget
-    files = named_paths(call.arguments) if budget.files_changed is not None and _writes(spec) else None
-    over = exceeded(budget, standing.spent, files or frozenset())
+    counts = budget.files_changed is not None and spec.access == "write"
+    over = exceeded(budget, standing.spent, named_paths(call.arguments) if counts else frozenset())
     return Refuse("budget", over) if over else None
 
 
@@ -106,7 +114,7 @@ def _granted(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec)
 
 def _escalation(policy: Policy, standing: Standing, call: ToolCall, spec: ToolSpec) -> Ask | None:
     """No rule lets it through but one for the very call."""
-    delicate = escalated(call.arguments, policy.escalate) if _writes(spec) else ""
+    delicate = escalated(call.arguments, policy.escalate) if spec.access == "write" else ""
     if not delicate:
         return None
     rule, _ = _rule(policy, call, spec)
@@ -187,5 +195,48 @@ def _ask(policy: Policy, risk: Risk, why: str, sources: Sources = ()) -> Ask:
     return Ask(risk, why, HUMAN if risk == "high" or sources else policy.approvers, sources)
 
 
-def _writes(spec: ToolSpec) -> bool:
-    return spec.access == "write"
+class Submitted(Value):
+    """The last plan that was submitted; the empty one: none was."""
+
+    plan: str = ""
+    requested: tuple[str, ...] = ()
+    agreed: bool = False
+
+    def policy(self, calls: Sequence[ToolCall]) -> StepPolicy:
+        """`calls` are those of the answer that is looked at: one beside a submission comes too early."""
+        if any(call.tool == SUBMIT for call in calls):
+            return READING
+        if not self.plan:
+            return ANYTHING
+        return StepPolicy(acting=self.requested) if self.agreed else READING
+
+
+def submitted(before: Submitted, event: ToolFinished, call: ToolCall) -> Submitted:
+    """After one more result of a tool for plans."""
+    plans = plan_states(event.text) if event.records is None else event.records
+    for plan in plans:
+        if event.tool == SUBMIT:
+            return Submitted(plan.id, tuple(dict.fromkeys(_requested(call))), plan.status in _AGREED)
+        if plan.id == before.plan:
+            return Submitted(plan.id, before.requested, plan.status in _AGREED)
+    return before
+
+
+def _requested(call: ToolCall) -> Iterator[str]:
+    """As a whole and for single steps, as in `Plan.requested`; the tool has taken the arguments, so they are sound."""
+    yield from call.arguments.get("tools_requested") or ()
+    for step in call.arguments.get("steps") or ():
+        policy = step.get("tool_policy") if isinstance(step, dict) else None
+        yield from (policy or {}).get("tools") or ()
+
+
+def working_on(task: str, agent: str, event: ToolFinished) -> str:
+    """The task after one more result; `task` is the one before, empty if there is none."""
+    if event.tool not in GROUPS["tasks"]:
+        return task
+    for changed in task_states(event.text) if event.records is None else event.records:
+        if changed.agent == agent and changed.status == "in_progress":
+            return changed.id
+        if changed.id == task:
+            return ""
+    return task

@@ -1,20 +1,20 @@
-"""What is recorded of a step: from what was decided, what came of it and what was read by it to the event. Pure."""
+"""What a model is sent, and what is recorded of a step: from what was decided, what came of it and what was read by it
+to the event. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from posixpath import join
 from typing import Any
 
 from msgspec.structs import replace
 
 from folkmoot.domain import gate
+from folkmoot.domain.agent import Agent
 from folkmoot.domain.budget import cost
-from folkmoot.domain.canonical import fingerprint, title
-from folkmoot.domain.draw import draw
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
     LlmFailed,
-    LlmRequest,
     LlmResponse,
     ToolFailed,
     ToolFinished,
@@ -24,60 +24,102 @@ from folkmoot.domain.events import (
 from folkmoot.domain.fence import retry_delay
 from folkmoot.domain.gate import Policy
 from folkmoot.domain.inbox_events import ApprovalRequested
-from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage
-from folkmoot.domain.naming import wire_name
+from folkmoot.domain.message import Answer, Message, ToolCall, ToolSpec, Usage, fingerprint, title
+from folkmoot.domain.naming import draw, wire_name
 from folkmoot.domain.sources import Source, Sources, is_trusted, joined, secret_paths
 from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.domain.trace import attempt_name
 from folkmoot.errors import ModelFailed
 from folkmoot.ports import Request, Site
-from folkmoot.session.calls import Released, approval_id, doubt_id, verdict
-from folkmoot.session.conversation import with_own_thoughts
-from folkmoot.session.state import Brief, State
+from folkmoot.session.calls import Released, verdict
+from folkmoot.session.exits import Toolset
+from folkmoot.session.state import Brief, State, evolve, folded
 from folkmoot.session.steps import Ask
+
+DELIVERED = "(delivered)"
+"""The answer to a report: a model that is sent its own call without one refuses the conversation."""
+NOT_MADE = "(not made: the session ended)"
+UNDER_WAY = "(under way)"
 
 
 def request(state: State, ask: Ask, contents: dict[str, bytes]) -> Request:
     """What the model is sent."""
-    brief = state.brief
+    brief, event = state.brief, ask.event
     return Request(
         model=ask.choice.model,
-        messages=with_own_thoughts(state.messages, ask.choice.ref),
+        messages=_with_own_thoughts(state.messages, ask.choice.ref),
         tools=ask.tools,
         tuning=brief.agent.tuning,
-        max_output=ask.max_output,
+        max_output=event.max_output,
         agent=brief.agent.id,
         session=brief.session,
-        turn=ask.turn,
-        attempt=ask.attempt,
+        turn=event.turn,
+        attempt=event.attempt,
         part=brief.part,
-        again=ask.again or ask.attempt > 1,
+        again=ask.again or event.attempt > 1,
         hops=brief.hops,
         contents=contents,
-        trace=brief.trace.within(attempt_name(brief.session, ask.turn, ask.attempt)) if brief.trace else {},
+        trace=brief.trace.within(attempt_name(brief.session, event.turn, event.attempt))
+        if brief.trace
+        else {},
     )
 
 
-def asked(ask: Ask) -> LlmRequest:
-    return LlmRequest(
-        turn=ask.turn,
-        attempt=ask.attempt,
-        model=ask.choice.ref,
-        max_output=ask.max_output,
-        reserved_tokens=ask.reserved_tokens,
-        reserved_usd=ask.reserved_usd,
-        final=ask.final,
+def conversation(agent: Agent, spans: Iterable[Sequence[Event]]) -> tuple[Message, ...]:
+    """The messages of the sessions that held it, one after the other."""
+    said: tuple[Message, ...] = ()
+    for events in spans:
+        state = State(_brief(agent, said))
+        for event in events:
+            state = evolve(state, event)
+        said = answer_open_calls(state)
+    return said
+
+
+def sent(agent: Agent, events: Iterable[Event], model: str) -> tuple[Message, ...]:
+    """What a model was sent last in a session that began its own conversation, when these events had happened."""
+    return _with_own_thoughts(folded(_brief(agent, ()), events).messages, model)
+
+
+def _with_own_thoughts(messages: tuple[Message, ...], model: str) -> tuple[Message, ...]:
+    """What another model thought is no use to this one, and no provider takes the seals of another."""
+    if not [message for message in messages if message.thinker and message.thinker != model]:
+        return messages
+    return tuple(
+        message if message.thinker in ("", model) else replace(message, thoughts=()) for message in messages
     )
+
+
+def interrupted(state: State) -> tuple[Message, ...]:
+    """The messages of a session that waits for its calls. Which of them are done already is left out: that is
+    chance, and a resumed run must say the same."""
+    waits = (Message(role="tool", text=UNDER_WAY, answers=call.id) for call in state.calls)
+    return (*state.messages, *waits)
+
+
+def answer_open_calls(state: State) -> tuple[Message, ...]:
+    """Every call has an answer, also the one that ended the session."""
+    left = NOT_MADE if state.outcome is None or state.outcome.failed else DELIVERED
+    answers = (
+        Message(role="tool", text=state.results.get(position, left), answers=call.id)
+        for position, call in enumerate(state.calls, start=1)
+    )
+    return (*state.messages, *answers)
+
+
+def _brief(agent: Agent, before: tuple[Message, ...]) -> Brief:
+    """Only what is needed to fold: nothing is asked and nothing is called."""
+    return Brief(agent, Toolset(), "", "", "", "", agent.tuning.max_turns, before=before)
 
 
 def answered(ask: Ask, answer: Answer, latency_ms: int) -> LlmResponse:
     usage = answer.usage if answer.usage != Usage() else _guessed(ask, answer.message)
-    reported = answer.cost_usd
+    reported, message = answer.cost_usd, _with_sound_ids(answer.message, ask.event.turn)
     return LlmResponse(
-        turn=ask.turn,
-        attempt=ask.attempt,
+        turn=ask.event.turn,
+        attempt=ask.event.attempt,
         model=ask.choice.ref,
-        message=_attributed(_with_sound_ids(answer.message, ask.turn), ask.choice.ref),
+        message=replace(message, thinker=ask.choice.ref) if message.thoughts else message,
         usage=usage,
         cost_usd=cost(usage, ask.choice.price) if reported is None else reported,
         stop=answer.stop,
@@ -88,8 +130,8 @@ def answered(ask: Ask, answer: Answer, latency_ms: int) -> LlmResponse:
 
 def unanswered(ask: Ask, error: ModelFailed, latency_ms: int) -> LlmFailed:
     return LlmFailed(
-        turn=ask.turn,
-        attempt=ask.attempt,
+        turn=ask.event.turn,
+        attempt=ask.event.attempt,
         model=ask.choice.ref,
         error=storable(str(error)),
         retryable=error.retryable,
@@ -112,7 +154,7 @@ def with_its_parts(error: ModelFailed, messages: tuple[Message, ...]) -> ModelFa
 
 def approval_requested(state: State, position: int, call: ToolCall, ask: gate.Ask) -> ApprovalRequested:
     return ApprovalRequested(
-        id=approval_id(state, position),
+        id="ap_" + draw(state.brief.seed, state.brief.span, "approval", state.turn, position),
         turn=state.turn,
         call=position,
         tool=call.tool,
@@ -130,7 +172,8 @@ def approval_requested(state: State, position: int, call: ToolCall, ask: gate.As
 
 def in_doubt(state: State, position: int, call: ToolCall, lease: float) -> ToolInDoubt:
     wait = retry_delay(lease, state.brief.agent.tuning.tool_timeout)
-    return ToolInDoubt(state.turn, position, call.tool, doubt_id(state, position), wait)
+    id = "doubt_" + draw(state.brief.seed, state.brief.span, "doubt", state.turn, position)
+    return ToolInDoubt(state.turn, position, call.tool, id, wait)
 
 
 def let_through(state: State, site: Site, call: ToolCall, spec: ToolSpec, why: gate.Allow) -> ToolStarted:
@@ -163,9 +206,7 @@ def finished(state: State, site: Site, call: ToolCall, text: str, artifact: str)
 
 def evidence_line(state: State, site: Site) -> str:
     """What tells the model the id of a result; only an agent that is asked for claims has a use for it."""
-    brief = state.brief
-    cites = brief.agent.output.claims
-    return f"\n[evidence {_evidence(state, site)}]" if cites else ""
+    return f"\n[evidence {_evidence(state, site)}]" if state.brief.agent.output.claims else ""
 
 
 def _evidence(state: State, site: Site) -> str:
@@ -173,10 +214,8 @@ def _evidence(state: State, site: Site) -> str:
     return "ev_" + draw(state.brief.seed, state.brief.span, "evidence", site.turn, site.call)
 
 
-def failed(site: Site, call: ToolCall, reason: str) -> ToolFailed:
-    return ToolFailed(
-        turn=site.turn, call=site.call, tool=call.tool, text=f"(tool failed: {storable(reason)})"
-    )
+def failed(site: Site, call: ToolCall, reason: str, **more: Any) -> ToolFailed:
+    return ToolFailed(site.turn, site.call, call.tool, f"(tool failed: {storable(reason)})", **more)
 
 
 def cut(whole: bytes, limit: int, artifact: str) -> str:
@@ -189,11 +228,9 @@ def cut(whole: bytes, limit: int, artifact: str) -> str:
 def _guessed(ask: Ask, message: Message) -> Usage:
     """For a provider that does not count: what was reserved for the input, and the answer by its length."""
     said = message.text + "".join(f"{call.tool}{call.arguments}" for call in message.calls)
-    return Usage(tokens_in=ask.reserved_tokens - ask.max_output, tokens_out=estimated_tokens(said))
-
-
-def _attributed(message: Message, model: str) -> Message:
-    return replace(message, thinker=model) if message.thoughts else message
+    return Usage(
+        tokens_in=ask.event.reserved_tokens - ask.event.max_output, tokens_out=estimated_tokens(said)
+    )
 
 
 def _with_sound_ids(message: Message, turn: int) -> Message:
@@ -218,7 +255,9 @@ def sources_of(state: State, turn: int, call: ToolCall) -> Sources:
     brief = state.brief
     if brief.policy.recorded_first:
         return ()
-    return joined(_untrusted(brief, turn, call), secret_paths(call.arguments, brief.policy.secret))
+    foreign = call.tool in brief.policy.untrusted and not _vouched_for(brief.policy, brief.work_dir, call)
+    given = (Source(f"what {call.tool} gave {brief.agent.id} in turn {turn}"),) if foreign else ()
+    return joined(given, secret_paths(call.arguments, brief.policy.secret))
 
 
 def foreign_values(state: State, call: ToolCall, sources: Sources) -> tuple[str, ...]:
@@ -233,11 +272,6 @@ def foreign_values(state: State, call: ToolCall, sources: Sources) -> tuple[str,
             path for path, text in texts if len(text) >= _SHORTEST and text in given and text not in asked
         )
     )
-
-
-def _untrusted(brief: Brief, turn: int, call: ToolCall) -> Iterator[Source]:
-    if call.tool in brief.policy.untrusted and not _vouched_for(brief.policy, brief.work_dir, call):
-        yield Source(f"what {call.tool} gave {brief.agent.id} in turn {turn}")
 
 
 def _vouched_for(policy: Policy, work_dir: str, call: ToolCall) -> bool:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from folkmoot.domain.budget import Allowance
 from folkmoot.domain.duration import written
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     SessionCompleted,
@@ -35,9 +35,8 @@ from folkmoot.domain.text import estimated_tokens, storable
 from folkmoot.errors import ModelFailed, OperationFailed, WrongUse
 from folkmoot.ports import Clock, Hear, Models, Site
 from folkmoot.session import record
-from folkmoot.session.ask import fits
 from folkmoot.session.calls import Around, Released, item_id, needs_a_word, verdict
-from folkmoot.session.decide import decide
+from folkmoot.session.decide import decide, fits
 from folkmoot.session.exits import Refusal
 from folkmoot.session.record import sources_of
 from folkmoot.session.state import Brief, State, evolve, folded
@@ -175,7 +174,7 @@ class Session:
 
     async def _ask(self, ask: Ask) -> None:
         if not self._state.asking:
-            self.happen(record.asked(ask))
+            self.happen(ask.event)
         await self._journal.settle()
         began = self._clock.monotonic()
         try:
@@ -270,7 +269,7 @@ class Session:
 
     def _outcome(self, site: Site, call: ToolCall, result: ToolResult) -> ToolFinished | ToolFailed:
         if result.failed:
-            failed = replace(record.failed(site, call, result.text), code=result.code)
+            failed = record.failed(site, call, result.text, code=result.code)
             as_it_is = result.plain or result.recorded
             return replace(failed, text=storable(result.text)) if as_it_is else failed
         text, artifact = storable(result.text), ""
@@ -281,17 +280,16 @@ class Session:
         if not result.recorded:
             text += storable(result.footer) + record.evidence_line(self._state, site)
         if not fits(self._state, tokens := estimated_tokens(text)):
-            refused = record.failed(site, call, "context window budget exceeded")
-            return replace(refused, overflow=True)
+            return record.failed(site, call, "context window budget exceeded", overflow=True)
         seen = result.parts if fits(self._state, tokens + sum(part.tokens for part in result.parts)) else ()
         finished = record.finished(self._state, site, call, text, artifact)
         return replace(finished, parts=seen, records=result.records)
 
     def _refuse(self, refusals: tuple[tuple[int, ToolCall, Refusal], ...]) -> None:
         for position, call, refusal in refusals:
-            refused = record.failed(self._site(position), call, refusal.reason)
-            limit = refusal.reason if refusal.code == "budget" else ""
-            self.happen(replace(refused, broke_schema=refusal.schema, code=refusal.code, limit=limit))
+            code, limit = refusal.code, refusal.reason if refusal.code == "budget" else ""
+            more = {"broke_schema": refusal.schema, "code": code, "limit": limit}
+            self.happen(record.failed(self._site(position), call, refusal.reason, **more))
 
     def _consult(self, step: Consult) -> None:
         for position, call, ask in step.approvals:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from folkmoot.domain.agent import Agent
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Event
 from folkmoot.domain.events import (
     BudgetExceeded,
     LlmFailed,
@@ -24,27 +24,27 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.gate import Policy
-from folkmoot.domain.gate_events import GateChanged
 from folkmoot.domain.inbox_events import (
     ApprovalApproved,
     ApprovalDenied,
     ApprovalExpired,
     ApprovalRequested,
     ApprovalRevoked,
+    GateChanged,
     ToolSettled,
 )
-from folkmoot.domain.message import Message, ToolCall, ToolSpec
+from folkmoot.domain.message import Message, ToolCall
 from folkmoot.domain.naming import GROUPS
 from folkmoot.domain.older_entries import bare_failure
 from folkmoot.domain.part import Part
-from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report
+from folkmoot.domain.report import Broadcast, Outcome, Report
 from folkmoot.domain.sources import Source, Sources, joined
 from folkmoot.domain.spans import call_span
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.trace import Passing
 from folkmoot.domain.value import Value
-from folkmoot.session.exits import NOT_SENT, SENT, Refusal, judge_said, judge_text
-from folkmoot.session.submitted import Submitted, submitted, working_on
+from folkmoot.session.exits import NOT_SENT, SENT, Refusal, Toolset, judge_said, judge_text
+from folkmoot.session.gate import Submitted, submitted, working_on
 
 T = TypeVar("T")
 
@@ -53,14 +53,7 @@ class Brief(Value):
     """What a session is given and never changes."""
 
     agent: Agent
-    exits: tuple[ToolSpec, ...]
-    """Tools whose call ends the session; orchestration gives them their meaning."""
-    tools: tuple[ToolSpec, ...]
-    """The other tools; on the last turn they are not offered."""
-    offered: tuple[ToolSpec, ...]
-    """`tools` and `exits` together, the same object every turn."""
-    schema_tokens: int
-    """What the description of all tools takes of the context."""
+    toolset: Toolset
     run: str
     session: str
     span: str
@@ -70,10 +63,6 @@ class Brief(Value):
     """The conversation that this session goes on with, if it was one before."""
     turns_before: int = 0
     """The turns which that conversation took; they are counted on from there, up to `max_turns`."""
-    unlisted: tuple[ToolSpec, ...] = ()
-    """Tools that the brief does not offer, and whose calls nevertheless get an answer of their own."""
-    last_exits: tuple[ToolSpec, ...] = ()
-    """What is left of `exits` in the last turn; absent: all of them."""
     closing: bool = False
     """Only the exits are offered, in every turn."""
     part: str = ""
@@ -93,17 +82,9 @@ class Brief(Value):
 
     def offering_exits_only(self) -> Brief:
         """The same brief with the exits of its last turn alone, in all turns that are left to correct a report."""
-        exits = self.last_exits or self.exits
-        return replace(self, tools=(), unlisted=(), exits=exits, offered=exits, closing=True)
-
-    def leaving(self, final: bool) -> tuple[ToolSpec, ...]:
-        """The exits that are open in this turn."""
-        return (self.last_exits or self.exits) if final else self.exits
-
-    @property
-    def reports(self) -> bool:
-        """Whether this session ends with a report; a member of a team only broadcasts."""
-        return not self.exits or any(spec.name == FINAL_REPORT for spec in self.exits)
+        exits = self.toolset.leaving(final=True)
+        own = replace(self.toolset, tools=(), hidden=(), exits=exits, offered=exits)
+        return replace(self, toolset=own, closing=True)
 
 
 Said = ApprovalApproved | ApprovalDenied | ApprovalRevoked | ApprovalExpired | ToolSettled
@@ -182,7 +163,7 @@ def _opened(state: State, event: SessionStarted) -> State:
     brief = state.brief
     system = (Message(role="system", text=brief.agent.prompt),) if brief.agent.prompt else ()
     opening = (*(brief.before or system), Message(role="user", text=event.request, parts=event.parts))
-    added = brief.schema_tokens + sum(map(_size, opening))
+    added = brief.toolset.schema_tokens + sum(map(_size, opening))
     return replace(state, messages=opening, added=added, turn=brief.turns_before)
 
 
@@ -193,7 +174,7 @@ def _answered(state: State, event: LlmResponse) -> State:
     judged: Report | Broadcast | Refusal | None = None
     added, broke = 0, False
     if not message.calls:
-        reports, agent = state.brief.reports, state.brief.agent
+        reports, agent = state.brief.toolset.reports, state.brief.agent
         judged = judge_text(agent, message.text) if reports else judge_said(message.text)
         if isinstance(judged, Refusal):
             messages = (*messages, Message(role="user", text=judged.reason))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from folkmoot.domain import gate
 from folkmoot.domain.agent import ModelChoice
+from folkmoot.domain.events import LlmRequest
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.report import FINAL_REPORT, Broadcast, Outcome, Report, Selection, StopReason
 from folkmoot.domain.value import Value
@@ -15,13 +16,9 @@ class Ask(Value):
     """Ask a model: one attempt."""
 
     choice: ModelChoice
-    turn: int
-    attempt: int
+    event: LlmRequest
+    """What is recorded before it is sent."""
     tools: tuple[ToolSpec, ...]
-    max_output: int
-    reserved_tokens: int
-    reserved_usd: float
-    final: bool
     delay: float = 0.0
     again: bool = False
     """It may have been sent before: the process ended before the answer came."""
@@ -72,17 +69,16 @@ class Parked(Exception):  # because it is no error, its name has no Error in it
 
 
 def no_report(state: State) -> Outcome:
-    missing = "final report" if state.brief.reports else "broadcast"
+    missing = "final report" if state.brief.toolset.reports else "broadcast"
+    turns = state.brief.max_turns
     if state.overflow:
         return failure(state, "CONTEXT", f"the context is full and the model gave no {missing}")
     if state.broke_schema:
         text = "the model gave no report that fits its schema"
         return failure(state, "MAX_TURNS", text, reason="schema_violated")
-    if state.turn < state.brief.max_turns:
-        return failure(
-            state, "BUDGET_EXCEEDED", f"the model used the last request of its budget without a {missing}"
-        )
-    turns = state.brief.max_turns
+    if state.turn < turns:
+        text = f"the model used the last request of its budget without a {missing}"
+        return failure(state, "BUDGET_EXCEEDED", text)
     text = f"the model gave no {missing} within {turns} {'turn' if turns == 1 else 'turns'}"
     return failure(state, "MAX_TURNS", text, reason="max_turns_exhausted")
 
@@ -91,26 +87,18 @@ def outcome(
     state: State,
     *,
     exit: str = FINAL_REPORT,
-    report: Report | None = None,
+    report: Report = Report(),
     selection: Selection | None = None,
     broadcast: Broadcast | None = None,
 ) -> Outcome:
-    return Outcome(
-        agent=state.brief.agent.id,
-        span=state.brief.span,
-        exit=exit,
-        report=report or Report(),
-        selection=selection,
-        broadcast=broadcast,
-    )
+    return Outcome(state.brief.agent.id, state.brief.span, exit, report, selection, broadcast)
 
 
-def failure(state: State, stop: StopReason, error: str, *, reason: str = "") -> Outcome:
-    """The report that the runtime writes when the model wrote none: a session never ends without one."""
-    return Outcome(
-        agent=state.brief.agent.id,
-        span=state.brief.span,
-        report=Report(content=error, metadata={"reason": reason or stop.lower()}),
-        stop_reason=stop,
-        error=error,
-    )
+def failure(state: State, stop: StopReason, error: str, **metadata: object) -> Outcome:
+    return failed_outcome(state.brief.agent.id, state.brief.span, stop, error, **metadata)
+
+
+def failed_outcome(agent: str, span: str, stop: StopReason, error: str, **metadata: object) -> Outcome:
+    """With the report that the runtime writes when the model wrote none: a session never ends without one."""
+    report = Report(content=error, metadata={"reason": stop.lower(), **metadata})
+    return Outcome(agent=agent, span=span, report=report, stop_reason=stop, error=error)

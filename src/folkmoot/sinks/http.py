@@ -1,18 +1,22 @@
-"""The way out of this machine: one request, and what can go wrong with it as `SinkFailed`.
+"""Sinks that send to an address: one request and what can go wrong with it as `SinkFailed`; and signed JSON.
 
 An address may itself be a secret, so only its host is ever told. Nothing is followed to another one.
 """
 
 from __future__ import annotations
 
+import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
 
 import aiohttp
 import msgspec
 from yarl import URL
 
+from folkmoot.domain.entry import Entry
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Clock
 
@@ -80,3 +84,26 @@ def asked_wait(headers: Mapping[str, str], said: bytes) -> float:
     with suppress(ValueError):
         return float(headers.get("Retry-After", WAIT))
     return WAIT
+
+
+class WebhookSink(HttpSink):
+    def __init__(self, url: str, key: str, clock: Clock, line: Callable[[Entry], bytes]) -> None:
+        """`line` writes an entry out."""
+        super().__init__(url, clock)
+        self._key = key.encode()
+        self._line = line
+
+    async def deliver(self, entries: Sequence[Entry], kept: str) -> str:
+        body = b'{"events":[%b]}' % b",".join(self._line(entry).rstrip(b"\n") for entry in entries)
+        ids = "\n".join(entry.id for entry in entries)
+        headers = {"X-Folkmoot-Delivery": sha256(ids.encode()).hexdigest()[:32]}
+        moment = str(int(datetime.fromisoformat(self._clock.now()).timestamp()))
+        headers["X-Folkmoot-Timestamp"] = moment
+        if self._key:
+            headers["X-Folkmoot-Signature"] = f"sha256={signature(self._key, moment, body)}"
+        await self._send("POST", self.url, body, headers)
+        return kept
+
+
+def signature(key: bytes, moment: str, body: bytes) -> str:
+    return hmac.new(key, moment.encode() + b"." + body, sha256).hexdigest()

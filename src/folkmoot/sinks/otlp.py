@@ -34,8 +34,8 @@ from folkmoot.domain.trace import span_id, trace_id
 from folkmoot.errors import SinkFailed
 from folkmoot.sinks import genai
 from folkmoot.sinks.http import asked_wait, reason
-from folkmoot.sinks.meters import BOUNDS, UNITS, Meters, Series
-from folkmoot.sinks.span import Span
+from folkmoot.sinks.otel import BOUNDS, UNITS, Meters, Series
+from folkmoot.sinks.spans import Span
 
 _SCOPE = InstrumentationScope("folkmoot")
 _OWN = {"service.name": "folkmoot"}

@@ -28,6 +28,10 @@ SITE = "site"
 """Nor is a `Site` of this name; it gets the place of the call."""
 
 
+class Refused(Exception):
+    """A tool did not do it. The model reads why, and what to do instead; this name is recorded with it."""
+
+
 class FunctionTool:
     """A function that agents may call. Sync functions run in a thread, so that they block nobody."""
 

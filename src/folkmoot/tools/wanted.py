@@ -10,15 +10,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from folkmoot.domain.agent import Graph
-from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.gate import HUMAN, GateSettings
 from folkmoot.domain.naming import VARIABLE
 from folkmoot.domain.providers import BUILT_IN, LOOPBACK, REMOTE, address_of, key_variable
 from folkmoot.domain.rules import Rule
-from folkmoot.domain.settings import Provider, Settings, Storage, ToolSource
+from folkmoot.domain.settings import Builtins, Provider, Settings, Storage, ToolSource
 from folkmoot.domain.sinks import OTLP_HEADERS, SinkSettings
-from folkmoot.tools.consent import ConsentItem, by_content
-from folkmoot.tools.mcp.listing import mark_of
+from folkmoot.tools.consent import ConsentItem, by_content, mark_of
 from folkmoot.tools.modules import imported_files
 from folkmoot.tools.registry import meant
 

@@ -8,17 +8,14 @@ many agents work at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.fork_events import RunForked
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import RunForked
+from folkmoot.domain.spans import call_place, run_of
 
-CALL = re.compile(r"/turn:(\d+)/call:(\d+)(?:/[^/]+)?$")
-"""The call that a session came of, in its span."""
 Interval = tuple[float, float]
 Key = tuple[str, int, int]
 """Session, turn and position of a call; a model request is at position 0."""
@@ -94,7 +91,7 @@ class Activity:
 
     def take(self, draft: Draft, at: float) -> None:
         session, event = draft.session_id, draft.event
-        run, key = _run_of(session), _key(session, event)
+        run, key = run_of(session), _key(session, event)
         if (since := self._parked.pop(run, None)) is not None:
             self._add(since, at, self._waited, self._rested)
         match event.type:
@@ -103,8 +100,8 @@ class Activity:
             case "llm.response" | "llm.failed" | "tool.finished" | "tool.failed":
                 self._end(key, at)
             case "session.started" | "team.started":
-                if called := CALL.search(draft.span):  # from here on it is the session that works, or waits
-                    self._end((getattr(event, "parent", ""), int(called[1]), int(called[2])), at)
+                if called := call_place(draft.span):  # from here on it is the session that works, or waits
+                    self._end((getattr(event, "parent", ""), called.turn, called.call), at)
             case "run.parked":
                 self._stop(at, run=run)
                 self._parked[run] = at
@@ -185,24 +182,20 @@ class Activity:
 
     def _stop(self, at: float, *, run: str = "", session: str = "") -> None:
         """Nothing in it works any more."""
-        for key in [key for key in self.work if key[0] == session or _run_of(key[0]) == run]:
+        for key in [key for key in self.work if key[0] == session or run_of(key[0]) == run]:
             self._end(key, at)
 
     def _close(self, at: float, *, run: str = "", session: str = "") -> None:
         """Nor waits."""
         self._stop(at, run=run, session=session)
         for name, (since, key, _) in [*self._waits.items()]:
-            if key[0] == session or _run_of(key[0]) == run:
+            if key[0] == session or run_of(key[0]) == run:
                 self._add(since, at, self._waited)
                 del self._waits[name]
 
 
 def _key(session: str, event: Event) -> Key:
     return session, getattr(event, "turn", 0), getattr(event, "call", 0)
-
-
-def _run_of(session: str) -> str:
-    return session.partition(":")[0]
 
 
 def _seconds(ts: str) -> float:

@@ -1,20 +1,29 @@
-"""What agents said to each other, as threads with turns: a fold over the events of messages.
-
-Only what main agents wrote to each other is a conversation. What agents do for others is not, and what no runtime
-marked as one is not either.
-"""
+"""Conversations: threads of messages between agents, their list on the page, and chats of a person with an agent."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from folkmoot.domain.a2a_events import A2aResponse, A2aSend, A2aSpawn, GuardLoopBlocked
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.role import role
+from folkmoot.domain.category import CATEGORIES, LABELS, Category, CategoryId
+from folkmoot.domain.duration import seconds_between
+from folkmoot.domain.entry import Draft, role
+from folkmoot.domain.errand import Block
+from folkmoot.domain.events import RunStarted, ToolStarted
+from folkmoot.domain.sources import Sources
+from folkmoot.domain.team_events import (
+    A2aResponse,
+    A2aSend,
+    A2aSpawn,
+    GuardLoopBlocked,
+)
+from folkmoot.domain.value import Value
+from folkmoot.domain.work_session import ARCHIVED_AFTER, Activity
+from folkmoot.views.result import Result
+from folkmoot.views.work_sessions import WorkRow, category_of, subtitle, title
 
 EVENTS = (A2aSend.type, A2aSpawn.type, A2aResponse.type, GuardLoopBlocked.type)
 """What a thread is made of."""
@@ -85,15 +94,20 @@ class Conversations:
         thread = self.threads.get(kept.conversation_id)
         if not kept.message or thread is None:
             return None
-        turn = _turn(draft, kept, thread.turns[0].run_id, draft.session_id, draft.work_session_id)
+        turn = Turn(
+            kept.from_agent, kept.to_agent, kept.message, draft.ts, thread.turns[0].run_id, draft.session_id
+        )
+        turn.work_session_id = draft.work_session_id
         turn.outcome, turn.error = "blocked", f"not delivered: {kept.reason}"
         thread.turns.append(turn)
         thread.last_at = draft.ts
         return turn
 
     def _begin(self, draft: Draft, sent: A2aSend | A2aSpawn) -> Turn:
-        turn = _turn(draft, sent, sent.run_id, sent.target_session_key, sent.work_session_id)
-        turn.label, turn.channel = sent.label, sent.channel
+        turn = Turn(
+            sent.from_agent, sent.to_agent, sent.message, draft.ts, sent.run_id, sent.target_session_key
+        )
+        turn.label, turn.channel, turn.work_session_id = sent.label, sent.channel, sent.work_session_id
         title = _title(sent.label, sent.message)
         new = Conversation(sent.conversation_id, title, started_at=draft.ts, last_at=draft.ts)
         thread = self.threads.setdefault(sent.conversation_id, new)
@@ -113,16 +127,131 @@ def conversations(drafts: Iterable[Draft], *, delegated: bool = False) -> dict[s
     return found.threads
 
 
-def _turn(
-    draft: Draft, sent: A2aSend | A2aSpawn | GuardLoopBlocked, run: str, session: str, work_session: str
-) -> Turn:
-    turn = Turn(sent.from_agent, sent.to_agent, sent.message, draft.ts, run, session)
-    turn.work_session_id = work_session
-    return turn
-
-
 def _title(label: str, text: str) -> str:
     """What people called it, what its goal is said to be, or how it begins."""
     goal = _GOAL.search(text)
     line = label or (goal[1] if goal else text.strip().partition("\n")[0])
     return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
+
+
+GROUPS: Mapping[Activity, str] = {"ACTIVE": "Active", "QUIET": "Quiet", "ARCHIVED": "Archived"}
+
+
+class ThreadRow(NamedTuple):
+    id: str
+    title: str
+    subtitle: str
+    """Who takes part, when something was said last, and how long ago that is."""
+    status: Activity
+    about: WorkRow | Category
+    """The category: of its work session, if it has one."""
+    work_session: str
+    thread: Conversation
+
+
+class Wanted(Value):
+    """Which threads a list shows."""
+
+    category: str = ""
+    text: str = ""
+
+
+Works = Callable[[str], WorkRow | None]
+"""Knows work sessions by their ids."""
+
+
+def thread_rows(threads: Iterable[Conversation], work: Works, now: str) -> list[ThreadRow]:
+    """Where something was said last first."""
+    latest = sorted(threads, key=lambda thread: thread.last_at, reverse=True)
+    return [_row(thread, work, now) for thread in latest]
+
+
+def chosen(rows: Iterable[ThreadRow], wanted: Wanted) -> list[ThreadRow]:
+    text = wanted.text.casefold()
+    fitting = (row for row in rows if wanted.category in ("", row.about.category))
+    return [row for row in fitting if not text or text in _searched(row)]
+
+
+def counts(rows: Iterable[ThreadRow]) -> list[tuple[CategoryId, str, int]]:
+    """Id, label and number of each category that occurs, in the order of all ten."""
+    found = [row.about.category for row in rows]
+    return [(id, LABELS[id], found.count(id)) for id in CATEGORIES if id in found]
+
+
+def _row(thread: Conversation, work: Works, now: str) -> ThreadRow:
+    session = next((turn.work_session_id for turn in thread.turns if turn.work_session_id), "")
+    label = next((turn.label for turn in thread.turns if turn.label), "")
+    texts = [turn.message for turn in thread.turns]
+    about = work(session) or category_of(label, texts, ("conversation.main",))
+    said = subtitle(thread.participants, thread.last_at, now)
+    named, status = title(label, texts), _activity(thread, now)
+    return ThreadRow(thread.conversation_id, named, said, status, about, session, thread)
+
+
+def _activity(thread: Conversation, now: str) -> Activity:
+    if seconds_between(thread.last_at, now) > ARCHIVED_AFTER:
+        return "ARCHIVED"
+    return "ACTIVE" if any(turn.outcome == "open" for turn in thread.turns) else "QUIET"
+
+
+def _searched(row: ThreadRow) -> str:
+    said = (text for turn in row.thread.turns for text in (turn.message, turn.reply))
+    return "\n".join((row.title, *row.thread.participants, *said)).casefold()
+
+
+REMEMBERED = 20
+"""Exchanges that an agent is told again with the next request."""
+
+
+class Exchange(Value):
+    run_id: str
+    agent: str
+    """The file of the agent that was asked."""
+    answered_by: str
+    request: str
+    at: str
+    status: str
+    answer: str = ""
+    error: str = ""
+    tools: tuple[str, ...] = ()
+    """What was called for it, by name, each once."""
+    waiting: tuple[str, ...] = ()
+    """The ids of what it waits for someone to say."""
+    sources: Sources = ()
+    """What was read for the answer."""
+
+    @property
+    def under_way(self) -> bool:
+        return self.status in ("running", "queued")
+
+
+def exchange(run_id: str, drafts: Sequence[Draft], unended: str) -> Exchange | None:
+    """`unended` is what the run is as long as it has no end; None if nothing is left of it."""
+    started = next((draft for draft in drafts if isinstance(draft.event, RunStarted)), None)
+    if started is None or not isinstance(started.event, RunStarted):
+        return None
+    result = Result(run_id, drafts, unended=unended)
+    tools = dict.fromkeys(draft.event.tool for draft in drafts if isinstance(draft.event, ToolStarted))
+    return Exchange(
+        run_id,
+        started.event.agent,
+        answered_by=result.final_agent_id or started.agent_id,
+        request=started.event.request,
+        at=started.ts,
+        status=result.status,
+        answer=result.final_report.content if result.final_report else "",
+        error=result.error or "",
+        tools=tuple(tools),
+        waiting=tuple(item.id for item in result.inbox if item.is_open),
+        sources=result.sources,
+    )
+
+
+def said_before(exchanges: Iterable[Exchange]) -> tuple[Block, ...]:
+    """What an agent reads of a conversation that goes on."""
+    blocks: list[Block] = []
+    for each in list(exchanges)[-REMEMBERED:]:
+        blocks.append(Block("earlier_request", each.request))
+        if each.answer:
+            blocks.append(Block("earlier_answer", each.answer, each.answered_by, sources=each.sources))
+    return tuple(blocks)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import (
-    LlmRequest,
-    RouterSelected,
-    RunStarted,
-)
+from folkmoot.domain.call_events import RouterSelected
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import LlmRequest, RunStarted
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.value import Value
 from folkmoot.views.result import Result
@@ -55,14 +51,10 @@ class Difference(Value, omit_defaults=False):
     """What is not the same in the end: outcome, route, report, tokens, cost."""
 
 
-class _Deed(Value):
-    """One telling thing with its place in its span, which is the same whoever was quicker."""
-
-    place: tuple[int, int, int]
-    """Turn, kind, number of the attempt or the call."""
-    event: Event
-    at: int
-    """Position in the run."""
+_Place = tuple[int, int, int]
+"""Of a telling event in its span, the same whoever was quicker: turn, kind, number of the attempt or the call."""
+_Told = dict[str, dict[_Place, tuple[int, Event]]]
+"""By span and place: position in the run, and what happened."""
 
 
 def difference(a: Sequence[Draft], b: Sequence[Draft]) -> Difference:
@@ -73,71 +65,63 @@ def difference(a: Sequence[Draft], b: Sequence[Draft]) -> Difference:
 
 def _first(a: Sequence[Draft], b: Sequence[Draft]) -> Divergence | None:
     """Of the first divergence in every span, the one that came earliest in its run."""
-    ours, theirs = _deeds(a), _deeds(b)
-    found = []
+    ours, theirs = _telling(a), _telling(b)
+    found: list[tuple[int, Divergence]] = []
     for span in {**ours, **theirs}:
         mine, other = ours.get(span, {}), theirs.get(span, {})
         for place in sorted({*mine, *other}):
             one, two = mine.get(place), other.get(place)
-            if _told(one, a) != _told(two, b):
-                at = min(deed.at for deed in (one, two) if deed)
+            if _compared(one, a) != _compared(two, b):
+                at = min(each[0] for each in (one, two) if each)
                 found.append((at, Divergence(span, place[0], _shown(one), _shown(two))))
                 break
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
-def _deeds(drafts: Sequence[Draft]) -> dict[str, dict[tuple[int, int, int], _Deed]]:
-    spans: dict[str, dict[tuple[int, int, int], _Deed]] = {}
+def _telling(drafts: Sequence[Draft]) -> _Told:
+    spans: _Told = {}
     turns: dict[str, int] = {}
     for at, draft in enumerate(drafts):
         event, span = draft.event, draft.span
         if isinstance(event, LlmRequest):
             turns[span] = event.turn
         elif event.type in _TELLING:
-            deeds = spans.setdefault(span, {})
-            number = getattr(event, "attempt", getattr(event, "call", len(deeds)))
-            place = (turns.get(span, 0), _TELLING[event.type], number)
-            deeds[place] = _Deed(place, event, at)
+            here = spans.setdefault(span, {})
+            number = getattr(event, "attempt", getattr(event, "call", len(here)))
+            here[turns.get(span, 0), _TELLING[event.type], number] = at, event
     return spans
 
 
-def _told(deed_of: _Deed | None, drafts: Sequence[Draft]) -> str:
+def _compared(told: tuple[int, Event] | None, drafts: Sequence[Draft]) -> str:
     """In full, without the names that every run draws anew."""
-    if deed_of is None:
-        return ""
-    return re.sub(
-        re.escape(drafts[0].session_id) + r"[\w:.-]*", "it", describe_event(deed_of.event, "", content=True)
-    )
+    names = re.escape(drafts[0].session_id) + r"[\w:.-]*"
+    return re.sub(names, "it", describe_event(told[1], "", content=True)) if told else ""
 
 
-def _shown(deed_of: _Deed | None) -> str:
-    return describe_event(deed_of.event, "", content=True, width=_WIDTH) if deed_of else "does nothing there"
+def _shown(told: tuple[int, Event] | None) -> str:
+    return describe_event(told[1], "", content=True, width=_WIDTH) if told else "does nothing there"
 
 
 def _changes(a: Sequence[Draft], b: Sequence[Draft]) -> Iterator[Change]:
-    for name, ours, theirs in zip(_NAMES, _outcome(a), _outcome(b), strict=True):
-        if ours != theirs:
-            yield Change(name, ours, theirs)
+    ours, theirs = _outcome(a), _outcome(b)
+    return (Change(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name])
 
 
-_NAMES = ("request", "files", "status", "error", "route", "answered by", "report", "tokens", "cost", "calls")
-
-
-def _outcome(drafts: Sequence[Draft]) -> tuple[str, ...]:
-    """What one compares first, in the order of `_NAMES`."""
+def _outcome(drafts: Sequence[Draft]) -> dict[str, str]:
+    """What one compares first."""
     result, started = Result(drafts[0].session_id, drafts), drafts[0].event
     assert isinstance(started, RunStarted)
     totals, report = result.totals, result.final_report
     route = [draft.event.agent for draft in drafts if isinstance(draft.event, RouterSelected)]
-    return (
-        started.request,
-        started.graph[:12],
-        result.status,
-        result.error or "",
-        " -> ".join(route),
-        result.final_agent_id or "",
-        report.content if report else "",
-        f"{totals.tokens_in} in, {totals.tokens_out} out",
-        f"{totals.cost_usd:.6f} USD",
-        f"{totals.model_requests} to models, {totals.tool_calls} to tools",
-    )
+    return {
+        "request": started.request,
+        "files": started.graph[:12],
+        "status": result.status,
+        "error": result.error or "",
+        "route": " -> ".join(route),
+        "answered by": result.final_agent_id or "",
+        "report": report.content if report else "",
+        "tokens": f"{totals.tokens_in} in, {totals.tokens_out} out",
+        "cost": f"{totals.cost_usd:.6f} USD",
+        "calls": f"{totals.model_requests} to models, {totals.tool_calls} to tools",
+    }

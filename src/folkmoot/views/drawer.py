@@ -1,4 +1,4 @@
-"""One step of a run from close by: what was asked, called, given and paid, exactly as the journal has it.
+"""One step of a run in detail: what was asked, called, returned and paid, as the journal has it; and file changes.
 
 Of a prompt it shows which part is foreign text, and who said it.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import Any
 
 import msgspec
 
-from folkmoot.domain.canonical import visible
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Entry, Event
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -27,11 +26,12 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
-from folkmoot.domain.message import Thought
+from folkmoot.domain.message import Thought, visible
 from folkmoot.domain.part import Part
 from folkmoot.domain.report import Claim, Report
 from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.team_events import TeamCompleted
+from folkmoot.domain.value import Value
 from folkmoot.views.run_nodes import Step
 
 _MOST_EVENTS, _WIDTH = 60, 160
@@ -174,3 +174,51 @@ def prompt_parts(text: str) -> Iterator[PromptPart]:
         at = found.end()
     if after := text[at:].strip("\n"):
         yield PromptPart(after)
+
+
+LARGEST_COMPARED = 2_000
+"""Lines; a file with more is compared less finely."""
+_AROUND = 3
+"""Lines that are shown before and after a change."""
+
+
+class PatchLine(Value):
+    form: str
+    """`add`, `del`, `hop` for a place where lines are left out, or empty."""
+    text: str
+    old: str = ""
+    """The number of the line before, and after, the change."""
+    new: str = ""
+
+
+class Patch(Value):
+    path: str
+    added: int
+    removed: int
+    lines: tuple[PatchLine, ...]
+
+
+def patch(path: str, before: str, after: str) -> Patch:
+    old, new = before.splitlines(), after.splitlines()
+    matcher = SequenceMatcher(None, old, new, autojunk=len(old) + len(new) > LARGEST_COMPARED)
+    lines: list[PatchLine] = []
+    for group in matcher.get_grouped_opcodes(_AROUND):
+        first, last = group[0][3], group[-1][4]
+        lines.append(PatchLine("hop", f"lines {first + 1:,} to {last:,} of {len(new):,}"))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                lines += [
+                    PatchLine("", visible(old[i]), str(i + 1), str(j + 1))
+                    for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
+                ]
+            else:
+                lines += _changed(old[i1:i2], i1, "del")
+                lines += _changed(new[j1:j2], j1, "add")
+    added = sum(line.form == "add" for line in lines)
+    return Patch(path, added, sum(line.form == "del" for line in lines), tuple(lines))
+
+
+def _changed(texts: list[str], start: int, form: str) -> Iterator[PatchLine]:
+    for at, text in enumerate(texts, start + 1):
+        old, new = (str(at), "") if form == "del" else ("", str(at))
+        yield PatchLine(form, visible(text), old, new)

@@ -1,6 +1,8 @@
-"""Amounts and times as the page shows them: always as many digits, so that columns can be compared at a glance."""
+"""Amounts and times as the page shows them, always with as many digits so that columns compare; and sparklines."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from folkmoot.domain.duration import seconds_between
 
@@ -69,3 +71,29 @@ def age(at: str, now: str) -> str:
 def clock_time(at: str) -> str:
     """`07:46:55`, in UTC."""
     return at[11:19]
+
+
+_HIGH = 36.0
+_TOP = 4.0
+
+
+def spark_bars(series: Sequence[float], last: str) -> list[tuple[float, float, float, float, str]]:
+    """Each as x, y, width (per cent) and height, with its class: `last` for the hour under way."""
+    most = max(series, default=0) or 1
+    step = 100 / max(len(series), 1)
+    drawn = []
+    for place, value in enumerate(series):
+        height = round(max(2.0, value / most * (_HIGH - _TOP)), 1)
+        look = last if place >= len(series) - 1 and value else ""
+        drawn.append((round(place * step, 2), round(_HIGH - height, 1), round(step * 0.68, 2), height, look))
+    return drawn
+
+
+def spark_line(series: Sequence[float]) -> str:
+    """The points of a polyline over a width of 100."""
+    most = max(series, default=0) or 1
+    step = 100 / max(len(series) - 1, 1)
+    return " ".join(
+        f"{place * step:.1f},{_HIGH - value / most * (_HIGH - _TOP):.1f}"
+        for place, value in enumerate(series)
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -101,19 +101,12 @@ def closers(names: Sequence[str], arrows: Sequence[Arrow]) -> list[Arrow]:
 
 def _levels(boxes: Mapping[str, Size], arrows: Sequence[Arrow]) -> dict[str, int]:
     """Each box one column to the right of the last box that points at it."""
-    level = dict.fromkeys(boxes, 0)
-    missing = Counter(arrow.end for arrow in arrows)
-    after: dict[str, list[str]] = {name: [] for name in boxes}
+    before: dict[str, list[str]] = {name: [] for name in boxes}
     for arrow in arrows:
-        after[arrow.start].append(arrow.end)
-    ready = [name for name in boxes if not missing[name]]
-    while ready:
-        name = ready.pop()
-        for end in after[name]:
-            level[end] = max(level[end], level[name] + 1)
-            missing[end] -= 1
-            if not missing[end]:
-                ready.append(end)
+        before[arrow.end].append(arrow.start)
+    level = dict.fromkeys(boxes, 0)
+    for name in TopologicalSorter(before).static_order():
+        level[name] = max((level[start] + 1 for start in before[name]), default=0)
     return level
 
 

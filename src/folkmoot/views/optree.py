@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event, pattern
+from folkmoot.domain.entry import Draft, Event, pattern
 from folkmoot.domain.events import (
     LlmFailed,
     LlmRequest,
@@ -21,19 +19,13 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.report import BROADCAST, Outcome
 from folkmoot.domain.sentences import missing_in
-from folkmoot.domain.spans import conversation
-from folkmoot.domain.team_events import (
-    TeamBroadcast,
-    TeamStarted,
-)
+from folkmoot.domain.spans import call_place, conversation
+from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 from folkmoot.domain.text import one_line
-from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.costs import Spent, Totals, account, total
 from folkmoot.views.figures import money
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree
-
-_MISSION = re.compile(r"/turn:(\d+)/call:\d+/(?:mission|to):[^/]+")
-"""One of several agents that a call started at once."""
 
 
 class Op(msgspec.Struct, rename="camel"):
@@ -90,20 +82,20 @@ def _session(tree: RunTree, drafts: Sequence[Draft], step: Step, above: str) -> 
         node.error = (outcome.error or None) if outcome else getattr(ended.event, "reason", None)
     by_turn: dict[int, list[Step]] = {}
     for each in tree.ops.get(step.session, ()):
-        by_turn.setdefault(_turn(each, step, drafts[each.seq - 1].event), []).append(each)
+        by_turn.setdefault(_turn(each, drafts[each.seq - 1].event), []).append(each)
     for index, steps in sorted(by_turn.items()):
         places = ((each, f"{above}{index}-{number}") for number, each in enumerate(steps, start=1))
         node.turns.append(Turn(index, [_op(tree, drafts, each, place) for each, place in places]))
     return node
 
 
-def _turn(step: Step, session: Step, event: Event) -> int:
+def _turn(step: Step, event: Event) -> int:
     if isinstance(event, TeamBroadcast):
         return event.turn_count
     if step.kind in ("model", "tool"):
         return step.turn
-    mission = _MISSION.fullmatch(step.span.removeprefix(session.span))
-    return int(mission[1]) if mission else 0
+    called = call_place(step.span)
+    return called.turn if called and called.is_part else 0
 
 
 def _op(tree: RunTree, drafts: Sequence[Draft], step: Step, place: str) -> Op:

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
+from folkmoot.domain.call_events import RouterSelected
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import (
     READING,
     LlmResponse,
-    RouterSelected,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -26,20 +25,16 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.evidence import minted
-from folkmoot.domain.inbox import inbox
-from folkmoot.domain.item import Item
+from folkmoot.domain.inbox import Item, inbox
 from folkmoot.domain.message import Message
-from folkmoot.domain.plan import Plan
-from folkmoot.domain.plan_events import PlanCreated
-from folkmoot.domain.planning import carried_on
 from folkmoot.domain.report import Outcome, Report, Selection
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.spans import conversation, without_cycle
 from folkmoot.domain.team_events import TeamBroadcast, TeamStarted
 from folkmoot.domain.trace import trace_id
-from folkmoot.domain.value import Value
-from folkmoot.views.accounting import Spent, Totals, account, total
+from folkmoot.views.costs import Spent, Totals, account, total
 from folkmoot.views.optree import SessionNode, op_tree
+from folkmoot.views.plans import PlanView, plans
 from folkmoot.views.run_tree import STATUS, RunTree
 
 _End = RunCompleted | RunFailed | RunCancelled | RunParked | RunPruned
@@ -273,30 +268,3 @@ def _said(event: TeamBroadcast, ts: str) -> Said:
         terminal=event.terminal,
         outcome=event.outcome,
     )
-
-
-class PlanView(Value, omit_defaults=False):
-    agent_id: str
-    call_path: str
-    """The span of the agent whose plan it is."""
-    strategy: str
-    artifact: str
-    """The plan as it was made."""
-    status: str
-    plan: Plan
-    """As it stands."""
-
-
-def plans(drafts: Iterable[Draft]) -> list[PlanView]:
-    found: dict[str, PlanView] = {}
-    for draft in drafts:
-        event = draft.event
-        if isinstance(event, PlanCreated):
-            found[event.plan.id] = PlanView(
-                draft.agent_id, draft.span, event.strategy, event.artifact, event.plan.status, event.plan
-            )
-        elif event.type.startswith(("plan.", "step.")):
-            for id, view in found.items():
-                plan = carried_on(view.plan, event)
-                found[id] = replace(view, plan=plan, status=plan.status)
-    return list(found.values())

@@ -1,34 +1,18 @@
-"""The list of runs with what each took, and the pulse of the last day."""
+"""The list of runs with what each took, its waterfall in miniature, and the figures of the last day."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Annotated
 
 import msgspec
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
-from folkmoot.domain.events import (
-    LlmFailed,
-    LlmRequest,
-    LlmResponse,
-    RouterSelected,
-    RunStarted,
-    SessionStarted,
-    ToolFailed,
-    ToolFinished,
-    ToolStarted,
-)
-from folkmoot.domain.fork_events import RunForked
-from folkmoot.domain.inbox_events import ApprovalRequested, ClientCalled, QuestionAsked
-from folkmoot.domain.run_row import DECISIONS, RunRow, RunSort, RunSummary
-from folkmoot.domain.team_events import TeamStarted
-from folkmoot.domain.text import one_line
-from folkmoot.views.activity import Activity
-from folkmoot.views.shape import Mark, Shape
+from folkmoot.domain.run_row import RunRow, RunSort, RunSummary
+from folkmoot.views.run_tree import RunTree
+from folkmoot.views.waterfall import WIDTH, axis
 from folkmoot.views.work_sessions import title
 
 PAGE = 50
@@ -36,73 +20,55 @@ STATES = ("running", "waiting", "failed", "completed", "cancelled", "queued", "i
 OPEN = ("running", "waiting", "queued", "interrupted")
 MOMENTS = ("started", "status", "cost", "seconds")
 """What `pulse` needs of each run."""
+_LANES = 4
+_CELLS = 64
+"""How fine a shape is drawn at most."""
+_MOST = 2_000
+"""Steps of a run that are drawn."""
+_PRIORITY = {"transfer": 1, "team": 1, "tool": 2, "advisor": 3, "model": 4, "wait": 5, "fail": 6}
+"""Where two would stand in the same place, the higher one does."""
 
 
-@dataclass
-class RunShape:
-    """How one run went, for the picture in its row, and what it asks; folded from its entries."""
+@dataclass(frozen=True)
+class Mark:
+    """A piece of a run's shape: four lanes, by which people know their runs."""
 
-    began: float = 0.0
-    position: int = 0
-    now: float = 0.0
-    """Seconds from its beginning to its last event."""
-    shape: Shape = field(default_factory=Shape)
-    activity: Activity = field(default_factory=Activity)
-    asks: dict[str, str] = field(default_factory=dict)
-    """What it waits for, by the names in the inbox."""
-
-    def take(self, entry: Entry) -> None:
-        draft = entry.draft
-        at = datetime.fromisoformat(draft.ts).timestamp()
-        if isinstance(draft.event, RunStarted):
-            self.began = at
-        elif isinstance(draft.event, RunForked):
-            self.began = (
-                at - self.now
-            )  # what happened so far happened to another run, and nobody waited since then
-        self.position, self.now = entry.seq, max(self.now, at - self.began)
-        self.activity.take(draft, self.now)
-        _fold(self, draft, draft.event)
+    kind: str
+    lane: int
+    left: float
+    width: float
 
 
-def _fold(summary: RunShape, draft: Draft, event: Event) -> None:
-    shape, now, session = summary.shape, summary.now, draft.session_id
-    match event:
-        case SessionStarted(cause=cause) | TeamStarted(cause=cause):
-            shape.session(session, advises=cause == "advisor")
-        case LlmRequest(turn=turn):
-            shape.begin((session, turn, 0), "model", now)
-        case LlmResponse(turn=turn):
-            shape.end((session, turn, 0), now)
-        case LlmFailed(turn=turn):
-            shape.end((session, turn, 0), now, failed=True)
-        case RouterSelected():
-            shape.begin((session, 0, 0), "transfer", now)
-            shape.end((session, 0, 0), now)
-        case _:
-            _fold_calls(summary, session, event)
+def shape(tree: RunTree, until: float) -> list[Mark]:
+    """In cells, so that 5,000 steps take no more room than fifty."""
+    scale = axis(tree.activity.active(until), max(until, 0.001))
+    lanes = {session: number % _LANES for number, session in enumerate(tree.sessions)}
+    cells: dict[tuple[int, int], str] = {}
+    for step in islice((step for step in tree.by_seq.values() if not step.contains), _MOST):
+        home = tree.sessions.get(step.session)
+        drawn = "advisor" if home and home.kind == "advisor" else step.kind
+        kind = "fail" if step.state == "failed" else drawn
+        ends = (step.start, until if step.end is None else step.end)
+        first, last = (int(scale.x(at) / WIDTH * (_CELLS - 1)) for at in ends)
+        for cell in range(first, max(first + 1, last)):
+            place = lanes.get(step.session, 0), cell
+            if _PRIORITY[kind] > _PRIORITY.get(cells.get(place, ""), 0):
+                cells[place] = kind
+    return _merged(cells)
 
 
-def _fold_calls(summary: RunShape, session: str, event: Event) -> None:
-    shape, now = summary.shape, summary.now
-    match event:
-        case ToolStarted(turn=turn, call=call, tool=tool) if not tool.startswith("agent__"):
-            shape.begin((session, turn, call), "tool", now)
-        case ToolFinished(turn=turn, call=call) | ToolFailed(turn=turn, call=call):
-            shape.end((session, turn, call), now, failed=isinstance(event, ToolFailed))
-        case ApprovalRequested(id=id, tool=tool):
-            summary.asks[id] = f"asks to call {tool.replace('__', '.')}"
-            shape.begin((id, 0, 0), "wait", now, session)
-        case ClientCalled(id=id, tool=tool):
-            summary.asks[id] = f"waits for {tool} of its caller"
-            shape.begin((id, 0, 0), "wait", now, session)
-        case QuestionAsked(id=id, question=question):
-            summary.asks[id] = f"asks: {one_line(question, 60)}"
-            shape.begin((id, 0, 0), "wait", now, session)
-        case _ if event.type in DECISIONS:
-            id = getattr(event, "id", "")
-            summary.asks.pop(id, None)
-            shape.end((id, 0, 0), now)
+def _merged(cells: dict[tuple[int, int], str]) -> list[Mark]:
+    marks: list[tuple[int, int, int, str]] = []
+    for (lane, cell), kind in sorted(cells.items()):
+        if marks and marks[-1][0] == lane and marks[-1][2] == cell and marks[-1][3] == kind:
+            marks[-1] = (lane, marks[-1][1], cell + 1, kind)
+        else:
+            marks.append((lane, cell, cell + 1, kind))
+    unit = 100 / _CELLS
+    return [
+        Mark(kind, lane, round(first * unit, 1), round((last - first) * unit - 0.4, 1))
+        for lane, first, last, kind in marks
+    ]
 
 
 class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,18 +94,17 @@ class ListedRun:
     duration: float
     tokens: int
     cost: float
-    marks: tuple[Mark, ...]
+    marks: list[Mark]
 
 
-def listed(row: RunRow, run: RunSummary, label: str, known: RunShape, now: float) -> ListedRun:
+def listed(row: RunRow, run: RunSummary, label: str, tree: RunTree, now: str) -> ListedRun:
     """`now` is the time, for what goes on."""
     if row.status == "pruned":
-        return ListedRun(row, "pruned", label, (row.agent,), "", row.error or "", 0.0, 0, 0.0, ())
-    duration = known.now if row.status not in ("running", "waiting") else max(known.now, now - known.began)
-    why = row.error or (" · ".join(known.asks.values()) if row.status == "waiting" else "")
+        return ListedRun(row, "pruned", label, (row.agent,), "", row.error or "", 0.0, 0, 0.0, [])
+    duration = tree.elapsed(now) if row.status in ("running", "waiting") else tree.now
+    why = row.error or (" · ".join(tree.asks.values()) if row.status == "waiting" else "")
     chain = run.chain or (row.agent.removesuffix(".ai"),)
-    marks = known.shape.marks(duration, known.activity.active(duration))
-    named = title(label, [row.request])
+    named, marks = title(label, [row.request]), shape(tree, duration)
     return ListedRun(row, named, label, chain, run.part, why, duration, run.tokens, run.cost, marks)
 
 

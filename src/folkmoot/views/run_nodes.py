@@ -1,26 +1,77 @@
-"""The parts of a run's tree: the steps that were taken, the agents that took them, and how the tree grows."""
+"""The steps of a run's tree: what each row says, and how the tree grows."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
-from folkmoot.domain.entry import Draft
+from folkmoot.domain.call_events import HandoffRequested
+from folkmoot.domain.entry import Draft, Event
+from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import conversation, is_in_chain, without_cycle
+from folkmoot.domain.team_events import TeamStarted
 from folkmoot.views.activity import Activity, Key
+from folkmoot.views.figures import counted
+from folkmoot.views.sessions import Branch
 
 Kind = Literal["session", "advisor", "model", "tool", "transfer", "team", "wait"]
 State = Literal["open", "done", "failed", "waiting", "doubt"]
-Status = Literal["waiting", "running", "completed", "failed", "cancelled"]
-_HEARD = 200
-"""Characters of a coming answer that are kept to be shown."""
 _T = TypeVar("_T")
-_CAUSES = {"0": "", "call": "sub", "mission": "sub", "to": "sub", "summary": "sub", "try": "planner"}
+_STARTED = {
+    "": "",
+    "advisor": "advisor",
+    "route": "routed by {by}",
+    "handoff": "handed off by {by}",
+    "sub": "called by {by}",
+    "clarify": "asked again by {by}",
+    "ask": "asked by the agent it called",
+    "member": "member",
+    "lead": "lead",
+    "planner": "makes the plan",
+    "executor": "carries out the plan",
+    "step": "a step of the plan",
+    "sense": "looks at what is there",
+    "reflect": "looks back",
+}
+_INSTANTS: Mapping[str, tuple[Kind | Literal["fail"], str, str]] = {
+    "router.selected": ("transfer", "route → {0.agent}", "{0.message}"),
+    "handoff.requested": ("transfer", "handoff → {0.receiver}", "{0.reason} {0.subject}"),
+    "team.broadcast": ("team", "broadcast", "{0.message}"),
+    "budget.exceeded": ("fail", "limit", "{0.limit}"),
+    "system.error": ("fail", "system error", "{0.error}"),
+    "claim.demoted": ("fail", "claim not verified", "{0.reason}"),
+    "run.cancel_requested": ("transfer", "cancel", "{0.reason}"),
+    "run.forked": ("transfer", "fork", "of {0.source} at {0.at}"),
+    "run.repinned": ("transfer", "current files", "the run goes on with the files as they are now"),
+    "plan.created": ("team", "plan", "is made"),
+    "plan.rejected": ("fail", "plan sent back", "{0.problems[0]}"),
+    "step.started": ("team", "step {0.step}", "begins"),
+    "step.completed": ("team", "step {0.step}", "is over"),
+    "step.blocked": ("fail", "step {0.step}", "{0.reason}"),
+    "decision.proposed": ("team", "put to the vote", "{0.proposal.topic}"),
+    "decision.voted": ("team", "vote · {0.voter}", "{0.option}"),
+    "decision.escalated": ("team", "the votes do not decide", "{0.reason}"),
+    "decision.committed": ("team", "decided", "{0.summary}"),
+}
+_WAITS: Mapping[str, tuple[str, str, str]] = {
+    "approval.requested": ("approval · {tool}", "waits for you", "asks to call {tool}"),
+    "client.called": ("caller · {0.tool}", "waits for its caller", "waits for {0.tool} of its caller"),
+    "question.asked": ("question", "{0.question}", "asks: {0.question}"),
+}
+"""Who is waited for, and for what; and the same as a sentence of which the run is the subject."""
+_ANSWERS: Mapping[str, tuple[str, str]] = {
+    "approval.approved": ("approved by {by}", ""),
+    "approval.denied": ("denied: {0.reason}", "denied"),
+    "approval.revoked": ("denied: {0.reason}", "denied"),
+    "approval.expired": ("{0.reason}", "nobody decided in time"),
+    "question.answered": ("answered by {by}", ""),
+    "client.answered": ("answered by {by}", ""),
+}
+"""What was answered, and what is said if nobody gave a reason."""
 
 
 @dataclass(eq=False)
@@ -100,11 +151,6 @@ class Step:
     def level(self) -> int:
         return 1 + sum(1 for _ in self.above())
 
-    @property
-    def path(self) -> list[int]:
-        """Sorts steps as the page shows them."""
-        return [step.seq for step in (self, *self.above())][::-1]
-
     def begin(self) -> None:
         self._count_open(1)
 
@@ -118,62 +164,12 @@ class Step:
             each.under_way += change
 
 
-@dataclass(eq=False)
-class Branch:
-    """One agent, asked once; a member of a team has a session in every cycle."""
+class Held(NamedTuple):
+    """What is reserved for requests that are under way."""
 
-    id: str
-    """Of its latest session."""
-    agent: str
-    span: str
-    status: Status = "waiting"
-    turn: int = 0
-    asking: str = ""
-    """The model that is being asked."""
-    attempt: int = 1
-    tools: dict[int, str] = field(default_factory=dict)
-    """The calls under way, by position in the answer."""
-    heard: str = ""
-    """The end of the answer that is coming in."""
-    note: str = ""
-    """How it left, or what went wrong last."""
-    lack: str = ""
-    """What its last answer lacks."""
+    requests: int = 0
     tokens: int = 0
-    cost_usd: float = 0.0
-    started_at: str = ""
-    ended_at: str = ""
-    children: list[Branch] = field(default_factory=list, repr=False)
-
-    @property
-    def cause(self) -> str:
-        """Why it was asked: the pattern, as in the events; empty for the root."""
-        last = self.span.rpartition("/")[2].partition(":")[0]
-        return _CAUSES.get(last, last)
-
-    @property
-    def doing(self) -> str:
-        if self.tools:
-            counts = Counter(self.tools.values())
-            return ", ".join(f"{tool} ×{times}" if times > 1 else tool for tool, times in counts.items())
-        if self.asking:
-            return self.asking + (f", attempt {self.attempt}" if self.attempt > 1 else "")
-        if self.status == "waiting" and self.children:
-            awaited = [child.agent for child in self.children if not child.ended_at]
-            return f"waits for {', '.join(awaited) if len(awaited) < 4 else f'{len(awaited)} agents'}"
-        return ""
-
-    def begin(self, session: str, ts: str) -> None:
-        self.started_at = self.started_at if self.turn else ts
-        self.id, self.status, self.ended_at, self.note = session, "running", "", ""
-
-    def finish(self, status: Status, ts: str, note: str = "") -> None:
-        self.status, self.ended_at, self.note = status, ts, note
-        self.asking, self.heard, self.tools = "", "", {}
-
-    def hear(self, note: str) -> None:
-        """The model has answered, or has not."""
-        self.asking, self.heard, self.note = "", "", note
+    usd: float = 0.0
 
 
 class TreeState:
@@ -207,6 +203,8 @@ class TreeState:
         self._calls: dict[Key, Step] = {}
         """The last attempt at each call, over or not."""
         self._waits: dict[str, Step] = {}
+        self.asks: dict[str, str] = {}
+        """What somebody is asked, in words, by its name in the inbox."""
         self._touched: list[tuple[int, Step]] = []
         """What each entry changed, by its `runSeq`."""
         self._tried: dict[tuple[str, str, str], int] = {}
@@ -220,10 +218,9 @@ class TreeState:
         return self.status not in ("", "waiting")
 
     @property
-    def held(self) -> tuple[int, float]:
-        """Tokens and dollars that are reserved for what is under way."""
-        open = [self._open[key].held for key in self.activity.work if key in self._open]
-        return sum(tokens for tokens, _ in open), sum(cost for _, cost in open)
+    def held(self) -> Held:
+        open = [self._open[key] for key in self.activity.work if key in self._open and not key[2]]
+        return Held(len(open), sum(step.held[0] for step in open), sum(step.held[1] for step in open))
 
     @property
     def chain(self) -> list[str]:
@@ -256,7 +253,8 @@ class TreeState:
         """What is not as it was after that entry, or has not ended, in the order of the page."""
         first = bisect_right(self._touched, seen, key=lambda each: each[0])
         changed = {step for _, last in self._touched[first:] for step in (last, *last.above())}
-        return sorted(changed.union(self.unended.values()), key=lambda step: step.path)
+        every = changed.union(self.unended.values())
+        return sorted(every, key=lambda step: [each.seq for each in (step, *step.above())][::-1])
 
     def row_above(self, step: Step) -> Step | None:
         """The row after which a step stands on the page."""
@@ -270,7 +268,7 @@ class TreeState:
     def hear(self, span: str, text: str) -> None:
         """A piece of an answer that is coming in; it is shown and forgotten."""
         if branch := self._branches.get(without_cycle(span)):
-            branch.heard = (branch.heard + text)[-_HEARD:]
+            branch.hear(text)
 
     def _branch(self, draft: Draft) -> Branch:
         span = without_cycle(draft.span)
@@ -322,3 +320,33 @@ def nearest(places: Mapping[str, _T], span: str) -> _T | None:
     while span and span not in places:
         span = span.rpartition("/")[0]
     return places.get(span)
+
+
+def started_by(event: SessionStarted | TeamStarted, caller: str) -> str:
+    """Why a session runs, beside its agent's name."""
+    if isinstance(event, TeamStarted):
+        return f"team of {counted(len(event.members), 'member')}"
+    return _STARTED[event.cause].format(by=caller or "the run")
+
+
+def instant(event: Event) -> tuple[Kind | Literal["fail"], str, str] | None:
+    """Kind, name and a few words of what happens without taking time; none for what has no row."""
+    form = _INSTANTS.get(event.type)
+    if form is None or (isinstance(event, HandoffRequested) and event.kind in ("route", "delegate")):
+        return None  # a route has its own event, and what is delegated is a session
+    kind, who, what = form
+    return kind, who.format(event), what.format(event)
+
+
+def wait_for(event: Event) -> list[str]:
+    """Name, words and sentence of a wait; empty if the event asks nobody."""
+    tool = getattr(event, "tool", "").replace("__", ".")
+    return [form.format(event, tool=tool) for form in _WAITS.get(event.type, ())]
+
+
+def answer_to(event: Event) -> str:
+    """What was answered; empty if the event is no answer."""
+    form, without_reason = _ANSWERS.get(event.type, ("", ""))
+    if without_reason and not getattr(event, "reason", ""):
+        return without_reason
+    return form.format(event, by=getattr(event, "by", "") or "you")

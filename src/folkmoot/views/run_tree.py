@@ -6,24 +6,19 @@ shows what was asked and answered looks it up by the `runSeq` of a step's first 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.call_events import AdvisorStarted
+from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.events import (
-    AdvisorFailed,
-    AdvisorStarted,
-    BudgetExceeded,
-    HandoffRejected,
     LlmFailed,
     LlmRequest,
     LlmResponse,
-    RouterSelected,
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunForked,
     RunParked,
     RunPruned,
     RunStarted,
@@ -36,25 +31,16 @@ from folkmoot.domain.events import (
     ToolInDoubt,
     ToolStarted,
 )
-from folkmoot.domain.fork_events import RunForked
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.older_entries import bare_failure
-from folkmoot.domain.sentences import missing_in
-from folkmoot.domain.team_events import (
-    TeamBroadcast,
-    TeamCancelled,
-    TeamCompleted,
-    TeamMemberFailed,
-    TeamStarted,
-)
+from folkmoot.domain.spans import call_place
+from folkmoot.domain.team_events import TeamBroadcast, TeamCancelled, TeamCompleted, TeamStarted
 from folkmoot.domain.text import one_line
-from folkmoot.views.activity import CALL, Key
+from folkmoot.views.activity import Key
 from folkmoot.views.figures import counted
-from folkmoot.views.run_nodes import Branch, State, Status, Step, TreeState, nearest
-from folkmoot.views.step_labels import answer_to, instant, started_by, wait_for
+from folkmoot.views.run_nodes import State, Step, TreeState, answer_to, instant, nearest, started_by, wait_for
+from folkmoot.views.sessions import Status
 
-CALLED = re.compile(r"/(?:turn:|clarify:|ask:)(\d+)(?:/call:|\.)(\d+)$")
-"""The call that a session came of, as turn and position: an agent called as a tool, asked again, or by its child."""
 _AGENT_TOOL = "agent__"
 _WIDTH = 80
 """Characters of what a row says."""
@@ -97,8 +83,9 @@ class RunTree(TreeState):
         self.times[self.run_seq] = self.now
         self.activity.take(draft, self.now)
         self._run(draft, draft.event)
-        branch = self._branch(draft) if draft.span else Branch("", "", "")
-        if touched := self._apply(draft, draft.event, branch):
+        if draft.span:
+            self._branch(draft).apply(draft)
+        if touched := self._apply(draft, draft.event):
             self._touched.append((self.run_seq, touched))
             for step in (touched, *touched.above()):
                 step.changed, step.reach = self.run_seq, self.now
@@ -131,26 +118,24 @@ class RunTree(TreeState):
             if not branch.ended_at:
                 branch.finish(status, ts, self.error)
 
-    def _apply(self, draft: Draft, event: Event, branch: Branch) -> Step | None:
+    def _apply(self, draft: Draft, event: Event) -> Step | None:
         match event:
             case RunStarted() | AdvisorStarted() | SessionStarted() | TeamStarted():
-                return self._session(draft, event, branch)
+                return self._session(draft, event)
             case SessionCompleted() | SessionFailed() | SessionCancelled() | TeamCompleted():
-                return self._session_ends(draft, event, branch)
+                return self._session_ends(draft, event)
             case LlmRequest():
-                return self._ask(draft, event, branch)
+                return self._ask(draft, event)
             case LlmResponse() | LlmFailed():
-                return self._answered(draft, event, branch)
+                return self._answered(draft, event)
             case ToolStarted() | ToolFinished() | ToolFailed() | ToolInDoubt() | ToolSettled():
-                _note_call(branch, event)
                 return self._tool(draft, event)
             case _:
-                _note(branch, draft.ts, event)
                 if isinstance(event, TeamCancelled) and draft.session_id in self.sessions:
                     self.sessions[draft.session_id].closed = self.run_seq
-                return self._wait(draft, event, branch) or self._instant(draft, event)
+                return self._wait(draft, event) or self._instant(draft, event)
 
-    def _session(self, draft: Draft, event: _Start, branch: Branch) -> Step:
+    def _session(self, draft: Draft, event: _Start) -> Step:
         """Also of an agent whose own session begins after those of its advisors: they stand below it nevertheless."""
         step = self.sessions.get(draft.session_id)
         if step is None:
@@ -162,10 +147,6 @@ class RunTree(TreeState):
             step.cause, step.kind = "advisor", "advisor"
         if isinstance(event, SessionStarted | TeamStarted):
             self._opened(step, event)
-        if isinstance(event, SessionStarted):
-            branch.begin(draft.session_id, draft.ts)
-        elif isinstance(event, TeamStarted):
-            branch.status, branch.ended_at, branch.note = "waiting", "", ""
         return step
 
     def _opened(self, step: Step, event: SessionStarted | TeamStarted) -> None:
@@ -174,10 +155,11 @@ class RunTree(TreeState):
         step.kind = "advisor" if event.cause == "advisor" else step.kind
         step.cause, step.what = event.cause, started_by(event, caller.agent if caller else "")
         step.opened = self.run_seq
-        if called := CALL.search(step.span):  # what its call gave is known at its own row
-            step.turn, step.call = int(called[1]), int(called[2])
-        called = CALLED.search(step.span)
-        if call := self._calls.get((event.parent, int(called[1]), int(called[2]))) if called else None:
+        called = call_place(step.span)
+        if called:  # what its call gave is known at its own row
+            step.turn, step.call = called.turn, called.call
+        call = self._calls.get((event.parent, step.turn, step.call))
+        if call and called and not called.is_part:
             call.came = step
         elif event.parent:
             self.ops.setdefault(event.parent, []).append(step)
@@ -185,47 +167,34 @@ class RunTree(TreeState):
     def _caller(self, draft: Draft, event: Event) -> Step | None:
         """The call that it came of, if that has a row, or the session that caused it."""
         parent = getattr(event, "parent", "")
-        called = CALL.search(draft.span)
-        by = self._open.get((parent, int(called[1]), int(called[2]))) if called else None
+        called = call_place(draft.span)
+        by = self._open.get((parent, called.turn, called.call)) if called else None
         return by or self.sessions.get(parent)
 
-    def _session_ends(self, draft: Draft, event: _SessionEnd, branch: Branch) -> Step | None:
-        is_cancelled = isinstance(event, SessionCancelled)
-        error = event.reason if isinstance(event, SessionCancelled) else event.outcome.error
-        failed = isinstance(event, SessionCancelled) or event.outcome.failed
-        if isinstance(event, SessionCompleted):
-            branch.finish("completed", draft.ts, branch.lack)
-        else:
-            status: Status = "cancelled" if is_cancelled else "failed" if failed else "completed"
-            branch.finish("failed" if isinstance(event, SessionFailed) else status, draft.ts, error)
+    def _session_ends(self, draft: Draft, event: _SessionEnd) -> Step | None:
         step = self.sessions.get(draft.session_id)
         if step is None:
             return None
         step.closed = self.run_seq
-        if failed:
-            step.what = one_line(error, _WIDTH) or "failed"
-        return self._end(step, "failed" if failed else "done")
+        if not isinstance(event, SessionCancelled) and not event.outcome.failed:
+            return self._end(step, "done")
+        error = event.reason if isinstance(event, SessionCancelled) else event.outcome.error
+        return self._end(step, "failed", one_line(error, _WIDTH) or "failed")
 
-    def _ask(self, draft: Draft, event: LlmRequest, branch: Branch) -> Step:
-        branch.turn, branch.asking, branch.attempt, branch.heard = event.turn, event.model, event.attempt, ""
-        step = self._work(
-            draft, "model", f"turn {event.turn}", event.model.partition("/")[2], (event.turn, 0)
-        )
+    def _ask(self, draft: Draft, event: LlmRequest) -> Step:
+        model = event.model.partition("/")[2]
+        step = self._work(draft, "model", f"turn {event.turn}", model, (event.turn, 0))
         step.attempt, step.held = event.attempt, (event.reserved_tokens, event.reserved_usd)
         self.ops.setdefault(draft.session_id, []).append(step)
         return step
 
-    def _answered(self, draft: Draft, event: LlmResponse | LlmFailed, branch: Branch) -> Step | None:
+    def _answered(self, draft: Draft, event: LlmResponse | LlmFailed) -> Step | None:
         step = self._open.pop((draft.session_id, event.turn, 0), None)
-        if isinstance(event, LlmFailed):
-            branch.hear(event.error)
-            return step and self._end(step, "failed", one_line(event.error, _WIDTH))
-        lack, spent = missing_in(event), event.usage.tokens_in + event.usage.tokens_out
-        branch.lack = f"the answer is {lack}" if lack else ""
-        branch.hear(branch.lack)
-        branch.tokens, branch.cost_usd = branch.tokens + spent, branch.cost_usd + event.cost_usd
         if step is None:
             return None
+        if isinstance(event, LlmFailed):
+            return self._end(step, "failed", one_line(event.error, _WIDTH))
+        spent = event.usage.tokens_in + event.usage.tokens_out
         calls = [call for call in event.message.calls if not call.tool.startswith("agent__final")]
         said = counted(len(calls), "call") if calls else "report" if event.message.calls else "text"
         for each in (step, *step.above()):
@@ -290,15 +259,17 @@ class RunTree(TreeState):
         rows = reversed(home.children if home else [])
         return next((step for step in rows if (step.turn, step.call) == place and step.cause), None)
 
-    def _wait(self, draft: Draft, event: Event, branch: Branch) -> Step | None:
+    def _wait(self, draft: Draft, event: Event) -> Step | None:
         if decided := answer_to(event):
-            step = self._waits.pop(getattr(event, "id", ""), None)
+            id = getattr(event, "id", "")
+            self.asks.pop(id, None)
+            step = self._waits.pop(id, None)
             return step and self._end(step, "done", one_line(decided, _WIDTH))
         if not (asked := wait_for(event)):
             return None
         id, turn, call = (getattr(event, name) for name in ("id", "turn", "call"))
-        branch.note = f"waits for someone: {id}"
         step = self._happen(draft, "wait", asked[0], one_line(asked[1], _WIDTH))
+        self.asks[id] = one_line(asked[2], _WIDTH)
         step.state, step.turn, step.call = "waiting", turn, call
         step.begin()
         self._waits[id] = step
@@ -317,28 +288,3 @@ class RunTree(TreeState):
 def _name(tool: str) -> str:
     """As agent files write it."""
     return tool.replace("__", ".")
-
-
-def _note_call(branch: Branch, event: _ToolEvent) -> None:
-    match event:
-        case ToolStarted():
-            branch.tools[event.call] = event.tool
-            return
-        case ToolFailed():
-            branch.note = f"{event.tool}: {event.text}"
-        case ToolInDoubt():
-            branch.note = f"{event.tool} may or may not have happened"
-        case ToolSettled():
-            return
-    branch.tools.pop(event.call, None)
-
-
-def _note(branch: Branch, ts: str, event: Event) -> None:
-    match event:
-        case AdvisorFailed(error=error) | HandoffRejected(error=error) | BudgetExceeded(limit=error):
-            if branch.status == "waiting":
-                branch.finish("failed", ts, error)
-        case TeamMemberFailed(reason=reason):
-            branch.status, branch.note = "failed", reason
-        case RouterSelected(agent=agent):
-            branch.note = f"routes to {agent}"

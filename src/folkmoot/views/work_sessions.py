@@ -1,26 +1,23 @@
-"""The list of work sessions, folded from all events that name one; also of those that are nothing but a plain run."""
+"""The list of work sessions, folded from all events that name one."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from folkmoot.domain.activity import Activity, activity, counts
 from folkmoot.domain.category import Category, CategoryId, classified
 from folkmoot.domain.duration import seconds_between
-from folkmoot.domain.entry import Draft, Entry
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Entry, Event, Role, role
 from folkmoot.domain.events import RunStarted
-from folkmoot.domain.gate_events import RecordSources
-from folkmoot.domain.role import Role, role
+from folkmoot.domain.records import WORK_SESSION, RecordSources
 from folkmoot.domain.value import Value
-from folkmoot.domain.work_session import WorkSession, WorkState
-from folkmoot.domain.work_session_fold import evolve
+from folkmoot.domain.work_session import Activity, WorkSession, WorkState, activity, counts
+from folkmoot.views.timeline import TimelineEntry
 
 TITLE = 80
 """Characters."""
@@ -98,7 +95,7 @@ class WorkList:
         if counts(draft):
             known.latest = draft
         if entry.stream == id and not isinstance(draft.event, RecordSources):
-            known.record = evolve(known.record, draft)
+            known.record = WORK_SESSION.evolve(known.record, draft)
         if isinstance(draft.event, RunStarted):
             known.runs[entry.stream] = None
         known.label = _label(draft.event) or known.label
@@ -197,3 +194,12 @@ def _text(event: Event) -> str:
         return ""
     texts = (getattr(event, name, "") for name in _SAID)
     return next((text for text in texts if isinstance(text, str) and text), "")
+
+
+def work_document(
+    row: WorkRow, record: WorkSession | None, timeline: Sequence[TimelineEntry]
+) -> dict[str, Any]:
+    """Everything about one work session, as programs read it."""
+    listed: dict[str, Any] = msgspec.to_builtins(row)
+    kept: dict[str, Any] = msgspec.to_builtins(record or WorkSession(row.id))
+    return {**kept, **listed, "timeline": msgspec.to_builtins(timeline)}

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.desk import TaskDesk
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.task_service import TaskService
+from folkmoot.coordination.tasks import Stepping
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import Storage
 from folkmoot.engine.clock import SystemClock
@@ -28,7 +28,7 @@ def opened(where):
 
 async def change(where, task, name, step, count):
     journal = opened(where)
-    tasks = TaskDesk(journal, SystemClock(), Graph({})).of("", Author(name))
+    tasks = TaskService(journal, SystemClock(), Graph({})).of("", Author(name))
     print("ready", flush=True)
     sys.stdin.readline()
     for n in range(int(count)):

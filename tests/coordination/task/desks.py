@@ -2,10 +2,9 @@
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.desk import AgentTasks, TaskDesk
+from folkmoot.coordination.task_service import AgentTasks, TaskService
 from folkmoot.domain.agent import Agent, Graph
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.event import Event
+from folkmoot.domain.entry import Draft, Event
 from folkmoot.ports import Query
 
 
@@ -20,7 +19,7 @@ class Moment:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.journal = MemoryJournal(self.clock.monotonic)
-        self.desk = TaskDesk(self.journal, self.clock, graph())
+        self.desk = TaskService(self.journal, self.clock, graph())
         self._calls = 0
 
     def by(self, agent: str, work_session: str = "ws_1") -> AgentTasks:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.coordination.task.opening import NewTask
+from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import PRIORITIES
 from folkmoot.errors import WrongUse
 from tests.coordination.task.desks import Moment

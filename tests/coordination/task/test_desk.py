@@ -5,10 +5,8 @@ import asyncio
 import pytest
 
 from folkmoot import MemoryJournal
-from folkmoot.coordination.task.deciding import StopGuard
-from folkmoot.coordination.task.desk import TaskDesk
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
+from folkmoot.coordination.task_service import TaskService
+from folkmoot.coordination.tasks import NewTask, Stepping, StopGuard
 from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.task import Blocking, Cancelled, Completed, Failed, Task
 from folkmoot.errors import OperationFailed, WrongUse
@@ -348,7 +346,7 @@ async def test_a_write_that_fails_leaves_neither_an_event_nor_another_task():
     """E-25: nothing is told of a task that is not durable."""
     at = Moment()
     at.journal = journal = Full(at.clock.monotonic)
-    at.desk = TaskDesk(journal, at.clock, graph())
+    at.desk = TaskService(journal, at.clock, graph())
     task = await at.by("coder").start(THREE)
     journal.full = True
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from folkmoot import FakeClock
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.task.desk import TaskDesk
-from folkmoot.coordination.task.opening import NewTask
-from folkmoot.coordination.task.stepping import Stepping
-from folkmoot.domain.task_fold import evolve
+from folkmoot.coordination.task_service import TaskService
+from folkmoot.coordination.tasks import NewTask, Stepping
+from folkmoot.domain.records import TASK
 from folkmoot.ports import Query
 from tests.coordination.task.child import opened
 from tests.coordination.task.desks import graph
@@ -39,7 +38,7 @@ async def child(where, task, name, step, count):
 async def shared(where):
     """A task that others may change too; its third step is under way."""
     journal = opened(where)
-    desk = TaskDesk(journal, FakeClock(), graph())
+    desk = TaskService(journal, FakeClock(), graph())
     ann = desk.of("coder", Author("ann"))
     task = await ann.start(NewTask("shared", steps=("a's", "b's", "mine")), "drawn")
     await ann.update(task.id, stepping=Stepping("start_step", "s3"))
@@ -59,9 +58,9 @@ async def check_two(where, count):
         drafts = [entry.draft async for entry in journal.read(Query(stream=id))]
     task = None
     for draft in drafts[:2]:
-        task = evolve(task, draft)
+        task = TASK.evolve(task, draft)
     for draft in drafts[2:]:
-        before, task = task.steps, evolve(task, draft)
+        before, task = task.steps, TASK.evolve(task, draft)
         changed = {new.id for old, new in zip(before, task.steps, strict=True) if old != new}
         assert changed <= {draft.event.step_id}, "what the other did is undone"
     for name in ("a", "b"):

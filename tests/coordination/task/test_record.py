@@ -2,18 +2,21 @@
 
 import pytest
 
-from folkmoot.coordination.task.document import document
-from folkmoot.domain import task_events, watch_events
+from folkmoot.coordination.task_lists import document
+from folkmoot.domain import records
+from folkmoot.domain import task as task_module
 from folkmoot.domain.catalogue import EVENTS
-from folkmoot.domain.entry import Draft
-from folkmoot.domain.role import role
-from folkmoot.domain.task import Backlog, Blocking, Interrupted, Task, TaskStep
-from folkmoot.domain.task_fold import evolve
-from folkmoot.domain.watch_events import (
+from folkmoot.domain.entry import Draft, role
+from folkmoot.domain.task import (
+    Backlog,
     BacklogAutoPicked,
+    Blocking,
     ContinuationBackoff,
     ContinuationSent,
+    Interrupted,
     ResumeReminderSent,
+    Task,
+    TaskStep,
     UnblockFailed,
     UnblockRequested,
     ZombieAbandoned,
@@ -29,7 +32,7 @@ BLOCKED = Blocking("no key", ("boss", "tester"))
 
 def after(event, status="in_progress", **more):
     begun = Task(**{**_fields(TASK), "status": status, **more})
-    return evolve(begun, Draft(LATER, event))
+    return records.TASK.evolve(begun, Draft(LATER, event))
 
 
 def _fields(task):
@@ -43,17 +46,13 @@ def test_all_events_of_tasks_and_of_the_watch_have_the_names_and_the_role_that_o
         " task.backlog_added task.backlog_picked continuation.sent continuation.backoff unblock.requested"
         " unblock.failed resume_reminder.sent zombie.abandoned backlog.auto_picked"
     ).split()
-    declared = {
-        type
-        for type, event in EVENTS.items()
-        if event.__module__ in (task_events.__name__, watch_events.__name__)
-    }
+    declared = {type for type, event in EVENTS.items() if event.__module__ == task_module.__name__}
 
     assert declared == {*names, "task.failed", "zombie.reported"}
     samples = (
         ContinuationSent("coder"),
         ZombieAbandoned("interrupted", BEGAN),
-        task_events.TaskResumed("in_progress"),
+        task_module.TaskResumed("in_progress"),
     )
     assert {role(Draft(LATER, event)) for event in samples} == {"orchestration.task"}
 
@@ -122,4 +121,4 @@ def test_a_task_that_is_given_to_its_agent_is_worked_on_from_then():
 
 def test_no_task_begins_in_the_middle():
     with pytest.raises(JournalDamaged, match=r"cannot begin with a task\.resumed"):
-        evolve(None, Draft(LATER, task_events.TaskResumed("in_progress")))
+        records.TASK.evolve(None, Draft(LATER, task_module.TaskResumed("in_progress")))

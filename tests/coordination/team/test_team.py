@@ -13,11 +13,11 @@ import pytest
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination.moot import Moot
-from folkmoot.coordination.team.reason import reason_of, reset_after
+from folkmoot.coordination.team import failure_of
+from folkmoot.domain.agent import Member
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import LlmRequest, RunFailed, RunParked
-from folkmoot.domain.team import Member
 from folkmoot.engine.clock import SystemClock
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch
@@ -238,10 +238,12 @@ async def test_what_is_read_again_is_only_what_is_new(post):
 )
 def test_the_words_of_a_failure_give_its_reason(error, reason):
     """E-43."""
-    assert reason_of(RunFailed(error=error, stop_reason="SYSTEM_ERROR")) == reason
+    assert failure_of(RunFailed(error=error, stop_reason="SYSTEM_ERROR"), "").reason == reason
 
 
 def test_a_full_context_is_known_by_the_stop_reason():
     """E-43."""
-    assert reason_of(RunFailed(error="full", stop_reason="CONTEXT")) == "context_overflow"
-    assert reset_after(RunFailed(error="429; reset after 37s", stop_reason="SYSTEM_ERROR")) == 37
+    assert failure_of(RunFailed(error="full", stop_reason="CONTEXT"), "").reason == "context_overflow"
+    assert (
+        failure_of(RunFailed(error="429; reset after 37s", stop_reason="SYSTEM_ERROR"), "").reset_after == 37
+    )

@@ -4,9 +4,9 @@ import asyncio
 
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.settings import Storage
-from folkmoot.journal.chain import check_chain
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Epoch, NewRun
+from tests.journal.chain import check_chain
 from tests.journal.contract import ENDED, draft, read, said
 from tests.postgres_server import PostgresServer
 

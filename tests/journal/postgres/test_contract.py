@@ -62,6 +62,6 @@ class TestPostgresJournalInSmallPages:
     def small(self, monkeypatch):
         monkeypatch.setattr(reader, "_PAGE", 3)
         monkeypatch.setattr(artifacts, "_PAGE", 1)
-        monkeypatch.setattr(artifacts, "_REMOVED", 1)
+        monkeypatch.setattr("folkmoot.journal.artifacts._REMOVED", 1)
         monkeypatch.setattr(artifacts, "_BYTES", 1)
         monkeypatch.setattr(ledger, "_ROWS", 2)

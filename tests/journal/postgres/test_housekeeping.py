@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from folkmoot.domain.events import ToolFinished
+from folkmoot.domain.fence import Watch
 from folkmoot.errors import Conflict, JournalDamaged, JournalTooNew
-from folkmoot.journal.chain import check_chain
+from folkmoot.journal.artifacts import Unnamed
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.postgres.artifacts import Unnamed, remove
+from folkmoot.journal.postgres.artifacts import remove
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
-from folkmoot.journal.postgres.watch import Watch
 from folkmoot.ports import Epoch, Query, Swept, Version
+from tests.journal.chain import check_chain
 from tests.journal.contract import ASKED, ENDED, ME, PRUNED, draft, first, read, said
 from tests.journal.postgres.cable import COMMIT, cable
 from tests.journal.postgres.locks import waits_for_a_lock
@@ -65,7 +66,7 @@ async def test_a_sweep_sees_what_another_host_names_while_it_looks(journal, othe
     found = await journal._reader.unnamed(0.0)
     await other.append("run-1", Epoch(1), [said(f"{'x' * size} {id}")])
 
-    (swept,) = await journal._submit([], methodcaller("sweep", found))
+    (swept,) = await journal._submit(methodcaller("sweep", found))
 
     assert found.ids == {id}
     assert swept == Swept()
@@ -80,7 +81,7 @@ async def test_a_sweep_leaves_what_another_host_keeps_again_while_it_looks(postg
     other.keep(b"content")
     await other.append("run-1", Epoch(1), [draft(ASKED)])
 
-    (swept,) = await journal._submit([], methodcaller("sweep", found))
+    (swept,) = await journal._submit(methodcaller("sweep", found))
 
     assert found.ids == {id}
     assert swept == Swept()

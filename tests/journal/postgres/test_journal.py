@@ -6,18 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from folkmoot.domain.fence import Watch
 from folkmoot.domain.settings import Storage
 from folkmoot.errors import Conflict, JournalDamaged, OperationFailed, StaleOwner, WrongUse
-from folkmoot.journal.chain import check_chain
 from folkmoot.journal.codec import encode
 from folkmoot.journal.contents import Body
-from folkmoot.journal.postgres import journal as journals
 from folkmoot.journal.postgres import server
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
-from folkmoot.journal.postgres.watch import Watch
 from folkmoot.ports import Epoch, Version
+from tests.journal.chain import check_chain
 from tests.journal.contract import ASKED, ENDED, ME, draft, first, read, said
 from tests.journal.postgres.cable import COMMIT, cable
 from tests.journal.postgres.locks import waits_for_a_lock
@@ -56,7 +55,7 @@ async def test_a_smaller_position_never_becomes_visible_after_a_greater_one(
 
 async def test_a_follower_hears_what_another_process_writes_without_looking(journal, other, monkeypatch):
     """Notification: nobody polls in this test."""
-    monkeypatch.setattr(journals, "_POLL", None)
+    monkeypatch.setattr(PostgresJournal, "poll", None)
     await journal.append("run-1", ME, [draft()])
     follower = other.follow()
     assert [entry.seq for entry in await first(follower, 1)] == [1]
@@ -70,7 +69,7 @@ async def test_a_follower_hears_what_another_process_writes_without_looking(jour
 
 async def test_a_follower_that_hears_nothing_looks_by_itself(journal, other, monkeypatch):
     """Polling is the ground."""
-    monkeypatch.setattr(journals, "_POLL", 0.01)
+    monkeypatch.setattr(PostgresJournal, "poll", 0.01)
     monkeypatch.setattr(other._listener, "start", lambda: None)
     await journal.append("run-1", ME, [draft()])
     follower = other.follow()

@@ -9,7 +9,7 @@ from folkmoot.engine.clock import FakeClock
 from folkmoot.engine.owner import claim_run
 from folkmoot.errors import Held
 from folkmoot.journal.postgres.journal import PostgresJournal
-from folkmoot.journal.postgres.migrations import MIGRATIONS
+from folkmoot.journal.postgres.server import MIGRATIONS
 from folkmoot.ports import Claim, Epoch
 from tests.journal.contract import ENDED, ME, draft, read
 from tests.journal.postgres.server_time import ServerTime

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins, FileLimits
-from folkmoot.domain.change import Change
-from folkmoot.tools.builtin.change import before_and_after, change
+from folkmoot.domain.settings import Builtins, FileLimits
+from folkmoot.domain.sources import Change
+from folkmoot.tools.builtin.files import before_and_after, change
 from tests.tools.builtin.using import Using
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.tools.builtin.folder import look, parts_of, read_file, write_file
-from folkmoot.tools.builtin.refused import Refused
+from folkmoot.tools.builtin.files import look, parts_of, read_file, write_file
+from folkmoot.tools.functions import Refused
 from tests.tools.builtin.using import Using
 
 SECRET = "a secret"

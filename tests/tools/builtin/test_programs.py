@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins, ProcessLimits
+from folkmoot.domain.settings import Builtins, ProcessLimits
 from folkmoot.tools.functions import in_thread
 from tests.tools.builtin.using import Using
 
@@ -162,8 +162,8 @@ async def test_nothing_is_left_when_the_runtime_itself_is_killed(tmp_path):
     os.mkfifo(tmp_path / "held")
     program = f"""
 import asyncio, pathlib
-from folkmoot.domain.builtins import Builtins
-from folkmoot.tools.builtin.shelf import Programs
+from folkmoot.domain.settings import Builtins
+from folkmoot.tools.builtin.toolset import Programs
 asyncio.run(Programs(Builtins(), {{}}).python({DETACHED + WAITING!r}, pathlib.Path({str(tmp_path)!r})))
 """
     runtime = await asyncio.create_subprocess_exec(sys.executable, "-c", program)

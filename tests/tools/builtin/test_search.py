@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins, FileLimits
+from folkmoot.domain.settings import Builtins, FileLimits
 from tests.tools.builtin.using import Using
 
 

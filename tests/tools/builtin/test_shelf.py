@@ -2,9 +2,9 @@
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.naming import BUILT_IN
-from folkmoot.tools.builtin.shelf import builtin_tools
+from folkmoot.domain.settings import Builtins
+from folkmoot.tools.builtin.toolset import builtin_tools
 from tests.desk import SETTINGS
 
 

@@ -7,9 +7,9 @@ import tracemalloc
 import pytest
 from aiohttp import web
 
-from folkmoot.domain.builtins import WebLimits
-from folkmoot.tools.builtin.refused import Refused
+from folkmoot.domain.settings import WebLimits
 from folkmoot.tools.builtin.web import Web
+from folkmoot.tools.functions import Refused
 
 PAGE = """<html><head><title>A page</title><style>p {color: red}</style><script>alert("no")</script></head>
 <body><p>Grüße &amp; <b>more</b></p><ul><li>one<li><a href="/two">two</a></ul><noscript>no</noscript></body></html>"""

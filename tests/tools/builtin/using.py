@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from folkmoot.domain.builtins import Builtins
 from folkmoot.domain.message import ToolCall, ToolResult
+from folkmoot.domain.settings import Builtins
 from folkmoot.ports import Site
-from folkmoot.tools.builtin.refused import Refused
-from folkmoot.tools.builtin.shelf import builtin_tools
+from folkmoot.tools.builtin.toolset import builtin_tools
+from folkmoot.tools.functions import Refused
 
 SITE = Site("run", "run", "0", 1, 1)
 

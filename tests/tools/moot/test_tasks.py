@@ -5,7 +5,7 @@ import json
 from folkmoot import MemoryJournal
 from folkmoot.coordination.author import Author
 from folkmoot.domain.errand import own_work_session
-from folkmoot.domain.task_fold import TASK
+from folkmoot.domain.records import TASK
 from folkmoot.ports import Query, Version
 from tests.desk import by_span
 

@@ -8,10 +8,9 @@ from msgspec import Meta
 
 from folkmoot.http.api.shapes import Recorded, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Said, Words
-from folkmoot.views.branches import SessionRow, session_rows
-from folkmoot.views.live import Gated, LiveChild
+from folkmoot.http.requests import Given, Said, Words
 from folkmoot.views.run_tree import RunTree
+from folkmoot.views.sessions import Gated, LiveChild, SessionRow, session_rows
 
 _OF_FIRST = {"id": "$response.body#/0/id"}
 

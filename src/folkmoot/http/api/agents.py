@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from folkmoot.domain.agent import Agent
-from folkmoot.engine.describing import document, summary
+from folkmoot.engine.admission import document, summary
 from folkmoot.errors import Problem
 from folkmoot.http.endpoint import Asked, Document, Endpoint
-from folkmoot.http.files_now import files_now
-from folkmoot.http.paging import Page, Part, part
+from folkmoot.http.requests import Page, Part, part
 from folkmoot.views.graph import mermaid
 
 _OF_FIRST = {"id": "$response.body#/0/id"}
@@ -58,11 +57,11 @@ async def show_graph(asked: Asked) -> GraphDocument:
     graph = asked.moot.graph
     nodes = [msgspec.convert(summary(graph, agent), AgentSummary) for agent in graph.agents.values()]
     edges = [Edge(file, to, how) for file, agent in graph.agents.items() for how, to in agent.edges]
-    return GraphDocument(nodes, edges, mermaid(graph), list((await files_now(asked.moot)).problems))
+    return GraphDocument(nodes, edges, mermaid(graph), list((await asked.house.files_now()).problems))
 
 
 async def list_problems(asked: Asked) -> list[Problem]:
-    return list((await files_now(asked.moot)).problems)
+    return list((await asked.house.files_now()).problems)
 
 
 def agent_of(asked: Asked) -> Agent:

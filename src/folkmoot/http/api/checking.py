@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -13,10 +14,10 @@ from folkmoot.contract.folds import Fault, Guarantee
 from folkmoot.contract.verify import verify
 from folkmoot.http.api.shapes import require_run
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.politely import politely
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Journal, Query, Stored
 
+T = TypeVar("T")
 _LINES = "application/x-ndjson"
 
 
@@ -43,7 +44,7 @@ class _Patient:
     journal: Journal
 
     def stored(self, query: Query) -> AsyncIterator[Stored]:
-        return politely(self.journal.stored(query))
+        return _in_turns(self.journal.stored(query))
 
     async def artifact(self, id: str) -> bytes:
         return await self.journal.artifact(id)
@@ -72,11 +73,21 @@ async def export_run(asked: Asked) -> Response:
 
 def _exported(asked: Asked, run: str = "") -> Response:
     async def lines() -> AsyncIterator[bytes]:
-        async for entry in politely(asked.desks.journal.read(Query(stream=run))):
+        async for entry in _in_turns(asked.desks.journal.read(Query(stream=run))):
             yield to_line(entry)
 
     named = f'attachment; filename="{run or "journal"}.ndjson"'
     return StreamingResponse(lines(), 200, {"content-disposition": named}, _LINES)
+
+
+async def _in_turns(read: AsyncIterator[T]) -> AsyncIterator[T]:
+    """A long read in which everybody else gets a turn."""
+    count = 0
+    async for each in read:
+        yield each
+        count += 1
+        if count % 100 == 0:
+            await asyncio.sleep(0)
 
 
 def _look(

@@ -6,18 +6,16 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.coordination.collaboration.moves import Wait
-from folkmoot.coordination.collaboration.next import next_moves
-from folkmoot.coordination.collaboration.scene import Scene
+from folkmoot.coordination.collaboration import Scene, WaitMove
+from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.domain.agent import MemberRole
-from folkmoot.domain.work_session import Roster, StateChange, WorkState
-from folkmoot.domain.work_session_events import WorkSessionOpened
+from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
 from folkmoot.engine.collaboration import gathered, paused_by, scene_of, seats
 from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Said, Words
+from folkmoot.http.requests import Given, Said, Words
 from folkmoot.ports import RunQuery
-from folkmoot.views.plan_json import document
+from folkmoot.views.plans import document
 
 _OF_THIS = {"id": "$response.body#/id"}
 _THEN = {
@@ -107,7 +105,7 @@ async def show_collaboration(asked: Asked) -> CollaborationDocument:
         )
         for each in scene.askings.values()
     ]
-    waiting = [move.why for move in next_moves(scene) if isinstance(move, Wait)]
+    waiting = [move.why for move in next_moves(scene) if isinstance(move, WaitMove)]
     for each in members:
         if not scene.answered(each.purpose) and (why := paused_by(each.agent, each.purpose, each.status)):
             waiting.append(why)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from folkmoot.errors import NotFound
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.reading import Given
+from folkmoot.http.requests import Given, Page, Part, part
 from folkmoot.views.conversations import Conversation
 
 

@@ -7,15 +7,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.domain.moment import moment
-from folkmoot.domain.spend import SpendSum
-from folkmoot.engine.describing import whole
+from folkmoot.domain.duration import moment
+from folkmoot.domain.run_row import SpendSum
+from folkmoot.engine.admission import whole
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Given
+from folkmoot.http.requests import Given
 from folkmoot.ports import SpendQuery
-from folkmoot.views.accounting import Totals
-from folkmoot.views.costs import By, Cost, costs, totals
+from folkmoot.views.costs import By, Cost, Totals, costs, totals
 
 
 class CostsQuery(Given):

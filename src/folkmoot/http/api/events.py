@@ -8,14 +8,12 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from folkmoot.domain.category import CategoryId
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.moment import moment
-from folkmoot.domain.role import Role
+from folkmoot.domain.duration import moment
+from folkmoot.domain.entry import Entry, Role
 from folkmoot.http.api.shapes import EventDocument, event_document
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.paging import Back, Part
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Words
+from folkmoot.http.requests import Back, Part, Words
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
 

@@ -9,8 +9,8 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.errors import NotFound
 from folkmoot.http.api.agents import agent_of
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Words
-from folkmoot.orchestration.explain import Explanation, explain
+from folkmoot.http.requests import Given, Words
+from folkmoot.orchestration.briefs import Explanation, explain
 
 
 class ExplainQuery(Given):

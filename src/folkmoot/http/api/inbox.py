@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from folkmoot.domain.item import Item, Kind, Reply
-from folkmoot.engine.always import allow_call_always
+from folkmoot.domain.inbox import Item, Kind, Reply
+from folkmoot.engine.commands import allow_call_always
 from folkmoot.errors import WrongUse
 from folkmoot.http.api.shapes import Recorded, go_on
 from folkmoot.http.endpoint import Asked, Document, Endpoint
-from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.reading import Said, Words
+from folkmoot.http.requests import Page, Part, Said, Words, part
 from folkmoot.views.inbox import document
 
 _OF_FIRST = {"id": "$response.body#/0/id"}

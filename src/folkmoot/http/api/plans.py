@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.plans.steps import step_of
-from folkmoot.engine.step_runs import begun
+from folkmoot.coordination.plan_steps import step_of
+from folkmoot.engine.collaboration import begun
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Said
+from folkmoot.http.requests import Said
 
 
 class RunStep(Said):
@@ -24,7 +24,7 @@ async def run_step(asked: Asked) -> RunState:
     step is completed if the run is."""
     body: RunStep = asked.body
     run = asked.chance[:20] if asked.key else ""
-    plan = await asked.desks.plans.get(await asked.desks.plans.keeper.find(asked.id))
+    plan = await asked.desks.plans.get(await asked.desks.plans.find(asked.id))
     step = step_of(plan, asked.path["step"]).id
     if run and (before := await begun_run(asked, run)):
         asked.must_repeat((before.errand.plan, before.errand.step) == (plan.id, step))

@@ -9,15 +9,13 @@ from msgspec import Meta
 
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
-from folkmoot.engine.listing import run_list, runs_in
+from folkmoot.engine.runs import run_list, runs_in
 from folkmoot.http.api.shapes import EventDocument, RunState, event_document, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.paging import Limit, Page, Part
 from folkmoot.http.problems import Refused
-from folkmoot.http.reading import Given, Position
+from folkmoot.http.requests import Given, Limit, Page, Part, Position
 from folkmoot.ports import Query, RunQuery
-from folkmoot.views.audit import Audit, audit
-from folkmoot.views.result import PlanView
+from folkmoot.views.plans import Audit, PlanView, audit
 
 Status = Literal["running", "queued", "waiting", "interrupted", "completed", "failed", "cancelled", "pruned"]
 OF_RUN = {"id": "$response.body#/runId"}

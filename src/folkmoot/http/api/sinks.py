@@ -9,7 +9,7 @@ import msgspec
 from folkmoot.engine.sinking import lag, move, standing
 from folkmoot.errors import NotFound
 from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.reading import Given, Position
+from folkmoot.http.requests import Given, Position
 
 
 class SinkRow(msgspec.Struct):

@@ -10,14 +10,12 @@ from msgspec.structs import replace
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.part import File
 from folkmoot.engine.admission import check_request
-from folkmoot.engine.fork import Fork
-from folkmoot.engine.history import check_fit
+from folkmoot.engine.history import Fork, check_fit
 from folkmoot.http.api.runs import OF_RUN
 from folkmoot.http.api.shapes import RunState, begun_run, require_run
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
-from folkmoot.http.reading import Given, Words, WorkSessionId
-from folkmoot.http.tracing import trace_of
+from folkmoot.http.requests import Given, Words, WorkSessionId, trace_of
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {name: OF_RUN for name in ("showRun", "cancelRun", "runEvents", "listSessions")}

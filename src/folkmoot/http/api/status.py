@@ -9,7 +9,7 @@ import msgspec
 from folkmoot import __version__
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.run_row import OPEN_STATUSES
-from folkmoot.engine.listing import run_list
+from folkmoot.engine.runs import run_list
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.ports import Journal, RunQuery
 

@@ -10,16 +10,15 @@ from msgspec import Meta
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from folkmoot.domain.entry import Draft, Entry
+from folkmoot.domain.entry import Draft, Entry, Role
 from folkmoot.domain.events import RUN_ENDS, SessionStarted
-from folkmoot.domain.role import Role
 from folkmoot.errors import NotFound
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import Refused
-from folkmoot.http.reading import Given, Position
-from folkmoot.http.stream.event_source import Message, event_source
-from folkmoot.http.stream.hub import Hub
-from folkmoot.http.stream.wanted import DELTA, delta_fits, fits, wants_deltas
+from folkmoot.http.requests import Given, Position
+from folkmoot.http.state import ServerState
+from folkmoot.http.stream.event_source import EventSource, Message
+from folkmoot.http.stream.hub import DELTA, Hub, delta_fits, fits, wants_deltas
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query
 
@@ -53,7 +52,7 @@ async def stream(asked: Asked) -> Response:
     hub, after = asked.house.hub, _after(asked, query)
     if after is None:  # from here on, however long it takes until the client is told
         after = await asked.moot.position()
-    return event_source(asked.request, _events(hub, wanted, after), *_said(hub, wanted))
+    return EventSource(hub.clock, _events(hub, wanted, after), *_said(asked, wanted))
 
 
 async def stream_run(asked: Asked) -> Response:
@@ -65,7 +64,7 @@ async def stream_run(asked: Asked) -> Response:
         raise NotFound(f"there is no run {run!r}", code="run_not_found")
     if await _is_told(hub, wanted, after):
         return Response(status_code=204)
-    return event_source(asked.request, _until_its_end(hub, wanted, after), *_said(hub, wanted))
+    return EventSource(hub.clock, _until_its_end(hub, wanted, after), *_said(asked, wanted))
 
 
 def _wanted(query: RunStreamQuery) -> Filter:
@@ -113,14 +112,14 @@ def _message(entry: Entry) -> Message:
     return Message(entry.event.type, to_line(entry)[:-1], entry.seq)
 
 
-def _said(hub: Hub, wanted: Filter) -> tuple[AsyncIterator[Message], ...]:
-    return (_pieces(hub, wanted),) if wants_deltas(wanted) else ()
+def _said(asked: Asked, wanted: Filter) -> tuple[AsyncIterator[Message], ...]:
+    return (_pieces(asked.house, wanted),) if wants_deltas(wanted) else ()
 
 
-async def _pieces(hub: Hub, wanted: Filter) -> AsyncIterator[Message]:
+async def _pieces(house: ServerState, wanted: Filter) -> AsyncIterator[Message]:
     """What models say meanwhile, for those who want it; each with the agent and the session that says it."""
     speakers: dict[tuple[str, str], Draft | None] = {}
-    async for delta in hub.deltas.listen():
+    async for delta in house.tokens.listen():
         if wanted.run not in ("", delta.run):
             continue
         place = (delta.run, delta.span)
@@ -128,7 +127,7 @@ async def _pieces(hub: Hub, wanted: Filter) -> AsyncIterator[Message]:
             if len(speakers) > KNOWN_SPEAKERS:
                 speakers.clear()
             began = Query(stream=delta.run, types=(SessionStarted.type,))
-            async for entry in hub.journal.read(began):
+            async for entry in house.hub.journal.read(began):
                 speakers[entry.stream, entry.draft.span] = entry.draft
         speaker = speakers.setdefault(place, None)
         if speaker and delta_fits(wanted, delta.run, speaker):

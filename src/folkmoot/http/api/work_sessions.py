@@ -8,16 +8,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from folkmoot.domain.activity import Activity
 from folkmoot.domain.category import LABELS, CategoryId
-from folkmoot.domain.role import Role
+from folkmoot.domain.entry import Role
+from folkmoot.domain.work_session import Activity
 from folkmoot.http.endpoint import Asked, Document, Endpoint
-from folkmoot.http.paging import Page, Part, part
-from folkmoot.http.reading import Words
+from folkmoot.http.requests import Page, Part, Words, part
 from folkmoot.operations.work_sessions import find_row
 from folkmoot.ports import Filter
-from folkmoot.views.work_sessions import WorkRow
-from folkmoot.views.work_timeline import TimelineEntry, work_document, work_timeline
+from folkmoot.views.timeline import TimelineEntry, work_timeline
+from folkmoot.views.work_sessions import WorkRow, work_document
 
 OF_FIRST = {"id": "$response.body#/0/id"}
 
@@ -74,7 +73,7 @@ async def search_work_sessions(asked: Asked) -> Part:
 async def show_work_session(asked: Asked) -> dict[str, Any]:
     """Goal, constraints, team, state, snapshots, artifacts, decisions and the whole timeline."""
     row = await row_of(asked)
-    record = await asked.desks.work_sessions.find(row.id)
+    record = await asked.desks.work_sessions.look_up(row.id)
     return work_document(row, record, await _timeline(asked, row))
 
 
@@ -84,7 +83,7 @@ async def work_timeline_of(asked: Asked) -> list[TimelineEntry]:
 
 async def list_artifacts(asked: Asked) -> list[ArtifactRow]:
     row = await row_of(asked)
-    record = await asked.desks.work_sessions.find(row.id)
+    record = await asked.desks.work_sessions.look_up(row.id)
     return [
         ArtifactRow(each.artifact, "kept", each.kind, each.title, each.by)
         for each in (record.artifacts if record else ())
@@ -107,7 +106,7 @@ async def _fitting(asked: Asked) -> Iterator[WorkRow]:
         having = {entry.draft.work_session_id for entry in entries}
     return (
         row
-        for row in await asked.house.records.work_rows()
+        for row in await asked.house.folds.work_rows()
         if query.status in (None, row.status)
         and (query.role is None or query.role in row.roles)
         and {query.category, query.view_category} <= {None, row.category}

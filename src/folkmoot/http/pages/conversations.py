@@ -1,59 +1,62 @@
-"""Conversations: what main agents said to each other, as threads; what agents had others do for them is not here."""
+"""Conversations: of main agents with each other, as threads; and of a person with an agent, the chat.
+
+Each message of a chat is a run, and all runs of a chat are one work session. What agents had others do for them is not
+here.
+"""
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Any
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.coordination.author import Author
-from folkmoot.coordination.work_sessions.decide import categorised, known_category
-from folkmoot.domain.category import LABELS
+from folkmoot.coordination.work_sessions import categorised, known_category
+from folkmoot.domain.errand import Errand, own_work_session
+from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, person, posted
-from folkmoot.http.pages.rendering import page
+from folkmoot.http.pages.form import Form, person
+from folkmoot.http.pages.rendering import form_route, fragment, page
 from folkmoot.http.problems import Refused
-from folkmoot.views.threads import GROUPS, ThreadRow, Wanted, chosen, counts
+from folkmoot.http.state import ServerState, house_of
+from folkmoot.ports import RunQuery
+from folkmoot.views.conversations import (
+    GROUPS,
+    Exchange,
+    ThreadRow,
+    Wanted,
+    chosen,
+    counts,
+    exchange,
+    said_before,
+)
+from folkmoot.views.inbox import title_of
 
 
 async def conversations(request: Request) -> Response:
-    return await _shown(request)
-
-
-async def _shown(request: Request, problem: str = "") -> Response:
-    house, wanted = house_of(request), _wanted(request)
-    rows = await house.records.threads()
-    id = request.path_params.get("id", "")
-    return page(
-        request,
-        "conversations.html",
-        screen="conversations",
-        title="Conversations",
-        groups=[
-            (name, [row for row in chosen(rows, wanted) if row.status == key]) for key, name in GROUPS.items()
-        ],
-        total=len(rows),
-        counts=counts(rows),
-        wanted=wanted,
-        row=_row(rows, id) if id else None,
-        now=house.moot.moot.clock.now(),
-        LABELS=LABELS,
-        problem=problem,
-    )
-
-
-def _wanted(request: Request) -> Wanted:
     wanted = Wanted(request.query_params.get("category", ""), request.query_params.get("q", ""))
     if wanted.category:
         try:
             known_category(wanted.category)
         except WrongUse as error:
             raise Refused(400, str(error)) from error
-    return wanted
+    rows = await house_of(request).folds.threads()
+    shown, id = chosen(rows, wanted), request.path_params.get("id", "")
+    return page(
+        request,
+        "conversations.html",
+        groups=[(name, [row for row in shown if row.status == key]) for key, name in GROUPS.items()],
+        total=len(rows),
+        counts=counts(rows),
+        wanted=wanted,
+        row=_thread(rows, id) if id else None,
+    )
 
 
-def _row(rows: list[ThreadRow], id: str) -> ThreadRow:
+def _thread(rows: list[ThreadRow], id: str) -> ThreadRow:
     if row := next((row for row in rows if row.id == id), None):
         return row
     raise NotFound(
@@ -62,22 +65,83 @@ def _row(rows: list[ThreadRow], id: str) -> ThreadRow:
     )
 
 
-async def categorise(request: Request) -> Response:
-    form = await form_of(request)
-    return await posted(_categorised(request, form), lambda problem: _shown(request, problem))
-
-
-async def _categorised(request: Request, form: Form) -> str:
+async def categorise(request: Request, form: Form) -> str:
     """The category is that of the work session: all that is said in it has the same."""
-    house: House = house_of(request)
-    row = _row(await house.records.threads(), request.path_params["id"])
-    category = known_category(form["category"])
-    await house.moot.moot.work_sessions.change(row.work_session, categorised(category), Author(person(form)))
+    house = house_of(request)
+    row = _thread(await house.folds.threads(), request.path_params["id"])
+    change = categorised(known_category(form["category"]))
+    await house.moot.moot.work_sessions.change(row.work_session, change, Author(person(form)))
     return f"/conversations/{row.id}"
+
+
+async def chat(request: Request) -> Response:
+    house, id = house_of(request), request.path_params.get("id", "")
+    exchanges = await _exchanges(house, id) if id else []
+    named = exchanges[-1].agent if exchanges else request.query_params.get("agent", "")
+    rows = await house.folds.work_rows()
+    return page(
+        request,
+        "chat.html",
+        agents=sorted(house.moot.graph.agents.values(), key=lambda agent: agent.id),
+        agent=house.moot.agent(named).id if named else "",
+        chats=[*islice((row for row in rows if row.state is None and row.runs), 30)],
+        opened=bool(id or named or request.method == "POST" or "new" in request.query_params),
+        **await _turns(house, id, exchanges),
+    )
+
+
+async def turns(request: Request) -> Response:
+    """What was said, for a page that stays open; it asks again as long as somebody is writing."""
+    house, id = house_of(request), request.path_params["id"]
+    return HTMLResponse(fragment("chat_turns.html", **await _turns(house, id, await _exchanges(house, id))))
+
+
+async def _turns(house: ServerState, id: str, exchanges: list[Exchange]) -> dict[str, Any]:
+    waiting = {id for each in exchanges for id in each.waiting}
+    items = [item for item in await house.moot.inbox() if item.id in waiting] if waiting else []
+    return {
+        "id": id,
+        "exchanges": exchanges,
+        "heard": house.tokens.texts,
+        "asked": {item.id: title_of(item) for item in items},
+        "live": any(each.under_way for each in exchanges),
+    }
+
+
+async def _exchanges(house: ServerState, id: str) -> list[Exchange]:
+    row = (await house.folds.now()).work.row(id, house.clock.now())
+    if row is None:
+        raise NotFound(f"there is no chat {id!r}; begin one", code="chat_not_found")
+    status = {run.run_id: run.status for run in await house.moot.runs(RunQuery(runs=row.runs))}
+    said = []
+    for run in row.runs:
+        drafts = [entry.draft async for entry in house.moot.events(run)]
+        said.append(exchange(run, drafts, status.get(run, "interrupted")))
+    return [each for each in said if each]
+
+
+async def say(request: Request, form: Form) -> str:
+    house, id = house_of(request), request.path_params.get("id", "")
+    if not form["text"]:
+        raise WrongUse("there is nothing to send; write something to the agent")
+    before = await _exchanges(house, id) if id else []
+    if any(each.under_way for each in before):
+        raise WrongUse("the agent is still answering; wait for it, or cancel its run")
+    agent = before[-1].agent if before else form["agent"]
+    errand = Errand(work_session=id or own_work_session(chance()), blocks=said_before(before))
+    run = await house.room.begin(agent, form["text"], errand)
+    async for entry in house.moot.events(run):  # an archived work session is gone on with in another
+        return f"/chat/{entry.draft.work_session_id}"
+    raise WrongUse(f"run {run} has left nothing in the journal")
 
 
 ROUTES = (
     Route("/conversations", conversations, name="conversations"),
     Route("/conversations/{id}", conversations),
-    Route("/conversations/{id}/category", categorise, methods=["POST"]),
+    form_route("/conversations/{id}/category", categorise, conversations),
+    Route("/chat", chat, name="chat"),
+    form_route("/chat", say, chat),
+    Route("/chat/{id}", chat),
+    form_route("/chat/{id}", say, chat),
+    Route("/chat/{id}/turns", turns),
 )

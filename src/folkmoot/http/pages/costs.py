@@ -10,16 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.app import Folkmoot
 from folkmoot.domain.budget import Budget
-from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary
-from folkmoot.domain.spend import SpendSum
-from folkmoot.domain.value import Value
-from folkmoot.http.house import house_of
-from folkmoot.http.pages.events import asked_moment
-from folkmoot.http.pages.rendering import page
+from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary, SpendSum
+from folkmoot.http.pages.rendering import moment_in, page
+from folkmoot.http.pages.runs import RunCache
+from folkmoot.http.state import house_of
 from folkmoot.ports import RunQuery, SpendQuery
-from folkmoot.views.costs import By, Limit, RunCost, limits, requests_under_way, shares
+from folkmoot.views.costs import By, Limit, limits, narrowest, shares
+from folkmoot.views.run_nodes import Held
 
 SPANS = {"": "all time", "0d": "today", "6d": "7 days", "29d": "30 days"}
 """From when, in words."""
@@ -28,67 +26,45 @@ SHOWN = 50
 _TABLES: tuple[By, ...] = ("agent", "model", "day")
 
 
-class Wanted(Value):
-    """Which costs somebody looks at. Empty fields do not restrict."""
-
-    work_session: str = ""
-    run: str = ""
-    since: str = ""
-    """A day: `2026-03-01`."""
-    until: str = ""
-    """The last day."""
-
-
 async def costs(request: Request) -> Response:
     moot = house_of(request).moot
     query, journal = request.query_params, moot.moot.journal
-    wanted = Wanted(
-        work_session=query.get("work_session", ""),
-        run=query.get("run", ""),
-        since=asked_moment(query.get("since", ""))[:10],
-        until=asked_moment(query.get("until", ""))[:10],
-    )
-    named: dict[str, Any] = {
-        "runs": (wanted.run,) if wanted.run else None,
-        "work_session": wanted.work_session,
-    }
-    period = SpendQuery(**named, since=wanted.since, until=f"{wanted.until}U" if wanted.until else "")
-    if wanted.since or wanted.until:
+    wanted = {"work_session": query.get("work_session", ""), "run": query.get("run", "")}
+    wanted |= {name: moment_in(request, name)[:10] for name in ("since", "until")}  # days, the last one too
+    named: dict[str, Any] = {"work_session": wanted["work_session"]}
+    if wanted["run"]:
+        named["runs"] = (wanted["run"],)
+    until = f"{wanted['until']}U" if wanted["until"] else ""
+    period = SpendQuery(**named, since=wanted["since"], until=until)
+    if wanted["since"] or until:
         named["runs"] = tuple(each.name for each in await journal.spend(replace(period, by="run")))
     runs = RunQuery(**named, statuses=(*OPEN_STATUSES, *ENDED), limit=SHOWN)
     return page(
         request,
         "costs.html",
-        screen="costs",
-        title="Costs",
         wanted=wanted,
         chosen=query.get("since", ""),
         spans=SPANS,
         total=next(iter(await journal.spend(period)), SpendSum("")),
         tables={by: shares(await journal.spend(replace(period, by=by)), by) for by in _TABLES},
         count=await journal.count_runs(runs),
-        runs=[(run, _limits(moot, run)) for run in await _run_costs(moot, await journal.runs(runs))],
+        runs=await _run_costs(request, await journal.runs(runs)),
     )
 
 
-async def _run_costs(moot: Folkmoot, runs: Sequence[RunSummary]) -> list[RunCost]:
-    journal = moot.moot.journal
-    spent = await journal.spend(SpendQuery(by="run", runs=tuple(run.run for run in runs)))
+async def _run_costs(
+    request: Request, runs: Sequence[RunSummary]
+) -> list[tuple[RunSummary, SpendSum, list[Limit]]]:
+    """By the budgets of the project and of each run's agent, as this server was started with them."""
+    moot, found = house_of(request).moot, []
+    spent = await moot.moot.journal.spend(SpendQuery(by="run", runs=tuple(run.run for run in runs)))
     amounts = {each.name: each for each in spent}
-    return [
-        RunCost(
-            run,
-            amounts.get(run.run, SpendSum(run.run)),
-            requests_under_way([entry.draft async for entry in moot.events(run.run)]) if run.is_open else (),
-        )
-        for run in runs
-    ]
-
-
-def _limits(moot: Folkmoot, cost: RunCost) -> list[Limit]:
-    """By the budgets of the project and of the run's agent, as this server was started with them."""
-    agent = moot.graph.agents.get(cost.run.agent)
-    return limits(cost, moot.graph.settings.budget, agent.budget if agent else Budget())
+    for run in runs:
+        agent, amount = moot.graph.agents.get(run.agent), amounts.get(run.run, SpendSum(run.run))
+        held = (await house_of(request).one(RunCache).steps(run.run)).held if run.is_open else Held()
+        budget = narrowest(moot.graph.settings.budget, agent.budget if agent else Budget())
+        found.append((run, amount, limits(amount, held, budget)))
+    return found
 
 
 ROUTES = (Route("/costs", costs),)

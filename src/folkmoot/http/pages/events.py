@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlencode
 
 import msgspec
@@ -13,16 +13,13 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.moment import moment
-from folkmoot.domain.role import Role
-from folkmoot.engine.clock import SystemClock
-from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.house import house_of
-from folkmoot.http.pages.rendering import fragment, page
-from folkmoot.http.problems import Refused
+from folkmoot.domain.entry import Role
+from folkmoot.errors import NotFound
+from folkmoot.http.pages.rendering import fragment, moment_in, number_in, page
+from folkmoot.http.state import house_of
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
-from folkmoot.views.event_rows import EventRow, event_row
+from folkmoot.views.timeline import EventRow, event_row
 
 FIELDS = {
     "agent": "Agent",
@@ -42,14 +39,12 @@ _PLACES = ("before", "at", "after")
 async def events(request: Request) -> Response:
     moot = house_of(request).moot
     query = defaultdict(str, request.query_params)
-    wanted = asked_for(query)
+    wanted = _wanted(request)
     newest = await moot.position()  # before looking: what comes meanwhile is new
     rows = [event_row(entry) for entry in await moot.find(wanted) if wanted.before or entry.seq <= newest]
     return page(
         request,
         "events.html",
-        screen="events",
-        title="Events",
         rows=rows,
         query=query,
         fields=FIELDS,
@@ -57,7 +52,7 @@ async def events(request: Request) -> Response:
         address=_address(query),
         older=rows[-1].seq if len(rows) == wanted.limit else 0,
         newest=None if wanted.before else newest,
-        chosen=await _chosen(moot, query["at"]) if query.get("at") else None,
+        chosen=await _chosen(moot, number_in(request, "at")) if query["at"] else None,
     )
 
 
@@ -65,9 +60,9 @@ async def new_events(request: Request) -> Response:
     """Rows that came after those in sight. When there are too many, the page is to be loaded again."""
     moot = house_of(request).moot
     query = defaultdict(str, request.query_params)
-    after = _number(query, "after")
+    after = number_in(request, "after")
     newest = await moot.position()
-    found = await moot.find(asked_for(query)) if newest > after else []
+    found = await moot.find(_wanted(request)) if newest > after else []
     rows = [event_row(entry) for entry in found if after < entry.seq <= newest]
     if len(rows) == PAGE:
         return Response(headers={"HX-Refresh": "true"})
@@ -75,29 +70,13 @@ async def new_events(request: Request) -> Response:
     return HTMLResponse(fragment("event_rows.html", **values))
 
 
-def asked_for(query: Mapping[str, str]) -> Filter:
+def _wanted(request: Request) -> Filter:
     """What an address asks for. Raises `Refused` for a moment or a number that is none."""
-    times = {name: asked_moment(query.get(name, "")) for name in ("since", "until")}
-    exact = {
-        name: query.get(name, "") for name in ("agent", "run", "session", "step", "work_session", "role")
-    }
+    query = request.query_params
+    exact: dict[str, Any] = {name: query.get(name, "") for name in (*FIELDS, "role")}
+    times = {name: moment_in(request, name) for name in ("since", "until")}
     types = tuple(query.get("type", "").replace(",", " ").split())
-    before = _number(query, "before")
-    return msgspec.convert(exact | times | {"types": types, "before": before, "limit": PAGE}, Filter)
-
-
-def asked_moment(given: str) -> str:
-    try:
-        return moment(given, SystemClock().now())
-    except WrongUse as error:
-        raise Refused(400, str(error)) from error
-
-
-def _number(query: Mapping[str, str], name: str) -> int:
-    given = query.get(name) or "0"
-    if not given.isdecimal() or len(given) > 18:
-        raise Refused(400, f"{name} must be the number of an event, not {given!r}")
-    return int(given)
+    return Filter(**exact | times, types=types, before=number_in(request, "before"), limit=PAGE)
 
 
 def _address(query: Mapping[str, str]) -> str:
@@ -105,8 +84,7 @@ def _address(query: Mapping[str, str]) -> str:
     return urlencode({name: value for name, value in query.items() if value and name not in _PLACES})
 
 
-async def _chosen(moot: Folkmoot, at: str) -> tuple[EventRow, str]:
-    seq = _number({"at": at}, "at")
+async def _chosen(moot: Folkmoot, seq: int) -> tuple[EventRow, str]:
     for entry in await moot.find(Filter(before=seq + 1, limit=1)):
         if entry.seq == seq:
             return event_row(entry), msgspec.json.format(to_line(entry), indent=2).decode()

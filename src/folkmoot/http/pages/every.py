@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from folkmoot.http.pages import (
-    chat,
     conversations,
     costs,
-    decisions,
     docs,
     events,
     graph,
     inbox,
-    more,
-    rail,
+    records,
     run,
-    run_change,
+    run_forms,
     runs,
-    start,
-    tasks,
-    team,
-    teamwork,
     work,
 )
+from folkmoot.http.pages.rendering import page
+
+
+async def more(request: Request) -> Response:
+    """Every screen and every key: where a phone has no room for more tabs, and for whoever asks for the keys."""
+    return page(request, "more.html")
+
 
 ROUTES: tuple[BaseRoute, ...] = (
     *runs.ROUTES,
-    *run_change.ROUTES,
-    *start.ROUTES,
+    *run_forms.ROUTES,
     *run.ROUTES,
     *inbox.ROUTES,
     *conversations.ROUTES,
-    *tasks.ROUTES,
-    *teamwork.ROUTES,
+    *records.ROUTES,
     *work.ROUTES,
-    *chat.ROUTES,
-    *decisions.ROUTES,
     *graph.ROUTES,
-    *team.ROUTES,
     *costs.ROUTES,
     *events.ROUTES,
-    *more.ROUTES,
-    *rail.ROUTES,
+    Route("/more", more),
     *docs.ROUTES,
 )

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from folkmoot.engine.identity import chance
+from folkmoot.engine.owner import chance
 from folkmoot.errors import FolkmootError, WrongUse
-from folkmoot.http.house import House
 from folkmoot.http.problems import Refused, status_of
+from folkmoot.http.state import ServerState
 from folkmoot.operations.actor import account_name, by_account, by_name
 from folkmoot.operations.operation import OperationType, fields_of, read_operation
 
@@ -58,7 +58,7 @@ def find_form(name: str, operations: Iterable[OperationType]) -> OperationType:
     raise WrongUse(f"there is no form {name!r}; use one of the buttons")
 
 
-async def perform_form(operation: OperationType, house: House, form: Form, **given: Any) -> Any:
+async def perform_form(operation: OperationType, house: ServerState, form: Form, **given: Any) -> Any:
     """What comes of a form that somebody sent."""
     wanted = read_operation(operation, {**_values(operation, form), **given})
     graph = house.moot.graph

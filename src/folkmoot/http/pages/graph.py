@@ -7,18 +7,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.sketch import Sketch
+from folkmoot.domain.agent import Sketch
 from folkmoot.errors import NotFound, Problem
-from folkmoot.http.files_now import files_now
-from folkmoot.http.house import house_of
 from folkmoot.http.pages.rendering import page
-from folkmoot.orchestration.explain import Explanation, explain
-from folkmoot.views.graph_drawing import KINDS, drawing
+from folkmoot.http.state import house_of
+from folkmoot.orchestration.briefs import Explanation, explain
+from folkmoot.views.graph import KINDS, drawing
 
 
 async def graph(request: Request) -> Response:
     moot = house_of(request).moot
-    sketched = await files_now(moot)
+    sketched = await house_of(request).files_now()
     file = request.query_params.get("agent", "")
     chosen = next((agent for agent in sketched.agents if agent.file == file), None)
     if file and chosen is None:
@@ -28,8 +27,6 @@ async def graph(request: Request) -> Response:
     return page(
         request,
         "graph.html",
-        screen="graph",
-        title="Who calls whom",
         drawing=drawn,
         legend=[KINDS[pattern] for pattern in KINDS if pattern in patterns],
         kinds=KINDS,

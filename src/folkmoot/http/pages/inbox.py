@@ -1,4 +1,4 @@
-"""The inbox: what waits for a person, whole, and the forms that answer it."""
+"""The inbox: what waits for a person, whole, and the forms that answer it; and how much waits, beside every page."""
 
 from __future__ import annotations
 
@@ -12,28 +12,37 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from folkmoot.domain.decision import Decision
+from folkmoot.domain.inbox import APPROVED, Item, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.domain.item import APPROVED, Item, Reply
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, form_of, perform_form, person, posted
-from folkmoot.http.pages.rendering import fragment, page
+from folkmoot.http.pages.form import Form, perform_form, person
+from folkmoot.http.pages.rendering import form_route, fragment, page
+from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
-from folkmoot.tools.builtin.change import before_and_after
-from folkmoot.tools.builtin.refused import Refused as NotChanged
-from folkmoot.views.asks import ICONS, Ask, about, asks, tool_name
-from folkmoot.views.inbox import whole_call
-from folkmoot.views.patch import Patch, patch
+from folkmoot.ports import RecordQuery
+from folkmoot.tools.builtin.files import before_and_after
+from folkmoot.tools.functions import Refused as NotChanged
+from folkmoot.views.drawer import Patch, patch
+from folkmoot.views.inbox import (
+    ICONS,
+    Ask,
+    about,
+    asks,
+    tool_name,
+    whole_call,
+)
 
 _WRITING = tuple(map(wire_name, ("files.write", "files.edit")))
 _LARGEST = 10_000_000
 """Bytes of a file that is compared."""
 MOST_PAST = 50
 _SETTLEMENTS: tuple[Settlement, ...] = ("done", "retry", "fail")
+_WAITING = ("submitted", "pending_approval", "escalated")
+"""What a plan, a task and a decision are while they wait for a person."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +56,11 @@ class _Records:
     asks: list[Ask]
 
     @classmethod
-    async def read(cls, house: House, status: str = "") -> _Records:
+    async def read(cls, house: ServerState) -> _Records:
         moot = house.moot.moot
-        items = {item.id: item for item in await house.moot.inbox(status=status)}
+        items = {item.id: item for item in await house.moot.inbox()}
         plans, tasks = await moot.plans.all(), await moot.tasks.all()
-        decisions = {each.id: each for each in await moot.decisions.all()}
+        decisions = await moot.decisions.all()
         listed = asks(items.values(), plans.values(), tasks.values(), decisions.values())
         return cls(items, plans, tasks, decisions, listed)
 
@@ -69,18 +78,28 @@ class _Records:
 
 
 async def inbox(request: Request) -> Response:
-    return await _shown(request)
+    house, id = house_of(request), request.path_params.get("id", "")
+    records = await _Records.read(house)
+    if elsewhere := records.moved_on(id):
+        return RedirectResponse(elsewhere, 303)
+    return page(
+        request,
+        "inbox.html",
+        asks=[ask for ask in records.asks if not ask.past],
+        past=[ask for ask in records.asks if ask.past][:MOST_PAST],
+        selected=id,
+        ICONS=ICONS,
+        **(await _opened(house, records, id) if id else {"ask": None}),
+    )
 
 
-async def waiting(house: House) -> int:
-    """How much waits for a person."""
-    return sum(not ask.past for ask in (await _Records.read(house, "open")).asks)
-
-
-async def answer(request: Request) -> Response:
-    form = await form_of(request)
-    deed = _answered(house_of(request), request.path_params["id"], form)
-    return await posted(deed, lambda problem: _shown(request, problem, form))
+async def rail(request: Request) -> Response:
+    """What every page says beside its screen: how much waits for a person, and how far the journal is."""
+    moot = house_of(request).moot
+    position, items = await moot.position(), await moot.inbox(status="open")
+    records = await moot.moot.journal.records(RecordQuery(statuses=_WAITING))
+    waiting = len(items) + sum(row.status in _WAITING for row in records)
+    return HTMLResponse(fragment("rail.html", waiting=waiting, position=position))
 
 
 async def said(request: Request) -> Response:
@@ -94,28 +113,7 @@ async def said(request: Request) -> Response:
     return HTMLResponse(fragment("inbox_past.html", ask=ask, can_revoke=False, swap=True))
 
 
-async def _shown(request: Request, problem: str = "", form: Form = Form()) -> Response:
-    house, id = house_of(request), request.path_params.get("id", "")
-    records = await _Records.read(house)
-    if elsewhere := records.moved_on(id):
-        return RedirectResponse(elsewhere, 303)
-    return page(
-        request,
-        "inbox.html",
-        screen="inbox",
-        title="Inbox",
-        asks=[ask for ask in records.asks if not ask.past],
-        past=[ask for ask in records.asks if ask.past][:MOST_PAST],
-        selected=id,
-        now=house.moot.moot.clock.now(),
-        ICONS=ICONS,
-        problem=problem,
-        form=form,
-        **(await _opened(house, records, id) if id else {"ask": None}),
-    )
-
-
-async def _opened(house: House, records: _Records, id: str) -> dict[str, Any]:
+async def _opened(house: ServerState, records: _Records, id: str) -> dict[str, Any]:
     """What the detail of each kind is made of."""
     ask = records.ask(id)
     match ask.kind:
@@ -137,7 +135,7 @@ async def _opened(house: House, records: _Records, id: str) -> dict[str, Any]:
             }
 
 
-def _change(house: House, item: Item) -> Patch | None:
+def _change(house: ServerState, item: Item) -> Patch | None:
     """What an open call would change in a file now; None where that is not known for sure."""
     graph = house.moot.graph
     agent = next((each for each in graph.agents.values() if each.id == item.agent), None)
@@ -151,8 +149,9 @@ def _change(house: House, item: Item) -> Patch | None:
     return patch(str(item.arguments["path"]), before, after)
 
 
-async def _answered(house: House, id: str, form: Form) -> str:
+async def answer(request: Request, form: Form) -> str:
     """Leave the answer; then the run goes on."""
+    house, id = house_of(request), request.path_params["id"]
     word, text = form["word"], form["text"]
     records = await _Records.read(house)
     match records.ask(id).kind, word:
@@ -205,6 +204,7 @@ def _reason(text: str) -> str:
 ROUTES = (
     Route("/inbox", inbox, name="inbox"),
     Route("/inbox/{id}", inbox),
-    Route("/inbox/{id}", answer, methods=["POST"]),
+    form_route("/inbox/{id}", answer, inbox),
     Route("/inbox/{id}/said", said),
+    Route("/rail", rail),
 )

@@ -1,19 +1,28 @@
-"""Templates become pages: everything is escaped, and nothing is inline."""
+"""Templates become pages: everything is escaped, and nothing is inline. Forms of pages, and what goes wrong there."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
-from folkmoot.domain.canonical import visible
-from folkmoot.http.house import house_of
-from folkmoot.http.pages.markdown import markdown
+from folkmoot.domain.category import LABELS
+from folkmoot.domain.duration import moment
+from folkmoot.domain.message import visible
+from folkmoot.http.pages.form import Form, form_of, posted
+from folkmoot.http.problems import CHAT, ProblemDetails, Refused, input_refused
+from folkmoot.http.state import house_of
 from folkmoot.views.figures import age, clock_time, counted, length, money, spent, tokens
 
 SCREENS = (
@@ -30,6 +39,38 @@ SCREENS = (
     ("events", "events", "Events", False),
 )
 """Address, icon and words of each screen of the rail, and whether it is a tab on a phone."""
+Show = Callable[[Request], Awaitable[Response]]
+Handle = Callable[[Request, Exception], Awaitable[Response]]
+
+
+class _Inert(RendererHTML):
+    """Markdown of agents as HTML that does nothing by itself: links show where they lead; images are named and never
+    loaded."""
+
+    def link_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        tokens[at].attrSet("rel", "noopener noreferrer nofollow")
+        tokens[at].attrSet("class", "link")
+        return self.renderToken(tokens, at, options, env)
+
+    def link_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        opened = next(token for token in reversed(tokens[:at]) if token.type == "link_open")
+        address = str(opened.attrGet("href") or "")
+        shown = "".join(token.content for token in tokens[tokens.index(opened) : at])
+        aside = "" if shown == address else f" <span class='quiet mono'>{escape(address)}</span>"
+        return f"</a>{aside}"
+
+    def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        token = tokens[at]
+        return f"<span class='quiet'>[image: {escape(token.content)} {escape(str(token.attrGet('src') or ''))}]</span>"
+
+
+@cache
+def _reader() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Inert).enable("table")
+
+
+def markdown(text: str) -> Markup:
+    return Markup(_reader().render(text))
 
 
 @cache
@@ -42,7 +83,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["SCREENS"] = SCREENS
+    made.globals |= {"SCREENS": SCREENS, "LABELS": LABELS}
     made.filters |= {"age": age, "at": clock_time, "markdown": markdown, "visible": _visible}
     made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
     made.filters["spent"] = lambda times: spent(*times)
@@ -62,14 +103,61 @@ def fragment(template: str, **values: Any) -> str:
     return environment().get_template(template).render(**values)
 
 
-def page(request: Request, template: str, *, screen: str, title: str, **values: Any) -> HTMLResponse:
-    """A whole page in the frame; `screen` is what is marked in the rail."""
+def page(request: Request, template: str, **values: Any) -> HTMLResponse:
+    """A whole page in the frame; its template says the title, and the screen that is marked in the rail. What became of
+    a form in it is shown."""
     moot = house_of(request).moot
-    project, agents = moot.folder.resolve().name, sorted(agent.id for agent in moot.graph.agents.values())
-    values |= {
-        "screen": screen,
-        "title": title,
-        "project": project,
+    agents = sorted(agent.id for agent in moot.graph.agents.values())
+    common = {
+        "project": moot.folder.resolve().name,
         "an_agent": agents[0] if agents else "hello",
+        "now": moot.moot.clock.now(),
+        "form": getattr(request.state, "form", Form()),
+        "problem": getattr(request.state, "problem", ""),
     }
-    return HTMLResponse(fragment(template, **values))
+    return HTMLResponse(fragment(template, **common | values))
+
+
+def number_in(request: Request, name: str) -> int:
+    """A whole number in the address; 0 if it is not there. Raises `Refused`."""
+    given = request.query_params.get(name) or "0"
+    if not (given.isascii() and given.isdigit() and len(given) < 16):
+        raise Refused(400, f"{name} must be a whole number, not {given[:80]!r}")
+    return int(given)
+
+
+def moment_in(request: Request, name: str) -> str:
+    """A moment in the address, in UTC; empty if it is not there. Raises `Refused`."""
+    with input_refused():
+        return moment(request.query_params.get(name, ""), house_of(request).clock.now())
+
+
+def form_route(path: str, perform: Callable[[Request, Form], Awaitable[str]], show: Show) -> Route:
+    """A form: `perform` gives the address where to look on; what it refuses is shown on its page."""
+
+    async def post(request: Request) -> Response:
+        form = request.state.form = await form_of(request)
+
+        async def again(problem: str) -> Response:
+            request.state.problem = problem
+            return await show(request)
+
+        return await posted(perform(request, form), again)
+
+    return Route(path, post, methods=["POST"])
+
+
+def for_people(handle: Handle) -> Handle:
+    """What goes wrong with a page is told on a page; programs get problem details."""
+
+    async def handled(request: Request, error: Exception) -> Response:
+        answer = await handle(request, error)
+        is_page = not request.url.path.startswith(("/api/", CHAT))
+        if not is_page or "text/html" not in request.headers.get("accept", ""):
+            return answer
+        problem = msgspec.json.decode(answer.body, type=ProblemDetails)
+        shown = page(request, "problem.html", problem=problem)
+        shown.status_code = answer.status_code
+        return shown
+
+    return handled

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
@@ -16,16 +18,16 @@ from folkmoot.domain.budget import Budget
 from folkmoot.domain.message import Message
 from folkmoot.domain.trace import trace_url
 from folkmoot.errors import FolkmootError, NotFound
-from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.kept import kept_of
-from folkmoot.http.pages.news import beats, message
-from folkmoot.http.pages.rendering import fragment, page
-from folkmoot.http.problems import Refused
-from folkmoot.ports import Query
-from folkmoot.views.asks import title_of
+from folkmoot.http.pages.rendering import fragment, number_in, page
+from folkmoot.http.pages.runs import RunCache
+from folkmoot.http.state import ServerState, house_of
+from folkmoot.http.stream import event_source
+from folkmoot.http.stream.hub import Hub
+from folkmoot.ports import Filter, Query
+from folkmoot.views.costs import meters, narrowest
 from folkmoot.views.drawer import Drawer, drawer, prompt_parts
+from folkmoot.views.inbox import title_of
 from folkmoot.views.result import Result
-from folkmoot.views.run_head import meters, narrowest
 from folkmoot.views.run_nodes import Step
 from folkmoot.views.run_tree import RunTree
 from folkmoot.views.waterfall import Picture, axis_of, folded_words, ticks_of
@@ -35,6 +37,10 @@ GROUP = 50
 """Rows that are fetched together."""
 AT_ONCE = 2
 """Groups that come with the page."""
+PAUSE = 0.25
+"""Seconds between two updates of a page that is open."""
+BEAT = 1.0
+"""Seconds after which there is one though nothing happened: what is under way takes longer by then."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ async def run(request: Request) -> Response:
         | await _trace(request, sight.run)
     )
     ticks = ticks_of(sight.steps)
-    return page(request, "run.html", screen="runs", title=sight.title, ticks=ticks, **values)
+    return page(request, "run.html", ticks=ticks, **values)
 
 
 async def fall(request: Request) -> Response:
@@ -111,7 +117,7 @@ async def fall(request: Request) -> Response:
 async def rows(request: Request) -> Response:
     """A group of rows: from one step to before another, wherever they stand by now."""
     sight = await _sight(request)
-    first, until = _number(request, "first"), _number(request, "until")
+    first, until = number_in(request, "first"), number_in(request, "until")
     flat = sight.steps.flat()
     places = {step.seq: place for place, step in enumerate(flat)}
     if first not in places:
@@ -124,17 +130,17 @@ async def live(request: Request) -> Response:
     """Rows as they change, and the head, for a page that is open."""
     sight = await _sight(request)
     last = request.headers.get("last-event-id", "")
-    seen = int(last) if last.isdecimal() else _number(request, "after")
-    return StreamingResponse(_updates(request, sight, seen), media_type="text/event-stream")
+    seen = int(last) if last.isdecimal() else number_in(request, "after")
+    return event_source.EventSource(house_of(request).clock, _updates(request, sight, seen))
 
 
-async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[str]:
+async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[event_source.Message]:
     house = house_of(request)
     moot, answer = house.moot, ""
     axis, status = sight.picture.axis, sight.status
     budget = await _budget(moot, sight)
-    async for happened in beats(moot, sight.run, await moot.position()):
-        steps = await kept_of(request).steps(sight.run)
+    async for happened in _beats(house.hub, sight.run):
+        steps = await house_of(request).one(RunCache).steps(sight.run)
         status = steps.status or ("running" if happened else status)
         now = _elapsed(moot, steps, status)
         grown = now > axis.end or steps.over
@@ -149,10 +155,31 @@ async def _updates(request: Request, sight: Sight, seen: int) -> AsyncIterator[s
             parts.append(answer if answer != before else "")
             parts.append(fragment("run_head_live.html", **values))
             seen = steps.run_seq
-            yield message("".join(parts), seen)
+            yield event_source.Message("message", "".join(parts), seen)
         if steps.over:
-            yield message("", seen, "over")
+            yield event_source.Message("over", "", seen)
             return
+
+
+async def _beats(hub: Hub, run: str) -> AsyncIterator[bool]:
+    """Whether something happened in the run since the last one."""
+    rang = asyncio.Event()
+    ringing = asyncio.create_task(_ring(hub, run, rang))
+    try:
+        while not ringing.done():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(rang.wait(), BEAT)
+            happened = rang.is_set()
+            rang.clear()
+            yield happened
+            await asyncio.sleep(PAUSE)
+    finally:
+        ringing.cancel()
+
+
+async def _ring(hub: Hub, run: str, rang: asyncio.Event) -> None:
+    async for _ in hub.subscribe(Filter(run=run)):
+        rang.set()
 
 
 def _changes(steps: RunTree, seen: int) -> list[tuple[Step, str]]:
@@ -167,13 +194,13 @@ def _place(steps: RunTree, step: Step) -> str:
 
 async def _sight(request: Request) -> Sight:
     run, moot = request.path_params["run"], house_of(request).moot
-    steps = await kept_of(request).steps(run)
-    at = min(_number(request, "at"), steps.run_seq)
+    steps = await house_of(request).one(RunCache).steps(run)
+    at = min(number_in(request, "at"), steps.run_seq)
     status = steps.status or await _open_status(moot, run)
     now = _elapsed(moot, steps, status)
     picture = Picture(steps, axis_of(steps, now, live=status == "running"), now, at % steps.run_seq)
     first = steps.roots[0].seq if steps.roots else 0
-    return Sight(run, steps, picture, status, _number(request, "op") or first)
+    return Sight(run, steps, picture, status, number_in(request, "op") or first)
 
 
 def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
@@ -185,7 +212,7 @@ def _head(sight: Sight, budget: Budget) -> dict[str, Any]:
     }
 
 
-async def _answer(house: House, sight: Sight) -> dict[str, Any]:
+async def _answer(house: ServerState, sight: Sight) -> dict[str, Any]:
     """What stands on top: the answer, what was heard of it so far, or what somebody is asked."""
     steps = sight.steps
     asks = await house.moot.inbox(sight.run) if steps.activity.is_asking and not steps.over else []
@@ -193,7 +220,7 @@ async def _answer(house: House, sight: Sight) -> dict[str, Any]:
     return {
         "asks": [(item, title_of(item)) for item in asks if item.is_open],
         "paused": paused,
-        "heard": house.heard.texts.get(sight.run, "") if sight.status == "running" else "",
+        "heard": house.tokens.texts.get(sight.run, "") if sight.status == "running" else "",
     }
 
 
@@ -252,13 +279,6 @@ async def _open_status(moot: Folkmoot, run: str) -> str:
 def _elapsed(moot: Folkmoot, steps: RunTree, status: str) -> float:
     """Seconds since it began: by the clock as long as it is under way or waits, else by its last event."""
     return steps.elapsed(moot.moot.clock.now()) if status in ("running", "waiting") else steps.now
-
-
-def _number(request: Request, name: str) -> int:
-    given = request.query_params.get(name, "0")
-    if not (given.isascii() and given.isdigit() and len(given) < 12):
-        raise Refused(400, f"{name} must be a whole number")
-    return int(given)
 
 
 ROUTES = (

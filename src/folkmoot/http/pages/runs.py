@@ -1,10 +1,13 @@
-"""The list of runs: filters, sort and page are its address."""
+"""The list of runs: filters, sort and page are its address. And what the pages of runs remember between two looks."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
+from typing import TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -15,18 +18,83 @@ from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later, seconds
-from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary
-from folkmoot.domain.work_session_events import WorkSessionLabelled
-from folkmoot.engine.listing import waiting_first, with_holders
-from folkmoot.http.house import house_of
-from folkmoot.http.pages.kept import kept_of
+from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
+from folkmoot.domain.work_session import WorkSessionLabelled
+from folkmoot.engine.runs import waiting_first, with_holders
+from folkmoot.errors import NotFound
 from folkmoot.http.pages.rendering import page
 from folkmoot.http.problems import Refused
+from folkmoot.http.state import house_of
 from folkmoot.ports import Journal, Query, RunQuery
-from folkmoot.views.run_list import OPEN, PAGE, STATES, ListedRun, Wanted
-from folkmoot.views.sparks import bars, line
+from folkmoot.views.figures import spark_bars, spark_line
+from folkmoot.views.run_list import MOMENTS, OPEN, PAGE, STATES, ListedRun, Pulse, Wanted, listed, pulse
+from folkmoot.views.run_tree import RunTree
 
+T = TypeVar("T")
 SINCE = ("1h", "24h", "7d", "30d")
+_MOST_TREES = 64
+"""Runs whose trees are kept, more than one page lists; who looks at another one next folds it anew."""
+_MOST_LISTED = 500
+"""Runs that have ended whose rows are kept."""
+
+
+class RunCache:
+    """Folds of runs, kept so that looking again costs only what is new."""
+
+    def __init__(self, moot: Folkmoot) -> None:
+        self._moot = moot
+        self._trees: OrderedDict[str, RunTree] = OrderedDict()
+        self._listed: OrderedDict[str, ListedRun] = OrderedDict()
+        self.agents: set[str] = set()
+        """All that ever took part in a run."""
+        self._counted = (-1, "")
+        self._day = pulse((), 0, "2000-01-01T00:00:00.000Z")
+        self._reading = asyncio.Lock()
+        """One at a time: nobody folds an entry twice."""
+
+    async def steps(self, run: str) -> RunTree:
+        """All of a run so far. Raises `NotFound`."""
+        async with self._reading:
+            tree = self._trees.get(run) or RunTree()
+            async for entry in self._moot.events(run, after=tree.position):
+                tree.apply_entry(entry)
+            if not tree.run_seq:
+                raise NotFound(f"there is no run {run!r}", code="run_not_found")
+            _remember(self._trees, run, tree, _MOST_TREES)
+            return tree
+
+    async def listed(self, row: RunRow, run: RunSummary, label: str, now: str) -> ListedRun:
+        """A row of the list of runs; that of a run which has ended stays as it is."""
+        known = self._listed.get(run.run)
+        if known and (known.row, known.label) == (row, label):
+            return known
+        shown = listed(row, run, label, await self.steps(run.run), now)
+        if not run.is_open:
+            _remember(self._listed, run.run, shown, _MOST_LISTED)
+        return shown
+
+    async def day(self, now: str) -> Pulse:
+        """The figures of the last day, and who takes part in runs, as far as `agents` does not know it yet."""
+        position = await self._moot.position()
+        if (position, now[:16]) != self._counted:
+            journal = self._moot.moot.journal
+            open = await journal.count_runs(RunQuery(statuses=OPEN_STATUSES))
+            runs = await journal.group_runs(RunQuery(since=later(now, -86_400)), (*MOMENTS, "chain"))
+            chains = {run[-2] for run in runs}
+            if not self.agents:
+                chains = {chain for chain, _ in await journal.group_runs(RunQuery(), ("chain",))}
+            self.agents |= {agent for chain in chains for agent in agents_of(chain)}
+            self._day = pulse(((*run[:-2], run[-1]) for run in runs), open, now)
+            self._counted = position, now[:16]
+        return self._day
+
+
+def _remember(known: OrderedDict[str, T], run: str, value: T, most: int) -> None:
+    """The oldest are forgotten."""
+    known[run] = value
+    known.move_to_end(run)
+    while len(known) > most:
+        known.popitem(last=False)
 
 
 async def runs(request: Request) -> Response:
@@ -35,29 +103,27 @@ async def runs(request: Request) -> Response:
     query = _query(wanted, now)
     shown, found = await _page(journal, query, wanted.state)
     rows = await _listed(request, shown, now)
-    kept = kept_of(request)
-    day = await kept.day(now)
+    cache = house_of(request).one(RunCache)
+    day = await cache.day(now)
     return page(
         request,
         "runs.html",
-        screen="runs",
-        title="Runs",
         day=day,
         sparks={
-            "runs": bars(day.by_hour, "now-bar"),
-            "cost": line(day.cost_by_hour),
-            "p95": line(day.p95_by_hour),
-            "failed": bars(day.failed_by_hour, "hot"),
+            "runs": spark_bars(day.by_hour, "now-bar"),
+            "cost": spark_line(day.cost_by_hour),
+            "p95": spark_line(day.p95_by_hour),
+            "failed": spark_bars(day.failed_by_hour, "hot"),
         },
         wanted=wanted,
         groups=list(_grouped(rows, wanted, now)),
         found=found,
         total=await journal.count_runs(RunQuery()),
-        agents=sorted(kept.agents),
+        agents=sorted(cache.agents),
         states=STATES,
         spans=SINCE,
         address=_address(wanted),
-        link=lambda **changes: _address(msgspec.structs.replace(wanted, **{"page": 1} | changes)),
+        link=lambda **changes: _address(replace(wanted, **{"page": 1} | changes)),
         more=wanted.page * PAGE < found,
         longest=max((run.duration for run in rows), default=0.0) or 1.0,
         dearest=max((run.cost for run in rows), default=0.0) or 1.0,
@@ -91,8 +157,7 @@ async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[Run
 
 
 async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
-    moot, kept = house_of(request).moot, kept_of(request)
-    moment = datetime.fromisoformat(now).timestamp()
+    moot, cache = house_of(request).moot, house_of(request).one(RunCache)
     rows = await with_holders(moot.moot.journal, runs)
     labels = {
         run.work_session: await _label(moot, run.work_session)
@@ -100,7 +165,7 @@ async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> lis
         if run.work_session and not run.label
     }
     return [
-        await kept.listed(row, run, run.label or labels.get(run.work_session, ""), moment)
+        await cache.listed(row, run, run.label or labels.get(run.work_session, ""), now)
         for row, run in zip(rows, runs, strict=True)
     ]
 

@@ -1,4 +1,5 @@
-"""Work sessions: all of them, and one with its state, its plans, its timeline and what came of it."""
+"""Work sessions: all of them, and one with its state, plans, timeline and what came of it; the team; and what people
+have agents do: reach a goal as a team, carry it on, carry out the step of a plan."""
 
 from __future__ import annotations
 
@@ -8,17 +9,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.domain.category import LABELS
-from folkmoot.domain.collaboration_events import WorkSessionAsked
-from folkmoot.domain.work_session import WorkSession
+from folkmoot.coordination.author import Author
+from folkmoot.domain.work_session import WorkSession, WorkSessionAsked, WorkSessionOpened
+from folkmoot.engine.collaboration import begun, gathered, seats
+from folkmoot.engine.owner import chance
 from folkmoot.errors import NotFound
-from folkmoot.http.house import House, house_of
-from folkmoot.http.pages.form import Form, find_form, form_of, perform_form, posted
-from folkmoot.http.pages.rendering import page
-from folkmoot.http.paging import Page, part
+from folkmoot.http.pages.form import Form, find_form, perform_form, person
+from folkmoot.http.pages.rendering import form_route, page
+from folkmoot.http.requests import Page, part
+from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import OPERATIONS, find_row
-from folkmoot.ports import Query, RecordQuery, RunQuery
-from folkmoot.views.threads import GROUPS
+from folkmoot.ports import Filter, Query, RecordQuery, RunQuery
+from folkmoot.views.conversations import GROUPS
+from folkmoot.views.team import HEALTH, teammates
+from folkmoot.views.timeline import work_timeline
 from folkmoot.views.work_sessions import WorkRow
 
 PAGE = 60
@@ -26,16 +30,11 @@ PAGE = 60
 
 
 async def work_sessions(request: Request) -> Response:
-    return await listed(request)
-
-
-async def listed(request: Request, problem: str = "") -> Response:
-    """`problem` is what became of a form in it."""
     house, query = house_of(request), request.query_params
     category, text = query.get("category", ""), query.get("q", "")
     fitting = (
         row
-        for row in await house.records.work_rows()
+        for row in await house.folds.work_rows()
         if category in ("", row.category)
         and text.casefold() in f"{row.title} {row.subtitle} {row.id}".casefold()
     )
@@ -43,54 +42,42 @@ async def listed(request: Request, problem: str = "") -> Response:
     return page(
         request,
         "work_list.html",
-        screen="work-sessions",
-        title="Work sessions",
         groups=[(name, [row for row in found.rows if row.status == key]) for key, name in GROUPS.items()],
         is_whole=not found.value and "after" not in query,
         further=str(request.url.include_query_params(after=found.value).query) if found.value else "",
         categories=sorted({*house.folds.work.categories().values()}),
         category=category,
         text=text,
-        problem=problem,
-        LABELS=LABELS,
     )
 
 
 async def work_session(request: Request) -> Response:
-    return await shown(request)
-
-
-async def shown(request: Request, problem: str = "") -> Response:
-    """`problem` is what became of a form in it."""
     house = house_of(request)
     row = await find_row(house.project, request.path_params["id"])
     kind = request.query_params.get("kind", "")
-    timeline = await house.records.timeline(row)
+    happened = await house.moot.find(Filter(work_session=row.id, limit=row.events))
+    timeline = work_timeline(row.id, happened)
     return page(
         request,
         "work.html",
-        screen="work-sessions",
-        title=row.title,
         row=row,
         kinds=list(dict.fromkeys(line.kind for line in timeline)),
         kind=kind,
         timeline=[line for line in timeline if kind in ("", line.kind)],
-        problem=problem,
-        LABELS=LABELS,
-        **await _kept(house, row),
+        **await _records(house, row),
     )
 
 
-async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
-    """The records that belong to it."""
+async def _records(house: ServerState, row: WorkRow) -> dict[str, Any]:
+    """Those that belong to it."""
     moot, here = house.moot.moot, RecordQuery(work_session=row.id)
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
     runs = {run.run_id: run for run in await house.moot.runs(RunQuery(runs=row.runs))}
     return {
-        "record": await moot.work_sessions.find(row.id) or WorkSession(row.id),
-        "plans": [*(await moot.plans.keeper.select(here)).values()],
-        "tasks": [*(await moot.tasks.keeper.select(here)).values()],
-        "decisions": [*(await moot.decisions.keeper.select(here)).values()],
+        "record": await moot.work_sessions.look_up(row.id) or WorkSession(row.id),
+        "plans": [*(await moot.plans.select(here)).values()],
+        "tasks": [*(await moot.tasks.select(here)).values()],
+        "decisions": [*(await moot.decisions.select(here)).values()],
         "runs": [runs[run] for run in row.runs if run in runs],
         "is_collaboration": bool([entry async for entry in asked]),
         "agents": {agent.id for agent in house.moot.graph.agents.values()},
@@ -99,30 +86,62 @@ async def _kept(house: House, row: WorkRow) -> dict[str, Any]:
 
 async def artifact(request: Request) -> Response:
     """As text, whatever it holds: nothing of it is run."""
-    house, id = house_of(request), request.path_params["id"]
-    record = await house.moot.moot.work_sessions.get(id)
-    named = request.path_params["artifact"]
-    kept = {each.artifact for each in record.artifacts} | {each.artifact for each in record.snapshots}
-    if named not in kept:
+    moot, id = house_of(request).moot.moot, request.path_params["id"]
+    record, named = await moot.work_sessions.get(id), request.path_params["artifact"]
+    stored = {each.artifact for each in record.artifacts} | {each.artifact for each in record.snapshots}
+    if named not in stored:
         raise NotFound(f"there is no artifact {named!r} in {id}", code="artifact_not_found")
-    content = await house.moot.moot.journal.artifact(named)
-    return Response(content, media_type="text/plain; charset=utf-8")
+    return Response(await moot.journal.artifact(named), media_type="text/plain; charset=utf-8")
 
 
-async def change(request: Request) -> Response:
-    form = await form_of(request)
-    id, deed = request.path_params["id"], request.path_params["deed"]
-    return await posted(_changed(house_of(request), id, deed, form), lambda problem: shown(request, problem))
-
-
-async def _changed(house: House, id: str, deed: str, form: Form) -> str:
-    await perform_form(find_form(deed, OPERATIONS), house, form, work=id)
+async def change(request: Request, form: Form) -> str:
+    id, operation = request.path_params["id"], find_form(request.path_params["deed"], OPERATIONS)
+    await perform_form(operation, house_of(request), form, work=id)
     return f"/work-sessions/{id}"
 
 
+async def collaborate(request: Request, form: Form) -> str:
+    moot, opening = house_of(request).moot, WorkSessionOpened(form["goal"])
+    work = await gathered(moot.moot, opening, seats(moot.graph, ()), chance(), Author(person(form)))
+    return await _carry_on(request, work.id, form)
+
+
+async def carry_on(request: Request, form: Form) -> str:
+    return await _carry_on(request, request.path_params["id"], form)
+
+
+async def _carry_on(request: Request, id: str, form: Form) -> str:
+    await house_of(request).carrying.begin(id, Author(person(form)))
+    return f"/work-sessions/{id}"
+
+
+async def run_step(request: Request, form: Form) -> str:
+    house, named = house_of(request), request.path_params
+    wanted = await begun(house.moot.moot, named["plan"], named["step"], Author(person(form)))
+    return f"/runs/{await house.room.begin(wanted.owner, wanted.request, wanted.errand)}"
+
+
+async def team(request: Request) -> Response:
+    """Every agent with its role, how it stands and what it works on; and the teams of work sessions."""
+    moot = house_of(request).moot.moot
+    records, tasks = await moot.work_sessions.all(), await moot.tasks.all()
+    teams = [record for record in records.values() if record.team]
+    return page(
+        request,
+        "team.html",
+        members=teammates(await moot.team.members(tasks), moot.graph.agents.values(), tasks),
+        teams=sorted(teams, key=lambda record: record.created_at, reverse=True),
+        HEALTH=HEALTH,
+    )
+
+
 ROUTES = (
+    form_route("/work-sessions", collaborate, work_sessions),
+    form_route("/work-sessions/{id}/carry-on", carry_on, work_session),
+    form_route("/work-sessions/{id}/plans/{plan}/steps/{step}/run", run_step, work_session),
     Route("/work-sessions", work_sessions, name="work"),
     Route("/work-sessions/{id}", work_session),
     Route("/work-sessions/{id}/artifacts/{artifact}", artifact),
-    Route("/work-sessions/{id}/{deed}", change, methods=["POST"]),
+    form_route("/work-sessions/{id}/{deed}", change, work_session),
+    Route("/team", team, name="team"),
 )

@@ -1,4 +1,4 @@
-"""Server-sent events: messages as they come, signs of life in between, and an end when the client goes."""
+"""Answers that go on: server-sent events, with signs of life in between, until the client goes or they are ended."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
-from starlette.requests import Request
+from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as AsgiMessage
 
 from folkmoot.domain.value import Value
-from folkmoot.http.stream.hub import Hub, hub_of
 from folkmoot.ports import Clock
 
 T = TypeVar("T")
@@ -33,13 +33,6 @@ class Message(Value):
     data: str | bytes
     id: int = 0
     """Where a client goes on that comes back: the `seq` of an entry. 0: this cannot be had again."""
-
-
-def event_source(
-    request: Request, messages: AsyncIterator[Message], *beside: AsyncIterator[Message]
-) -> Response:
-    """All of them as they come; it ends with the first that ends."""
-    return _EventSource(hub_of(request), (messages, *beside))
 
 
 def frame(message: Message) -> bytes:
@@ -77,9 +70,11 @@ class EventStream(Response):
             await self.write(self.alive)
 
 
-class _EventSource(EventStream):
-    def __init__(self, hub: Hub, sources: tuple[AsyncIterator[Message], ...]) -> None:
-        super().__init__(hub.clock)
+class EventSource(EventStream):
+    """All messages as they come; it ends with the first source that ends."""
+
+    def __init__(self, clock: Clock, *sources: AsyncIterator[Message]) -> None:
+        super().__init__(clock)
         self._sources = sources
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -123,3 +118,61 @@ async def client_gone(receive: Receive) -> None:
     """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+class OpenStreams:
+    """Server-sent events and sockets, ended when the token changes and when the server stops."""
+
+    def __init__(self) -> None:
+        self._open: set[asyncio.Task[object]] = set()
+        self._closing: set[asyncio.Task[object]] = set()
+        self._stopped = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def close(self) -> None:
+        """End every one: a client that comes back has to be let in anew."""
+        for task in self._open - self._closing:
+            self._closing.add(task)
+            task.cancel()
+
+    def stop(self) -> None:
+        """End every one, and those too that still begin."""
+        self._stopped = True
+        self.close()
+
+    async def through(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request be answered; if that becomes a stream, it can be ended from here."""
+        task = asyncio.current_task()
+        assert task is not None
+
+        async def sending(message: AsgiMessage) -> None:
+            await send(message)
+            if _goes_on(message):
+                self._open.add(task)
+                if self._stopped:
+                    self.close()
+
+        try:
+            await app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if task not in self._closing:
+                raise
+            task.uncancel()
+            await send(_end(scope))
+        finally:
+            self._open.discard(task)
+            self._closing.discard(task)
+
+
+def _goes_on(message: AsgiMessage) -> bool:
+    if message["type"] == "http.response.start":
+        return Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+    return bool(message["type"] == "websocket.accept")
+
+
+def _end(scope: Scope) -> AsgiMessage:
+    if scope["type"] == "websocket":
+        return {"type": "websocket.close", "code": 1012, "reason": "come again"}
+    return {"type": "http.response.body", "body": b"", "more_body": False}

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
-from starlette.requests import HTTPConnection
 
 from folkmoot.app import Folkmoot
-from folkmoot.domain.entry import Entry
-from folkmoot.domain.value import Value
+from folkmoot.domain.entry import Draft, Entry, role
 from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
-from folkmoot.http.stream.wanted import fits, is_narrow
-from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Filter
 
 ROOM = 1_000
 """Entries that wait for one who looks on."""
 PAGE = 500
 """Entries that are looked up at a time."""
+DELTA = "delta"
+"""What a piece of an answer goes by among the types of events. It is none: it is never recorded."""
 
 
 class Hub:
@@ -35,7 +34,6 @@ class Hub:
         self.moot = moot
         self.journal = moot.moot.journal
         self.clock = moot.moot.clock
-        self.deltas = Deltas()
         self._at = 0
         """The last entry that everybody with a seat was told."""
         self._seats: set[_Seat] = set()
@@ -157,43 +155,39 @@ class _Seat:
         return await self._waiting.get()
 
 
-def hub_of(connection: HTTPConnection) -> Hub:
-    hub: Hub = connection.app.state.hub
-    return hub
+def fits(wanted: Filter, entry: Entry) -> bool:
+    """By run, work session, session, agent, role, type and time; not by step, which only the index knows."""
+    return _fits(wanted, entry.stream, entry.draft, entry.event.type)
 
 
-WAITING = 1_000
-"""Pieces that wait for a listener. Who is slower misses some; the whole answer is an event of the journal."""
+def delta_fits(wanted: Filter, run: str, began: Draft) -> bool:
+    """For a piece of what is said in the session that began with this."""
+    return _fits(wanted, run, began, DELTA)
 
 
-class Delta(Value):
-    """A piece of an answer."""
-
-    run: str
-    span: str
-    text: str
+def wants_deltas(wanted: Filter) -> bool:
+    """Only who looks at one run, session or agent: the talk of all at once is of no use to anybody."""
+    close_by = bool(wanted.run or wanted.session or wanted.agent)
+    return close_by and _is_any_of(DELTA, wanted.types)
 
 
-class Deltas:
-    """Whoever starts a run gives it `hear(run)` as the ear that `Folkmoot.run` takes."""
+def is_narrow(wanted: Filter) -> bool:
+    """Whether what fits is better looked up than sorted out."""
+    return bool(wanted.work_session or wanted.session or wanted.agent or wanted.role or wanted.types)
 
-    def __init__(self) -> None:
-        self._listeners: set[asyncio.Queue[Delta]] = set()
 
-    def hear(self, run: str) -> HearSpan:
-        def heard(span: str, piece: str) -> None:
-            for listener in self._listeners:
-                with suppress(asyncio.QueueFull):
-                    listener.put_nowait(Delta(run, span, piece))
+def _fits(wanted: Filter, stream: str, draft: Draft, type: str) -> bool:
+    return (
+        wanted.run in ("", stream)
+        and wanted.work_session in ("", draft.work_session_id)
+        and wanted.session in ("", draft.session_id)
+        and wanted.agent in ("", draft.agent_id)
+        and _is_any_of(type, wanted.types)
+        and (not wanted.role or wanted.role == role(draft))
+        and wanted.since <= draft.ts
+        and not (wanted.until and draft.ts >= wanted.until)
+    )
 
-        return heard
 
-    async def listen(self) -> AsyncIterator[Delta]:
-        """Everything from now on, without end."""
-        pieces: asyncio.Queue[Delta] = asyncio.Queue(WAITING)
-        self._listeners.add(pieces)
-        try:
-            while True:
-                yield await pieces.get()
-        finally:
-            self._listeners.discard(pieces)
+def _is_any_of(type: str, patterns: tuple[str, ...]) -> bool:
+    return not patterns or any(fnmatchcase(type, pattern) for pattern in patterns)

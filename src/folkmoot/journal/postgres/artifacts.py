@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
-from folkmoot.domain.artifacts import MENTIONED
-from folkmoot.domain.value import Value
-from folkmoot.journal.artifacts import sound
+from folkmoot.domain.catalogue import MENTIONED
+from folkmoot.journal.artifacts import Unnamed, sound
 from folkmoot.journal.contents import REFRESH
 from folkmoot.journal.postgres.server import Connection
 from folkmoot.journal.postgres.statements import select
@@ -21,28 +18,11 @@ from folkmoot.ports import Swept
 
 _BYTES = 8_000_000
 """Sent at a time, unless a single content is larger."""
-_REMOVED = 1_000
 _PAGE = 500
 """Entries looked at in one go."""
 
 Ask = Callable[..., Awaitable[Any]]
 """A statement and its values become rows."""
-
-
-class Unnamed(Value):
-    """Artifacts that no entry mentioned when they were looked for."""
-
-    ids: set[str]
-    before: float
-    """The server's time; all of them were kept earlier."""
-    seq: int
-    """How far the entries were looked at."""
-
-    def parts(self) -> Iterator[Unnamed]:
-        """Each to be removed in a moment: while that lasts, nobody writes."""
-        ids = sorted(self.ids)
-        for start in range(0, len(ids), _REMOVED):
-            yield replace(self, ids=set(ids[start : start + _REMOVED]))
 
 
 def portions(contents: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:

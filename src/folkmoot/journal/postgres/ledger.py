@@ -16,17 +16,14 @@ import msgspec
 from msgspec.structs import replace
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.fence import Sign, settle_uncertain
+from folkmoot.domain.fence import Sign, Watch, settle_uncertain
 from folkmoot.errors import Conflict, Held, NotFound
+from folkmoot.journal.artifacts import Unnamed
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.contents import Body, StoredBody
-from folkmoot.journal.expectation import check
+from folkmoot.journal.contents import Body, StoredBody, check
 from folkmoot.journal.postgres import artifacts, statements
-from folkmoot.journal.postgres.migrations import LATEST
-from folkmoot.journal.postgres.server import Connection, Server
-from folkmoot.journal.postgres.statements import columns, select
-from folkmoot.journal.postgres.waking import wake
-from folkmoot.journal.postgres.watch import Watch
+from folkmoot.journal.postgres.server import LATEST, Connection, Server
+from folkmoot.journal.postgres.statements import columns, select, wake
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version
 
 _REMEMBERED = 10_000
@@ -119,7 +116,7 @@ class Ledger:
         self._removals.append(partial(_remove_before, kept, removed))
         return removed
 
-    def sweep(self, found: artifacts.Unnamed) -> list[Swept]:
+    def sweep(self, found: Unnamed) -> list[Swept]:
         """The list gets what was removed."""
         swept: list[Swept] = []
         self._removals.append(partial(artifacts.remove, found, swept))

@@ -9,13 +9,10 @@ from typing import Any
 
 from psycopg.errors import UndefinedTable
 
-from folkmoot.domain.entry import Entry
-from folkmoot.errors import JournalDamaged
-from folkmoot.journal.artifacts import sound
-from folkmoot.journal.chain import linked
-from folkmoot.journal.postgres.artifacts import Unnamed, unnamed
-from folkmoot.journal.postgres.line import Line
-from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.artifacts import Unnamed, sound
+from folkmoot.journal.contents import whole_entry
+from folkmoot.journal.postgres.artifacts import unnamed
+from folkmoot.journal.postgres.server import Connection, Line, Server
 from folkmoot.journal.postgres.statements import SEEMS_HELD
 from folkmoot.ports import Claim, Post, Query, Stored
 
@@ -29,10 +26,6 @@ class Reader:
     def __init__(self, server: Server) -> None:
         self._line = Line(server)
         self._place = server.name
-
-    def read(self, query: Query) -> AsyncIterator[Entry]:
-        """What is durable now."""
-        return linked(self.stored(query), query)
 
     async def stored(self, query: Query) -> AsyncIterator[Stored]:
         left = query.limit or sys.maxsize
@@ -109,16 +102,7 @@ class Reader:
         )
 
     async def stored_row(self, row: list[Any]) -> Stored:
-        seq, name, run_seq, type, id, text, data = row
-        fault = ""
-        if data is not None:
-            try:
-                text += await self.artifact(data.hex()) + b"}"
-            except KeyError:
-                text, fault = b"", f"the artifact {data.hex()} with its data is missing"
-            except JournalDamaged as error:
-                text, fault = b"", str(error)
-        return Stored(seq, name.decode(errors="replace"), run_seq, type, id.hex(), text, fault)
+        return await whole_entry(row, row[1].decode(errors="replace"), self.artifact)
 
     async def unnamed(self, young: float) -> Unnamed:
         return await unnamed(self._select, young)

@@ -1,17 +1,64 @@
-"""One project's schema on a PostgreSQL: how a connection to it is made, and what its errors mean."""
+"""One project's schema on a PostgreSQL: how it is brought up to date, how a connection to it is made and kept through a
+server that restarts, how others are heard that write to it, and what its errors mean."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import itertools
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from folkmoot.domain.settings import Storage
-from folkmoot.errors import FolkmootError, OperationFailed, WrongUse
-from folkmoot.journal.postgres.migrations import check_version, prepare
+from folkmoot.errors import FolkmootError, JournalTooNew, OperationFailed, WrongUse
+from folkmoot.journal.database import known_migrations
+
+MIGRATIONS = known_migrations(Path(__file__).parent)
+LATEST = MIGRATIONS[-1].version
+
+
+async def prepare(connection: AsyncConnection[Any], schema: str, name: str, *, readonly: bool) -> None:
+    """See that the schema is of this release, by migrating it. If it is only read, none is made and an older one is
+    refused."""
+    version = await check_version(connection, schema, name)
+    if version == LATEST or (readonly and not version):
+        return
+    if readonly:
+        raise OperationFailed(
+            f"{name} is of an older release; bring it up to date with: folkmoot journal adopt"
+        )
+    async with connection.transaction():
+        # Freed with the end of the transaction, however that comes.
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
+        version = await check_version(connection, schema, name)
+        if not version:
+            await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+        for migration in MIGRATIONS:
+            if migration.version > version:
+                await connection.execute(migration.script.encode())
+
+
+async def check_version(connection: AsyncConnection[Any], schema: str, name: str) -> int:
+    """Of the schema; 0 if there is none. Refuses one that is too new."""
+    exists = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'release'"
+    if not await (await connection.execute(exists, (schema,))).fetchone():
+        return 0
+    row = await (
+        await connection.execute("SELECT version, needs FROM release ORDER BY version DESC LIMIT 1")
+    ).fetchone()
+    version, needs = row or (0, "")
+    if version > LATEST:
+        raise JournalTooNew(
+            f"{name} has version {version}, this release knows versions up to {LATEST};"
+            f" it needs Folkmoot {needs} or newer"
+        )
+    return int(version)
+
 
 Connection = AsyncConnection[tuple[object, ...]]
 
@@ -129,3 +176,109 @@ _PASSING = frozenset(
         "25P03",  # this process was stopped in the midst of a transaction
     )
 )
+
+
+T = TypeVar("T")
+
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Seconds between attempts; the last stands for all that follow."""
+
+
+class Line:
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._users: set[asyncio.Future[None]] = set()
+        self._over = False
+        self._trouble = ""
+        """What went wrong last."""
+
+    async def use(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """The outcome of `work`, which may be begun several times, each time on another connection.
+
+        Raises OperationFailed after `PATIENCE` seconds without a success, at once if the server was never reached.
+        """
+        if self._over:
+            raise OperationFailed("the journal is closed", code="journal_unusable")
+        user = asyncio.get_running_loop().create_future()
+        self._users.add(user)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._insist(work)
+        except TimeoutError:
+            await self._drop()
+            raise OperationFailed(
+                f"{self._server.name}: no answer for {PATIENCE:.0f} s; what waited for it was given up"
+                f" ({self._trouble or 'it is connected, but silent'})"
+            ) from None
+        finally:
+            self._users.discard(user)
+            user.set_result(None)
+
+    async def close(self) -> None:
+        """When all who use it are done with it."""
+        self._over = True
+        while self._users:
+            await asyncio.wait(self._users)
+        await self._drop()
+
+    async def _insist(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        for pause in itertools.chain(_PAUSES, itertools.repeat(_PAUSES[-1])):
+            try:
+                return await work(await self._connected())
+            except FolkmootError:
+                await self._drop()  # and with it whatever lock it holds
+                raise
+            except (psycopg.Error, OSError) as error:
+                await self._drop()
+                if not is_passing(error) or not self._server.reached:
+                    raise self._server.explain(error) from error
+                self._trouble = words_of(error)
+            await asyncio.sleep(pause)
+        raise AssertionError("there is always another attempt")
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection:
+            with suppress(psycopg.Error, OSError):
+                await connection.close()
+
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            if self._connection is None or self._connection.closed:
+                self._connection = await self._server.connect()
+            return self._connection
+
+
+_PAUSE = 0.5
+"""Seconds until it tries to listen again."""
+
+
+class Listener:
+    def __init__(self, server: Server, tell: Callable[[], None], channels: Sequence[str]) -> None:
+        self._server = server
+        self._channels = channels
+        self._tell = tell
+        self._listening: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Or go on, if it listens already."""
+        if self._listening is None:
+            self._listening = asyncio.get_running_loop().create_task(self._listen())
+
+    async def close(self) -> None:
+        if self._listening:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+
+    async def _listen(self) -> None:
+        while True:
+            with suppress(psycopg.Error, OSError, FolkmootError):
+                async with await self._server.connect() as connection:
+                    for channel in self._channels:
+                        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                    self._tell()  # of what was written while nobody listened
+                    async for _ in connection.notifies():
+                        self._tell()
+            await asyncio.sleep(_PAUSE)

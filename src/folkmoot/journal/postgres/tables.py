@@ -4,20 +4,18 @@ own: the hosts that write take no notice, and of several that read at once one d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import APPLIED, Applier, is_applied, unread
-from folkmoot.domain.record_row import is_record
+from folkmoot.domain.read_model import APPLIED, Applier, is_applied, is_record, unread
 from folkmoot.journal.codec import to_applied
-from folkmoot.journal.postgres.line import Line
 from folkmoot.journal.postgres.reader import Reader
-from folkmoot.journal.postgres.server import Connection, Server
+from folkmoot.journal.postgres.server import Connection, Line, Server
 from folkmoot.journal.postgres.statements import select
-from folkmoot.journal.rows import TABLES, VERSION, writing
+from folkmoot.journal.rows import TABLES, VERSION, Progress, writing
 from folkmoot.ports import Query
 
 _CHUNK = 1_000
@@ -33,17 +31,16 @@ class PostgresTables:
         """One at a time: a connection has one transaction."""
         self._reader = reader
         self._applier = Applier()
-        self.progress: Callable[[int, int], None] = lambda done, count: None
 
-    async def select(self, statement: str, values: Sequence[object]) -> list[Any]:
+    async def select(self, statement: str, values: Sequence[object], progress: Progress) -> list[Any]:
         """Rows of the read model, up to date; none if nothing ever ran."""
         async with self._using:
-            return await self._select(_with_s(statement), [*map(_clean, values)])
+            return await self._select(_with_s(statement), [*map(_clean, values)], progress)
 
     async def close(self) -> None:
         await self._line.close()
 
-    async def _select(self, statement: str, values: Sequence[object]) -> list[Any]:
+    async def _select(self, statement: str, values: Sequence[object], progress: Progress) -> list[Any]:
         if not await self._line.use(_exist):
             if not await self._line.use(partial(_exist, table="entry")):
                 return []
@@ -52,7 +49,7 @@ class PostgresTables:
         while position < last:
             first = position if first is None else first
             position, last = await self._line.use(self._apply_next)
-            self.progress(position - first, last - first)
+            progress(position - first, last - first)
         rows: list[Any] = await self._line.use(lambda connection: select(connection, statement, *values))
         return rows
 

@@ -8,40 +8,18 @@ there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from folkmoot.domain.fence import Watch
 from folkmoot.errors import FolkmootError, OperationFailed, StaleOwner
-from folkmoot.journal.contents import Content
+from folkmoot.journal.front import Job, Settled
 from folkmoot.journal.postgres.artifacts import keep, portions
 from folkmoot.journal.postgres.ledger import Ledger
-from folkmoot.journal.postgres.line import Line
-from folkmoot.journal.postgres.server import Connection, Server
-from folkmoot.journal.postgres.watch import Watch
+from folkmoot.journal.postgres.server import Connection, Line, Server
 
 _MOST = 500
 """Jobs of one transaction."""
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """Something to write, and the contents that must be durable no later; `done` learns what became of it."""
-
-    streams: Sequence[str]
-    """Those that `work` looks at."""
-    work: Callable[[Ledger], Any]
-    """May be asked several times; the last time counts."""
-    contents: Sequence[Content]
-    done: asyncio.Future[Any]
-    appends: bool = False
-    """And does nothing else."""
-    owned: bool = False
-    """It holds only as long as its streams have the owner that it was done for."""
-    outcome: Any = None
-    written: bool = False
-    """Whether its transaction was committed, even if the work itself was refused."""
 
 
 @dataclass(slots=True)
@@ -60,7 +38,7 @@ class _Batch:
 
 
 class Writer:
-    def __init__(self, server: Server, watch: Watch, settled: Callable[[Sequence[Job]], None]) -> None:
+    def __init__(self, server: Server, watch: Watch, settled: Settled) -> None:
         self._line = Line(server)
         self._settled = settled
         self._ledger = Ledger(server, watch)
@@ -148,9 +126,4 @@ class Writer:
 
     def _work(self, batch: _Batch) -> bool:
         """Whether nothing was refused."""
-        for job in batch.jobs:
-            try:
-                job.outcome = job.work(self._ledger)
-            except FolkmootError as refusal:
-                job.outcome = refusal
-        return not any(isinstance(job.outcome, FolkmootError) for job in batch.jobs)
+        return all([job.perform(self._ledger) for job in batch.jobs])

@@ -1,7 +1,7 @@
 """Run one program under the guard, with nothing of it left afterwards; or work on foreign text in a process of its own.
 
 A regular expression and an HTML parser can be made to compute for hours, and no thread can be stopped. The scripts
-of this folder that run so import nothing of the package.
+of this folder (`guard.py`, `foreign.py`) import nothing of the package.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from folkmoot.domain.builtins import ProcessLimits
 from folkmoot.domain.message import ToolResult
-from folkmoot.tools.builtin.refused import Refused
+from folkmoot.domain.settings import ProcessLimits
+from folkmoot.tools.functions import Refused
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 FLOOD = 100_000_000
@@ -121,9 +121,9 @@ def _ended(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
 
 
-async def run_script(script: str, given: bytes, seconds: float) -> bytes:
-    """What the script makes of `given`. Raises `Refused` if it takes too long."""
-    process = await _start(script, str(math.ceil(seconds)))
+async def run_script(job: str, given: bytes, seconds: float) -> bytes:
+    """What `foreign.py` makes of `given`. Raises `Refused` if it takes too long."""
+    process = await _start("foreign.py", job, str(math.ceil(seconds)))
     try:
         async with asyncio.timeout(seconds or None):
             made, _ = await process.communicate(given)

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from folkmoot.domain.message import Attachment, ToolResult
 from folkmoot.domain.trace import told
 from folkmoot.errors import ServerFailed
+from folkmoot.tools.consent import Offer
 from folkmoot.tools.mcp.config import LONGEST, ServerConfig
-from folkmoot.tools.mcp.listing import Offer
 from folkmoot.tools.mcp.process import Process, running
 
 if TYPE_CHECKING:

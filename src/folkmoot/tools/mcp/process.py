@@ -15,8 +15,7 @@ import anyio
 import mcp_types
 from mcp.shared.message import SessionMessage
 
-from folkmoot.tools.mcp.config import LONGEST, ServerConfig
-from folkmoot.tools.mcp.processes import end_processes
+from folkmoot.tools.mcp.config import LONGEST, ServerConfig, end_processes
 
 MOST_NOISE = 10_000
 """Lines that are no messages, in a row."""

@@ -13,9 +13,8 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.settings import ToolSource
 from folkmoot.errors import ServerFailed, Untrusted
 from folkmoot.ports import Site
-from folkmoot.tools.mcp.config import ServerConfig
-from folkmoot.tools.mcp.listing import Listings, Offer, changes, mark_of
-from folkmoot.tools.mcp.processes import end_processes
+from folkmoot.tools.consent import Listings, Offer, changes, mark_of
+from folkmoot.tools.mcp.config import ServerConfig, end_processes
 
 if TYPE_CHECKING:
     from folkmoot.tools.mcp.connection import ServerConnection

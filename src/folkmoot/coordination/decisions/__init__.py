@@ -1,1 +1,0 @@
-"""Decisions: proposed, deliberated, voted on and committed."""
