@@ -30,7 +30,7 @@ from folkmoot.views.inbox import whole_call
 from tests.a2a_server.conftest import client_of, message, report, sent, state
 from tests.browser.visitor import chromium, visiting
 from tests.chat_apis.serving import PROGRAM, Server, called, environment, served, write
-from tests.examples import copied
+from tests.examples import copied, hasten
 
 WAITS = 6
 """The exit code of a command whose run waits for somebody."""
@@ -291,8 +291,7 @@ def made(name: str, folder: Path) -> list[Case]:
         copied(name, folder)
         called(folder, "trust", "--yes")
         cases = []
-    script = folder / "script.yaml"
-    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+    hasten(folder)
     for file in folder.glob("*.test.yaml"):
         held = yaml.safe_load(file.read_text())
         cases += [

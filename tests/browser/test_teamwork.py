@@ -43,8 +43,6 @@ async def test_a_step_is_carried_out_by_a_click_and_done_with_its_run(house, vis
 async def team(tmp_path):
     """The example of five agents, whose models answer at once."""
     copied("collaboration", tmp_path)
-    script = tmp_path / "script.yaml"
-    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
     async with Folkmoot.open(tmp_path, around=Surroundings(env={})) as moot:
         yield moot
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -21,6 +22,7 @@ import yaml
 
 from folkmoot.cli.main import main
 from tests.desk import made_mine
+from tests.examples import copied
 
 SETTINGS = "providers: {s: {kind: scripted, script: script.yaml, price: {input: 1, output: 2}, contextWindow: 32000}}\nmodels: {default: s/demo}\n"
 PROGRAM = [sys.executable, "-c", "import sys; from folkmoot.cli.main import main; sys.exit(main())"]
@@ -61,6 +63,12 @@ class Program:
         (self.folder / "script.yaml").write_text(yaml.safe_dump({"agents": script}))
         for name, frontmatter in agents.items():
             (self.folder / f"{name}.ai").write_text(f"---\n{frontmatter}\n---\nYou are {name}.\n")
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """`old` is a regular expression, and stands there."""
+        text, changed = re.subn(old, new, (self.folder / file).read_text())
+        assert changed, old
+        (self.folder / file).write_text(text)
 
     def write_with_tool(self, name: str, source: str, *, trusted: bool = True) -> None:
         """An agent `a` that calls the Python function `name` once, then reports."""
@@ -182,3 +190,10 @@ def folkmoot(tmp_path, capsys, monkeypatch):
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     return Program(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def shop(folkmoot):
+    """The example of five agents."""
+    copied("collaboration", folkmoot.folder)
+    return folkmoot

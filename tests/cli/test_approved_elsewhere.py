@@ -8,21 +8,9 @@ from collections import Counter
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, ended, wait_for
+from tests.cli.conftest import ended, wait_for
+from tests.cli.till import opened, paid
 
-TOOLS = SETTINGS + "tools: {t: {kind: python, module: t.py}}\n"
-SOURCE = '''
-from pathlib import Path
-from folkmoot import tool
-
-
-@tool(effect="once", access="write", asks="medium")
-async def pay(to: str) -> str:
-    """Pay somebody."""
-    with Path("paid.txt").open("a") as file:
-        file.write(to + "\\n")
-    return f"paid {to}"
-'''
 AGENTS = {"a": "agents: [b.ai]", "b": "agents: [c.ai]", "c": "tools: [t]"}
 DRAWN = re.compile(r"\b(?:(?:ap|ev)_[0-9a-f]{12}|[0-9a-f]{64}|[0-9a-f]{32})\b|_[0-9a-f]{8}\b")
 
@@ -39,9 +27,7 @@ def till(request, folkmoot):
         "b": [{"calls": [call("c")]}, {"report": "paid"}],
         "c": [{"calls": pays}, {"report": "done"}],
     }
-    folkmoot.write(AGENTS, script, TOOLS)
-    (folkmoot.folder / "t.py").write_text(SOURCE)
-    folkmoot("trust", "--yes")
+    opened(folkmoot, AGENTS, script)
     folkmoot.names = request.param
     return folkmoot
 
@@ -91,7 +77,7 @@ def test_a_killed_run_whose_grandchild_waits_is_taken_up_and_approved_from_elsew
     approve_all(till)
     result = json.loads(ended(resumed).out)
 
-    assert sorted((till.folder / "paid.txt").read_text().split()) == sorted(till.names)
+    assert sorted(paid(till)) == sorted(till.names)
     assert result["finalReport"] == before["finalReport"]
     assert happened(till, run) == happened(till, before["runId"])
     assert till("verify").code == 0

@@ -1,20 +1,6 @@
 """What somebody said about the work reaches whoever plans, decides or does it: it stands in what models are sent."""
 
-import re
-
-import pytest
-
-from tests.examples import copied
-
 FRIDAY = "- Nothing is deployed on a Friday"
-
-
-@pytest.fixture
-def shop(folkmoot):
-    copied("collaboration", folkmoot.folder)
-    script = folkmoot.folder / "script.yaml"
-    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
-    return folkmoot
 
 
 def sent(shop):

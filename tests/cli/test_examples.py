@@ -1,7 +1,5 @@
 """The example projects with called agents: sound, offline, and doing what their pages say."""
 
-import re
-
 import pytest
 
 from tests.examples import copied
@@ -11,8 +9,6 @@ from tests.examples import copied
 def example(folkmoot):
     def made(name):
         copied(name, folkmoot.folder)
-        script = folkmoot.folder / "script.yaml"
-        script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
         return folkmoot
 
     return made

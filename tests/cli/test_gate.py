@@ -4,43 +4,17 @@ import json
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, ended, wait_for
+from tests.cli.conftest import ended, wait_for
+from tests.cli.till import TOOLS, opened, paid
 
-TOOLS = SETTINGS + "tools: {t: {kind: python, module: t.py}}\n"
 RULES = TOOLS + "rules:\n  - {tool: t.pay, arguments: {to: ann}, decision: deny, reason: not ann}\n"
-SOURCE = '''
-from pathlib import Path
-from folkmoot import tool
-
-
-@tool(effect="once", access="write", asks="medium")
-async def pay(to: str) -> str:
-    """Pay somebody."""
-    with Path("paid.txt").open("a") as file:
-        file.write(to + "\\n")
-    return f"paid {to}"
-
-
-@tool(effect="pure", access="read")
-async def look() -> str:
-    """Look."""
-    return "seen"
-'''
 PAY = {"tool": "t.pay", "arguments": {"to": "bob"}}
 
 
 @pytest.fixture
 def till(folkmoot):
     script = {"a": [{"calls": [PAY]}, {"calls": [PAY]}, {"report": "fine"}]}
-    folkmoot.write({"a": "tools: [t]", "b": "agents: [a.ai]"}, script, RULES)
-    (folkmoot.folder / "t.py").write_text(SOURCE)
-    folkmoot("trust", "--yes")
-    return folkmoot
-
-
-def paid(till):
-    file = till.folder / "paid.txt"
-    return file.read_text().split() if file.exists() else []
+    return opened(folkmoot, {"a": "tools: [t]", "b": "agents: [a.ai]"}, script, RULES)
 
 
 def test_explain_tells_what_an_agent_has_and_why(till):

@@ -1,29 +1,13 @@
 """What the program tells people to type is typed as it stands, in the project in which it was said."""
 
-import re
 import shlex
 
 import pytest
 
 from tests.cli.conftest import SETTINGS, interrupted, wait_for
 from tests.docs.sense import hints
-from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
-
-
-@pytest.fixture
-def shop(folkmoot):
-    copied("collaboration", folkmoot.folder)
-    edit(folkmoot, "script.yaml", r"delay: \d+ms", "delay: 0ms")
-    return folkmoot
-
-
-def edit(folkmoot, file, old, new):
-    path = folkmoot.folder / file
-    text, changed = re.subn(old, new, path.read_text())
-    assert changed, old
-    path.write_text(text)
 
 
 def type_hints(folkmoot, said, **words):
@@ -45,7 +29,7 @@ def last(commands):
 
 def test_a_team_that_waits_for_an_approval(shop):
     """K-64, D-24."""
-    edit(shop, "folkmoot.yaml", "decision: allow", "decision: ask")
+    shop.edit("folkmoot.yaml", "decision: allow", "decision: ask")
 
     assert last(type_hints(shop, shop("collaborate", GOAL).err)) == ["inbox list", "collaborate"]
 
@@ -78,7 +62,7 @@ def test_a_work_session_without_a_team(shop):
 
 def test_a_member_that_declines_a_step(shop):
     """K-64, D-18."""
-    edit(shop, "script.yaml", "accept. I know the alarms.", '"decline: no time"')
+    shop.edit("script.yaml", "accept. I know the alarms.", '"decline: no time"')
     said = shop("collaborate", GOAL)
 
     assert last(type_hints(shop, said.err, AGENT="coder")) == ["plans reassign", "collaborate"]
@@ -86,8 +70,7 @@ def test_a_member_that_declines_a_step(shop):
 
 def test_a_tie_that_the_lead_does_not_break(shop):
     """K-64, D-16: a person does."""
-    edit(
-        shop,
+    shop.edit(
         "script.yaml",
         r"(?s)calls:\n +- tool: decision_commit.*?Whoever[^}]+}",
         "report: I cannot decide.",
@@ -100,7 +83,7 @@ def test_a_tie_that_the_lead_does_not_break(shop):
 
 def test_a_reviewer_that_says_nothing_about_the_steps(shop):
     """K-64, D-37: a person does."""
-    edit(shop, "script.yaml", r"(?s)report: \|\n +s1: accept\n.*?how long", "report: It is all fine.")
+    shop.edit("script.yaml", r"(?s)report: \|\n +s1: accept\n.*?how long", "report: It is all fine.")
     said = shop("collaborate", GOAL)
 
     assert last(type_hints(shop, said.err)) == ["plans review", "plans review", "collaborate"]
@@ -109,13 +92,12 @@ def test_a_reviewer_that_says_nothing_about_the_steps(shop):
 
 def test_a_step_that_fails_again_and_again(shop):
     """K-64."""
-    edit(
-        shop,
+    shop.edit(
         "script.yaml",
         r"(?s)(when: Carry out step s1\n +delay: 0ms\n +)calls:.*?\\n\"}",
         r"\1error: {message: broken, retryable: false}",
     )
-    edit(shop, "script.yaml", "option: (retry|reassign-operator)", "option: retry")
+    shop.edit("script.yaml", "option: (retry|reassign-operator)", "option: retry")
     said = shop("collaborate", GOAL)
 
     assert last(type_hints(shop, said.err)) == ["plans show", "collaborate"]
@@ -184,7 +166,7 @@ def test_a_message_that_something_is_not_there(shop, arguments):
 
 def test_an_interrupted_team(shop):
     """K-64, D-27."""
-    edit(shop, "script.yaml", r"(Carry out step s1\n +)delay: 0ms", r"\1delay: 3s")
+    shop.edit("script.yaml", r"(Carry out step s1\n +)delay: 0ms", r"\1delay: 3s")
     process = shop.started("collaborate", GOAL)
     wait_for(process.stderr, "coder works on step s1")
 

@@ -5,21 +5,9 @@ import re
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, ended, wait_for
+from tests.cli.conftest import ended, wait_for
+from tests.cli.till import opened, paid
 
-TOOLS = SETTINGS + "tools: {t: {kind: python, module: t.py}}\n"
-SOURCE = '''
-from pathlib import Path
-from folkmoot import tool
-
-
-@tool(effect="once", access="write", asks="medium")
-async def pay(to: str) -> str:
-    """Pay somebody."""
-    with Path("paid.txt").open("a") as file:
-        file.write(to + "\\n")
-    return f"paid {to}"
-'''
 PAY = {"tool": "t.pay", "arguments": {"to": "ann \x1b[2J\u202egnp"}}
 
 
@@ -33,15 +21,7 @@ def till(folkmoot):
             {"report": "so"},
         ],
     }
-    folkmoot.write({"a": "tools: [t]", "q": "tools: [ask_user]"}, script, TOOLS)
-    (folkmoot.folder / "t.py").write_text(SOURCE)
-    folkmoot("trust", "--yes")
-    return folkmoot
-
-
-def paid(till):
-    file = till.folder / "paid.txt"
-    return file.read_text().splitlines() if file.exists() else []
+    return opened(folkmoot, {"a": "tools: [t]", "q": "tools: [ask_user]"}, script)
 
 
 def waiting(till, agent="a"):

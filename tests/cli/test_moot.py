@@ -1,7 +1,6 @@
 """What outlives a run, as its users meet it: one collaboration, seen from every side."""
 
 import json
-import re
 import shutil
 from collections import defaultdict
 
@@ -10,19 +9,10 @@ import pytest
 
 from folkmoot.domain.catalogue import EVENTS
 from folkmoot.domain.naming import GROUPS
-from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
 SINK = "\nsinks: {file: {kind: ndjson, events: ['*'], path: all.ndjson}}\n"
 SEED_SPELLINGS = ("plan", "steps", "step", "arguments", "agent_role", "tool_calls")
-
-
-@pytest.fixture
-def shop(folkmoot):
-    copied("collaboration", folkmoot.folder)
-    script = folkmoot.folder / "script.yaml"
-    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
-    return folkmoot
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import subprocess
 import sys
 
@@ -30,8 +29,6 @@ def example(folkmoot, backend):
 
     def sent(name: str, agent: str, *options: str):
         copied(name, folkmoot.folder)
-        script = folkmoot.folder / "script.yaml"
-        script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
         with (folkmoot.folder / "folkmoot.yaml").open("a") as settings:
             settings.write(f"sinks: {{t: {{kind: otel, url: '{backend.url}'{''.join(options)}}}}}\n")
         folkmoot("trust", "--yes")

@@ -1,6 +1,5 @@
 """What was stopped goes on through the command, whatever stopped it and however busy the machine is."""
 
-import re
 import signal
 from contextlib import nullcontext
 
@@ -8,7 +7,6 @@ import pytest
 
 from tests.busy import eight_busy_processes
 from tests.cli.conftest import FOREVER, SETTINGS, ended, soon, wait_for
-from tests.examples import copied
 
 GOAL = "Add a health check to the shop"
 
@@ -20,25 +18,12 @@ def beside(request):
 
 
 @pytest.fixture
-def shop(folkmoot):
-    """A team of five that needs no time to think."""
-    copied("collaboration", folkmoot.folder)
-    edit(folkmoot, "script.yaml", r"delay: \d+ms", "delay: 0ms")
-    return folkmoot
-
-
-@pytest.fixture
 def asking(shop):
     """The same, in which the file that the first step writes needs an approval."""
-    edit(shop, "script.yaml", "notes/health.md", "notes/asked/health.md")
+    shop.edit("script.yaml", "notes/health.md", "notes/asked/health.md")
     rule = "rules:\n  - {tool: files.write, arguments: {path: {under: notes/asked}}, decision: ask, reason: look}\n"
-    edit(shop, "folkmoot.yaml", "rules:\n", rule)
+    shop.edit("folkmoot.yaml", "rules:\n", rule)
     return shop
-
-
-def edit(folkmoot, file, old, new):
-    path = folkmoot.folder / file
-    path.write_text(re.sub(old, new, path.read_text()))
 
 
 def going_on(folkmoot, *arguments):
@@ -62,11 +47,11 @@ def is_asked(folkmoot, agent):
 
 def in_the_middle_of_a_step(shop):
     """A collaboration whose coder is asked and never answers; it would as soon as somebody goes on with it."""
-    edit(shop, "script.yaml", r"(Carry out step s1\n +)delay: 0ms", r"\1barrier: nobody comes/2")
+    shop.edit("script.yaml", r"(Carry out step s1\n +)delay: 0ms", r"\1barrier: nobody comes/2")
     process = shop.started("collaborate", GOAL)
     wait_for(process.stderr, "coder works on step s1")
     soon(lambda: is_asked(shop, "coder"))
-    edit(shop, "script.yaml", "barrier: nobody comes/2", "delay: 0ms")
+    shop.edit("script.yaml", "barrier: nobody comes/2", "delay: 0ms")
     return process
 
 
@@ -146,7 +131,7 @@ def test_a_run_goes_on_after_its_process_was_killed(desk):
     soon(lambda: is_asked(desk, "n"))
     process.kill()
     process.communicate()
-    edit(desk, "script.yaml", "barrier: nobody comes/2", "delay: 0ms")
+    desk.edit("script.yaml", "barrier: nobody comes/2", "delay: 0ms")
     done = going_on(desk, "runs", "resume", "last", "--json")
 
     assert done.json["status"] == "completed", done

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from checks.files import ROOT
-from folkmoot.cli.init import DEFAULT, TEMPLATES
+from folkmoot.cli.templates import DEFAULT, TEMPLATES
+from tests.examples import hasten
 
 NAMES = ["support-desk", "review-team", "research", "planner-executor"]
 ANSWERS = {
@@ -25,8 +26,7 @@ def made(folkmoot, monkeypatch):
         done = folkmoot("init", "--template", name, "project")
         assert done.code == 0, done.err
         monkeypatch.chdir(folkmoot.folder / "project")
-        script = folkmoot.folder / "project" / "script.yaml"
-        script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
+        hasten(folkmoot.folder / "project")
         return folkmoot
 
     return make

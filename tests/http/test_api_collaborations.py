@@ -1,7 +1,6 @@
 """A team reaches its goal over HTTP: begun by a client, carried on by the server, also the next one."""
 
 import asyncio
-import re
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -24,8 +23,6 @@ WAITS = ("Submit a plan\n        delay: 0ms", "Submit a plan\n        delay: 1h"
 def shop(tmp_path):
     """The example of five agents, whose models answer at once."""
     copied("collaboration", tmp_path)
-    script = tmp_path / "script.yaml"
-    script.write_text(re.sub(r"delay: \d+ms", "delay: 0ms", script.read_text()))
     return tmp_path
 
 

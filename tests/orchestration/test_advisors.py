@@ -1,6 +1,6 @@
 """Advisors: consulted in parallel before an agent's session."""
 
-from tests.desk import blocks
+from tests.desk import blocks, look
 
 FILES = {"desk": "advisors: [law.ai, tax.ai, risk.ai]", "law": "", "tax": "", "risk": ""}
 SAID = {"law": ["by law"], "tax": ["by tax"], "risk": ["by risk"], "desk": [{"report": "fine"}]}
@@ -62,10 +62,6 @@ async def test_the_agent_runs_even_when_all_advisors_fail(desk):
 
 async def test_an_advisor_has_the_tools_of_its_own_file(desk):
     """A-62."""
-
-    def look(where: str) -> str:
-        return "a tree"
-
     files = {"desk": "advisors: [law.ai]", "law": "tools: [look]"}
     played = await desk(files, {"law": ["x"], "desk": ["y"]}, tools=[look]).run("desk")
 

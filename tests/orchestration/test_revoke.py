@@ -49,6 +49,18 @@ async def test_a_call_that_was_approved_and_not_made_is_withdrawn_and_reads_as_d
     assert any("may not make the call after all" in line for line in timeline(played.drafts))
 
 
+async def test_a_word_for_the_whole_run_that_is_taken_back_holds_for_no_later_call(till, paid):
+    """O-17."""
+    at = till({"desk": [{"calls": [PAY]}, {"calls": [PAY]}, "ok"]})
+    async with at.open() as moot:
+        (item,) = (await moot.run("desk", "go")).inbox
+        await moot.reply(item.approve("ann", "run"))
+        await moot.reply(item.revoke("no"))
+        again = await moot.resume("run-1")
+
+    assert (again.status, len(again.inbox), paid) == ("waiting", 1, [])
+
+
 async def test_an_approval_that_was_recorded_before_its_process_died_can_still_be_taken_back(till, paid):
     """O-17: cut between the word and the call."""
     at = till()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
-from tests.desk import blocks
+from tests.desk import blocks, look
 from tests.fakes import fake
 
 FILES = {"chief": "team: {members: [coder.ai, tester.ai]}", "coder": "", "tester": ""}
@@ -88,10 +88,6 @@ async def test_a_conversation_goes_on_with_only_what_is_new_from_the_others(desk
 
 async def test_members_have_a_broadcast_and_never_a_final_report(desk):
     """A-72, A-73, A-81, X-A8: also in their last turn, and no turn more than `memberMaxTurns`."""
-
-    def look(where: str) -> str:
-        return "a tree"
-
     files = {**FILES, "chief": "team: {members: [coder.ai], memberMaxTurns: 2}", "coder": "tools: [look]"}
     looking = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
     played = await desk(files, {"coder": [looking, looking], "chief": ["over"]}, tools=[look]).run("chief")
@@ -108,10 +104,6 @@ async def test_members_have_a_broadcast_and_never_a_final_report(desk):
 
 async def test_a_member_may_take_several_turns_before_it_broadcasts_and_the_lead_waits(desk):
     """A-78, A-85."""
-
-    def look(where: str) -> str:
-        return "a tree"
-
     files = {**FILES, "coder": "tools: [look]"}
     looking = {"calls": [{"tool": "look", "arguments": {"where": "x"}}]}
     script = {"coder": [looking, looking, "at last"], "tester": ["quick"], "chief": ["ok"]}
@@ -257,10 +249,6 @@ ON = {"broadcast": "go on"}
 )
 async def test_a_lead_without_members_mends_its_report_while_it_has_turns(desk, slips):
     """A-81, O-46, K-120: only exits are offered, whatever went wrong in the turn before."""
-
-    def look(where: str) -> str:
-        return "a tree"
-
     schema = "output: {format: json, schema: {type: object, required: [a]}}\ntools: [look]"
     files = {"chief": f"team: {{members: [coder.ai], supervisorMaxTurns: 6}}\n{schema}", "coder": ""}
     script = {"coder": [left("done")], "chief": [*slips, {"report": {"a": 1}}]}

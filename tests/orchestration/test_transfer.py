@@ -5,7 +5,7 @@ import json
 import pytest
 
 from folkmoot.views.optree import sessions
-from tests.desk import blocks
+from tests.desk import blocks, look
 
 CHAIN = {"a": "handoff: b.ai", "b": "handoff: c.ai", "c": "handoff: d.ai", "d": ""}
 CHAIN_SAID = {"a": ["one"], "b": ["two"], "c": ["three"], "d": ["four"]}
@@ -146,10 +146,6 @@ async def test_accounting_of_a_stage_says_that_a_handoff_triggered_it(desk):
 
 async def test_a_router_passes_the_request_on_and_asks_nothing_more(desk):
     """A-22, A-37, A-50, A-51, A-55, A-56: it may use tools before, and hears nothing after."""
-
-    def look(where: str) -> str:
-        return "a tree"
-
     files = {**ROUTER, "desk": ROUTER["desk"] + "\ntools: [look]"}
     said = {
         "desk": [{"calls": [{"tool": "look", "arguments": {"where": "x"}}]}, TO_BILLING],
