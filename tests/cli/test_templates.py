@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from checks.files import ROOT
-from folkmoot.cli.templates import DEFAULT, TEMPLATES
+from folkmoot.cli.init import DEFAULT, TEMPLATES
 from tests.examples import hasten
 
 NAMES = ["support-desk", "review-team", "research", "planner-executor"]

@@ -6,14 +6,14 @@ made anew from the entries; nothing else is known here about where they are stor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from folkmoot.domain.decision import Decision
 from folkmoot.domain.entry import Draft, Entry, Event
-from folkmoot.domain.events import RunPruned
+from folkmoot.domain.events import LlmFailed, LlmResponse, RunForked, RunPruned
 from folkmoot.domain.inbox import INBOX_EVENTS, InboxFold, Item
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.records import DECISION, PLAN, TASK, WORK_SESSION, Kind, RecordSources
@@ -100,6 +100,12 @@ def _short(text: str) -> str:
 
 APPLIED = RUN_EVENTS | INBOX_EVENTS
 """The types of the events of runs that rows follow from."""
+_ATTEMPTS = frozenset((LlmResponse.type, LlmFailed.type))
+_TABLES = (
+    ("runs", RUN_EVENTS - _ATTEMPTS),
+    ("inbox", INBOX_EVENTS | {RunPruned.type}),
+    ("spend", _ATTEMPTS | {RunForked.type, RunPruned.type}),
+)
 UNREAD = Draft("", Event())
 """Of an entry of a record that is damaged."""
 Past = Callable[[str, int], Iterable[Entry]]
@@ -115,9 +121,8 @@ def is_applied(stream: str, type: str) -> bool:
 
 def changed_rows(entry: Entry) -> Iterator[tuple[str, str]]:
     """The tables whose rows an entry may change, each with the run or record that these rows are about."""
-    type = entry.draft.event.type
-    for table, types in (("runs", RUN_EVENTS), ("inbox", INBOX_EVENTS), ("spend", SPEND_EVENTS)):
-        if type in types or (table == "inbox" and type == RunPruned.type):
+    for table, types in _TABLES:
+        if entry.draft.event.type in types:
             yield table, entry.stream
     if is_record(entry.stream):
         yield "records", entry.stream

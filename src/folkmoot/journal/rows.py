@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.cli.trust import Changes
 from folkmoot.domain.inbox import WORDS, Item, Kind
-from folkmoot.domain.read_model import RecordRow
+from folkmoot.domain.read_model import Changes, RecordRow
 from folkmoot.domain.run_row import OPEN_STATUSES, RunSummary, Spend, SpendSum, agents_of
 from folkmoot.ports import ItemQuery, RecordQuery, RunQuery, SpendQuery
 

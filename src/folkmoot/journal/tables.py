@@ -15,9 +15,8 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.cli.trust import Changes
 from folkmoot.domain.entry import Entry
-from folkmoot.domain.read_model import Applier, is_applied
+from folkmoot.domain.read_model import Applier, Changes, is_applied
 from folkmoot.journal import rows as sql
 from folkmoot.journal.artifacts import fetch_file, fetch_row
 from folkmoot.journal.codec import to_applied
