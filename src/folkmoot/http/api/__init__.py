@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.http.api import collaborations, project, stream
+from folkmoot.http.api import project, stream
 from folkmoot.http.api import runs as carried_on
 from folkmoot.http.endpoint import Endpoint
 from folkmoot.http.operations import make_endpoints
@@ -34,7 +34,6 @@ OPERATIONS: tuple[Endpoint, ...] = (
     *make_endpoints(plan_steps.OPERATIONS),
     *make_endpoints(decisions.OPERATIONS),
     *make_endpoints(work_sessions.OPERATIONS),
-    *collaborations.OPERATIONS,
     *make_endpoints(conversations.OPERATIONS),
     *make_endpoints(sinks.OPERATIONS),
 )

@@ -1,26 +1,33 @@
-"""Runs that this server carries on: started, resumed, forked, or for the step of a plan."""
+"""What this server carries on: runs that it starts, resumes or forks, also for steps of plans; and collaborations."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from folkmoot.coordination.collaboration import Scene, WaitMove
+from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.coordination.plan_steps import step_of
+from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.events import RunStarted
 from folkmoot.domain.naming import RUN
 from folkmoot.domain.part import File
 from folkmoot.domain.run_row import RunRow
+from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
 from folkmoot.engine.admission import check_request
-from folkmoot.engine.collaboration import begun
+from folkmoot.engine.collaboration import begun, gathered, paused_by, scene_of, seats
 from folkmoot.engine.history import Fork, check_fit
+from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.requests import Given, Said, Words, WorkSessionId, trace_of
 from folkmoot.operations.runs import RunState
-from folkmoot.ports import Query
+from folkmoot.ports import Query, RunQuery
+from folkmoot.views.plans import document
 
 ENDED = ("completed", "failed", "cancelled", "pruned")
 _THEN = {
@@ -176,9 +183,148 @@ def _going(path: str, summary: str, handle: Any, body: type[Given], *problems: i
     )
 
 
+_OF_THIS = {"id": "$response.body#/id"}
+_AFTER_COLLABORATION = {
+    name: _OF_THIS
+    for name in ("showCollaboration", "showWorkSession", "pauseWorkSession", "cancelWorkSession")
+}
+_ENDS: dict[WorkState, str] = {"Completed": "completed", "Cancelled": "cancelled", "Error": "failed"}
+
+
+class Invited(Given):
+    agent: Words
+    """Its file or id."""
+    role: MemberRole | None = None
+    """Absent: the one in its file."""
+
+
+class Collaborate(Said):
+    goal: Words
+    """What the team shall reach."""
+    members: tuple[Invited, ...] = ()
+    """Who belongs to the team; absent: every agent of the project."""
+    constraints: tuple[Words, ...] = ()
+    """What must hold on the way."""
+
+
+class CollaborationState(msgspec.Struct):
+    id: str
+    """Of its work session."""
+    status: str
+
+
+class AskedMember(msgspec.Struct, rename="camel"):
+    """What a member of the team was asked for."""
+
+    purpose: str
+    agent: str
+    run_id: str
+    status: str
+    """Of its run."""
+
+
+class CollaborationDocument(msgspec.Struct):
+    id: str
+    """Of its work session."""
+    status: str
+    """`running`, `waiting`, `paused`, `interrupted`, `completed`, `failed` or `cancelled`."""
+    waiting: list[str]
+    """Why it does not go on by itself."""
+    asked: list[AskedMember]
+    goal: str
+    state: WorkState
+    summary: str
+    team: Roster | None
+    plan: dict[str, Any] | None
+    decisions: list[str]
+    history: list[StateChange]
+
+
+async def collaborate(asked: Asked) -> CollaborationState:
+    """It goes on by itself, whoever looks on, also when this server is started anew; what waits for a person stands in
+    the inbox. Pause, resume or cancel its work session; the runs of its members are in the list of runs."""
+    body: Collaborate = asked.body
+    wanted = seats(asked.moot.graph, ((member.agent, member.role) for member in body.members))
+    opening = WorkSessionOpened(body.goal, constraints=body.constraints)
+    work = await gathered(asked.desks, opening, wanted, asked.chance, asked.author)
+    asked.must_repeat((work.goal, work.constraints) == (body.goal, body.constraints))
+    if work.ended:
+        return CollaborationState(work.id, _ENDS[work.state])
+    await asked.house.carrying.begin(work.id, asked.author)
+    return CollaborationState(work.id, "running")
+
+
+async def resume_collaboration(asked: Asked) -> CollaborationState:
+    """Also one that was begun at a terminal. Members whose runs were cancelled are asked again."""
+    await asked.desks.work_sessions.get(asked.id)
+    await asked.house.carrying.begin(asked.id, asked.author)
+    return CollaborationState(asked.id, "running")
+
+
+async def show_collaboration(asked: Asked) -> CollaborationDocument:
+    scene = await scene_of(asked.desks, asked.id)
+    named = RunQuery(runs=tuple(each.run for each in scene.askings.values()))
+    runs = {row.run_id: row.status for row in await asked.moot.runs(named)}
+    members = [
+        AskedMember(
+            each.purpose, each.agent, each.run, runs.get(each.run, "failed" if each.answer else "queued")
+        )
+        for each in scene.askings.values()
+    ]
+    waiting = [move.why for move in next_moves(scene) if isinstance(move, WaitMove)]
+    for each in members:
+        if not scene.answered(each.purpose) and (why := paused_by(each.agent, each.purpose, each.status)):
+            waiting.append(why)
+    shown: dict[str, Any] = msgspec.to_builtins(scene.document())
+    shown["plan"] = document(scene.plan) if scene.plan else None
+    told = {"id": asked.id, "status": await _collaboration_status(asked, scene, waiting), "waiting": waiting}
+    return msgspec.convert({**shown, **told, "asked": members}, CollaborationDocument)
+
+
+async def _collaboration_status(asked: Asked, scene: Scene, waiting: list[str]) -> str:
+    work = scene.work
+    if work.ended:
+        return _ENDS[work.state]
+    if work.paused:
+        return "paused"
+    if waiting:
+        return "waiting"
+    return "running" if await holder(asked.desks.journal, work.id) else "interrupted"
+
+
 OPERATIONS = (
     _going("/runs", "Start a run", start_run, StartRun, 404, 409),
     _going("/runs/{id}/resume", "Go on with a run that was interrupted or waits", resume_run, ResumeRun, 409),
     _going("/runs/{id}/fork", "Start a run that begins as another one did", fork_run, ForkRun),
     _going("/plans/{id}/steps/{step}/run", "Let the owner of a step carry it out", run_step, RunStep, 409),
+    Endpoint(
+        method="POST",
+        path="/collaborations",
+        summary="Let a team of agents reach a goal",
+        handle=collaborate,
+        body=Collaborate,
+        answer=CollaborationState,
+        status=202,
+        problems=(404, 409),
+        links=_AFTER_COLLABORATION,
+    ),
+    Endpoint(
+        method="GET",
+        path="/collaborations/{id}",
+        summary="Where a collaboration stands, whom it asked, and why it does not go on",
+        handle=show_collaboration,
+        answer=CollaborationDocument,
+        links={"showWorkSession": _OF_THIS, "showRun": {"id": "$response.body#/asked/0/runId"}},
+    ),
+    Endpoint(
+        method="POST",
+        path="/collaborations/{id}/resume",
+        summary="Let this server carry a collaboration on",
+        handle=resume_collaboration,
+        body=Said,
+        answer=CollaborationState,
+        status=202,
+        problems=(409,),
+        links=_AFTER_COLLABORATION,
+    ),
 )
