@@ -42,7 +42,7 @@ def test_a_tie_is_broken_at_the_terminal_and_the_record_says_by_whom(moot):
     made = moot("decisions", "commit", "last", "--option", "postgres", "--as", "eve", "--json").json
 
     assert "the votes do not decide: the lead must, or a person" in told.out
-    assert "escalated" in listed
+    assert "sqlite 1, postgres 1" in listed
     assert "Which database?" in listed
     assert (refused.code, "name an option: sqlite (SQLite, embedded), postgres" in refused.err) == (2, True)
     assert (made["tieBreakBy"], made["approval"]["subject"], made["approval"]["status"]) == (

@@ -7,12 +7,12 @@ def test_the_contents_are_listed_by_group(folkmoot):
     done = folkmoot("docs")
 
     assert done.code == 0
-    assert done.out.startswith("First hour\n  ")
+    assert done.out.startswith("Start\n  ")
     assert re.search(r"^  security +Security$", done.out, re.MULTILINE)
 
 
 def test_a_page_or_a_section_of_it_is_printed(folkmoot):
-    assert folkmoot("docs", "trust").out.startswith("# Trust and housekeeping\n")
+    assert folkmoot("docs", "trust").out.startswith("# Verify, share and clean up\n")
     assert folkmoot("docs", "trust.md").out == folkmoot("docs", "trust").out
     section = folkmoot("docs", "trust#verify").out
     assert section.startswith("## Verify\n")
@@ -40,7 +40,7 @@ def test_wrong_topics_say_what_there_is(folkmoot):
 
     assert (nothing.code, section.code) == (2, 2)
     assert "`folkmoot docs` lists all" in nothing.err
-    assert "it has: what-is-promised, verify" in section.err
+    assert "it has: verify, one-file-to-share" in section.err
 
 
 def test_an_error_ends_with_a_command_that_shows_its_page(folkmoot):

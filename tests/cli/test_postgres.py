@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.cli.conftest import FOREVER, SETTINGS, ended, wait_for
-from tests.cli.test_inbox import SOURCE, TOOLS, paid
+from tests.cli.till import SOURCE, TOOLS, paid
 from tests.desk import made_mine
 
 
