@@ -19,9 +19,9 @@ from folkmoot.domain.part import File
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
 from folkmoot.engine.admission import check_request
+from folkmoot.engine.claims import holder
 from folkmoot.engine.collaboration import begun, gathered, paused_by, scene_of, seats
 from folkmoot.engine.history import Fork, check_fit
-from folkmoot.engine.owner import holder
 from folkmoot.http.endpoint import Asked, Endpoint
 from folkmoot.http.problems import input_refused
 from folkmoot.http.requests import Given, Said, Words, WorkSessionId, trace_of
