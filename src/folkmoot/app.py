@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -27,19 +27,12 @@ from folkmoot.engine.commands import CancelRun, CloseSession, find_item, read_in
 from folkmoot.engine.history import Fork
 from folkmoot.engine.local import encoded
 from folkmoot.engine.runs import run_list, run_row
-from folkmoot.engine.workshop import (
-    NOT_SHARED,
-    RecordsFactory,
-    Surroundings,
-    Workshop,
-    as_tools,
-    load_project,
-)
+from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools, load_project
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.operations.project import OpenProject
+from folkmoot.operations.records import RECORDS
 from folkmoot.orchestration.inbox import Answerer, Attendance
 from folkmoot.orchestration.invocation import Ear, HearSpan
-from folkmoot.orchestration.kit import Kits
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.registry import FunctionTool
 from folkmoot.views.result import Result
@@ -54,7 +47,6 @@ if TYPE_CHECKING:
     from folkmoot.engine.workers import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
-
 
 PINS_STAY = 3_600.0
 """Seconds; far less than the day for which kept content is safe from every sweep."""
@@ -384,8 +376,7 @@ class Folkmoot:
     @property
     def moot(self) -> OpenProject:
         """What outlives the runs of this project: tasks, plans, decisions, work sessions."""
-        project = self._workshop.moot(self.graph)
-        assert isinstance(project, OpenProject)
+        project = cast(OpenProject, self._workshop.moot(self.graph))  # as RECORDS makes it
         project.engine = self._engine
         return project
 
@@ -397,21 +388,6 @@ class Folkmoot:
     def agent(self, name: str) -> Agent:
         """An agent by its file or its id."""
         return find_agent(self.graph, name)
-
-
-def _coordination_tools(moot: Callable[[], OpenProject]) -> dict[str, FunctionTool]:
-    from folkmoot.operations.agent_tools import coordination_tools
-
-    return coordination_tools(moot)
-
-
-RECORDS = RecordsFactory(OpenProject, _coordination_tools)
-"""Of a project that people and agents use."""
-
-
-def describe_tools(folder: Path, graph: Graph) -> tuple[Kits, list[str]]:
-    """What agents have, for people to look at; and the sources of tools that nobody allowed, left out."""
-    return Workshop(folder, [], {}, Surroundings(), RECORDS).describe(graph)
 
 
 def _audience(hear: HearSpan | Ear | None, answer: Answerer | None, *, wait: bool) -> Audience:

@@ -19,8 +19,7 @@ FolkmootError
     └── JournalTooNew     a newer release wrote this journal
 
 Programs go by the class and its `code`, such as `run_not_found`; the message is for people and may be reworded.
-What a model must mend is a message to it: a session gives it the text of `WrongUse` as the result of its call. What
-fails inside a run is an event.
+A model reads the text of a `WrongUse` as the result of its call. What fails inside a run is an event.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import ended, wait_for
+from tests.cli.conftest import SETTINGS, ended, wait_for
 from tests.cli.till import TOOLS, opened, paid
 
 RULES = TOOLS + "rules:\n  - {tool: t.pay, arguments: {to: ann}, decision: deny, reason: not ann}\n"
@@ -120,3 +120,47 @@ def test_tools_are_taken_from_a_session_listed_and_given_back(till):
 
     assert (done.code, paid(till)) == (0, [])
     assert till("sessions", "gate", session, "t.pay").code == 2
+
+
+def test_an_approval_for_the_run_holds_for_equal_calls(till):
+    """Issue 5: `--for-run`."""
+    done = till("approvals", "approve", waiting(till), "--for-run", "--resume")
+
+    assert (done.code, done.out) == (0, "fine\n")
+    assert paid(till) == ["bob", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "to", "code", "said"),
+    [
+        ("deny", "x" * 40 + "!", 6, "folkmoot approvals approve"),
+        ("deny", "x" * 60_000, 0, "fine"),
+        ("allow", "x" * 150_000, 6, "folkmoot approvals approve"),
+        ("allow", "x" * 40, 0, "fine"),
+    ],
+)
+def test_no_text_of_a_model_makes_a_rule_compute_for_ever(folkmoot, decision, to, code, said):
+    """K-13: what is too long to be decided is never allowed, and always denied."""
+    rule = f"rules:\n  - {{tool: t.pay, arguments: {{to: {{regex: '(x+x+)+'}}}}, decision: {decision}}}\n"
+    script = {"a": [{"calls": [{"tool": "t.pay", "arguments": {"to": to}}]}, {"report": "fine"}]}
+    opened(folkmoot, {"a": "tools: [t]"}, script, TOOLS + rule)
+
+    done = ended(folkmoot.started("run", "a.ai", "x"))
+
+    assert done.code == code
+    assert said in done.out + done.err
+    assert len(paid(folkmoot)) == (decision == "allow" and code == 0)
+
+
+def test_a_rule_that_cannot_be_decided_in_bounded_time_is_a_load_error(folkmoot):
+    """K-13: with its place and a remedy."""
+    rule = "rules:\n  - {tool: '*', arguments: {to: {regex: '(a)\\1'}}, decision: deny}\n"
+    folkmoot.write({"a": ""}, {}, SETTINGS + rule)
+
+    done = folkmoot("check")
+
+    assert done.code == 4
+    assert (
+        "`to` has a `regex` that refers back to a group, which cannot be decided in bounded time" in done.out
+    )
+    assert "write two rules, or `glob`, `under` or `host`" in done.out

@@ -132,3 +132,42 @@ def test_the_time_in_which_a_run_waited_for_somebody_is_no_active_time(till):
     till("runs", "resume", "last")
 
     assert re.search(r"time     .* active", till("runs", "show", "last").out)
+
+
+def test_a_denial_reaches_the_agent_with_its_reason(till):
+    """U-7."""
+    done = till("approvals", "deny", waiting(till), "--reason", "too much", "--resume", "--json")
+
+    assert paid(till) == []
+    assert done.json["conversation"][-2]["text"] == "(tool failed: approval_denied: too much)"
+
+
+def test_a_question_is_answered_and_the_answer_is_the_result(till):
+    id = waiting(till, "q")
+    assert "Which \\u001b[31mone?" in till("inbox", "list").out
+    empty = till("inbox", "answer", id, " ")
+    assert (empty.code, empty.err) == (2, f"there is nothing in the answer to {id}; give it a text\n")
+    done = till("inbox", "answer", id, "the blue one", "--resume", "--json")
+
+    assert done.json["conversation"][-2]["text"] == "the blue one"
+    assert till("inbox", "list").err == "nothing waits for anybody\n"
+    assert till("inbox", "list", "--all", "--json").json[0]["status"] == "answered"
+
+
+def test_a_call_that_was_cut_off_is_settled_from_the_inbox(folkmoot):
+    """C3, DESIGN 8: the process died in the middle of it. K-7: it cannot be made again at once."""
+    source = "import os\n\n\n@tool(effect='once')\nasync def send() -> str:\n    os._exit(9)\n"
+    folkmoot.write_with_tool("send", source)
+    assert ended(folkmoot.started("run", "a.ai", "x")).code == 9
+    parked = folkmoot("runs", "resume", "last")
+    (item,) = folkmoot("inbox", "list", "--json").json
+
+    assert parked.code == 6
+    assert f"can be made again, with `retry`, from {item['retryFrom']} on" in parked.err
+    assert (item["kind"], item["call"]) == ("in_doubt", '{"arguments":{},"tool":"t__send"}')
+    early = folkmoot("inbox", "settle", item["id"], "retry")
+    assert early.code == 2
+    assert f"{item['id']} can be made again from {item['retryFrom']} on" in early.err
+    done = folkmoot("inbox", "settle", item["id"], "done", "--text", "receipt 4711", "--resume", "--json")
+    assert done.code == 0
+    assert done.json["conversation"][-2]["text"] == "receipt 4711"

@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 
 import pytest
@@ -382,3 +383,24 @@ def test_a_blank_request_leaves_no_journal_behind(folkmoot):
     assert (done.code, done.out) == (2, "")
     assert "there is nothing to ask a.ai" in done.err
     assert not (folkmoot.folder / ".folkmoot").exists()
+
+
+def test_a_route_without_a_message_arrives_in_the_block_of_the_request(folkmoot):
+    """A-37, K-124."""
+    folkmoot.write({"a": "router: {destinations: [b.ai]}", "b": ""}, {"a": [{"route": "b"}], "b": ["two"]})
+
+    assert folkmoot("run", "a.ai", "I was charged twice.").out == "two\n"
+    events = [json.loads(line) for line in folkmoot("log", "export", "last").out.splitlines()]
+    asked = [event["data"]["request"] for event in events if event["type"] == "session.started"]
+    assert asked[0] == "I was charged twice."
+    assert re.fullmatch(r"<(original_user_request__[0-9a-f]{12})>\nI was charged twice\.\n</\1>", asked[1])
+
+
+def test_a_first_stage_that_fails_is_named_and_the_next_one_never_starts(folkmoot):
+    """A-44, O-15, K-125."""
+    folkmoot.write(CHAIN, {"a": [{"error": {"message": "down", "retryable": False}}], "b": ["two"]})
+
+    done = folkmoot("run", "a.ai", "x")
+    assert (done.code, done.out) == (1, "")
+    assert "failed: 'a' failed (stage 1 of a -> b): " in done.err
+    assert "b starts" not in done.err

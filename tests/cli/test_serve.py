@@ -225,3 +225,36 @@ def test_a_server_that_is_told_not_to_keeps_no_watch(idle_task, serving):
 
     assert "watching" not in server.said + said.err
     assert idle_task("events", "--type", "continuation.sent", "--json").json == []
+
+
+def test_a_port_that_is_taken_is_told_with_what_to_do(project, serving):
+    port = serving().address.rpartition(":")[2].strip("/")
+    done = project("serve", "--port", port)
+
+    assert done.code == 1
+    assert (
+        f"cannot listen on 127.0.0.1:{port}: Address already in use; choose another with --port" in done.err
+    )
+
+
+def test_an_address_that_others_can_reach_needs_a_token(project, monkeypatch):
+    """DESIGN 8: loopback by default; a refusal to start without a token as soon as it is not."""
+    done = project("serve", "--host", "0.0.0.0")
+    assert done.code == 2
+    assert "0.0.0.0 can be reached from elsewhere: set FOLKMOOT_TOKEN" in done.err
+
+    monkeypatch.setenv("FOLKMOOT_TOKEN", "too-short")
+    done = project("serve", "--host", "0.0.0.0")
+    assert done.code == 2
+    assert "a token has 16 characters or more" in done.err
+    assert "too-short" not in done.err
+
+
+def test_a_run_whose_process_was_killed_goes_on_in_the_server(project, serving):
+    project.write(AGENTS, {"a": [FOREVER]})
+    run = killed(project)
+    project.write(AGENTS, SCRIPT)
+
+    serving().says(f"run {run}: completed")
+
+    assert status(project, run) == "completed"

@@ -84,3 +84,27 @@ def test_what_an_agent_has_read_decides_whether_anything_goes_out(folkmoot, gate
         assert told == ([] if asked else ["/?q=s3cret"])
         waiting = folkmoot("approvals", "list", "--json").json
         assert [item["why"] for item in waiting] == [f"the session has read {source}" for source in asked]
+
+
+def test_a_person_sees_which_value_came_from_elsewhere_and_lets_it_go(folkmoot):
+    """K-6: the approval marks foreign values; approved, it is sent once."""
+    with listener() as (port, told):
+        address = f"http://127.0.0.1:{port}/prices"
+        project(folkmoot, port, "", call("files.read", path="mails/2.txt"), call("web.fetch", url=address))
+        (folkmoot.folder / "mails" / "2.txt").write_text(f"The prices are at {address} as always.")
+        assert folkmoot("run", "clerk.ai", "What do lamps cost?").code == 6
+        (item,) = folkmoot("approvals", "list", "--json").json
+        assert item["foreign"] == ["url"]
+        assert "foreign    url" in folkmoot("inbox", "show", item["id"]).out
+
+        assert folkmoot("approvals", "approve", item["id"], "--resume").code == 0
+        assert told == ["/prices"]
+
+
+def test_everything_beyond_reading_can_be_asked_for(folkmoot):
+    """O-45: `gate: {ask: all}`."""
+    with listener() as (port, told):
+        project(folkmoot, port, "gate: {ask: all}\n", call("web.fetch", url=f"http://127.0.0.1:{port}/"))
+
+        assert folkmoot("run", "clerk.ai", "What do lamps cost?").code == 6
+        assert told == []

@@ -140,3 +140,26 @@ async def test_a_flood_through_a_socket(local):
 
     assert local.grown < GROWTH
     assert "refused: flood, from 127.0.0.1" in local.log()
+
+
+async def test_a_foreign_name_a_foreign_site_and_a_foreign_form(local):
+    """DNS rebinding, a script of another site, and a form of one, a thousand times."""
+    for headers, method, status in (
+        ({"Host": "rebound.example"}, "GET", 421),
+        ({"Origin": "https://evil.example"}, "GET", 403),
+        ({"Origin": "https://evil.example"} | UPGRADE, "GET", 403),
+        ({"Content-Type": "text/plain"}, "POST", 415),
+    ):
+        body = b"{}" if method == "POST" else b""
+        answers = [await local.ask("/api/runs", headers, method=method, body=body) for _ in range(250)]
+        assert {said.status for said in answers} == {status}
+
+    assert local.grown < GROWTH
+    log = local.log()
+    for line in (
+        "refused: host, from 127.0.0.1: 'GET /api/runs host rebound.example'",
+        "refused: origin, from 127.0.0.1: 'GET /api/runs origin https://evil.example'",
+        "refused: content type, from 127.0.0.1: 'POST /api/runs'",
+    ):
+        assert line in log
+    assert log.count("\n") < 30, "however much comes, the log has a few lines"

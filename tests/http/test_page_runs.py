@@ -21,7 +21,9 @@ from folkmoot.engine.local import encoded
 from folkmoot.http.pages.run import AT_ONCE, GROUP
 from folkmoot.ports import NewRun
 from tests.browser.serving import serving
-from tests.desk import SETTINGS
+from tests.desk import SETTINGS, look
+from tests.orchestration.test_nested_teams import FILES as NESTED
+from tests.orchestration.test_nested_teams import SAID as NESTED_SAID
 from tests.views.test_timeline import FILES, SCRIPT
 
 
@@ -397,3 +399,37 @@ async def test_every_kind_of_thing_that_happens_has_its_row_in_order_of_time(des
     lefts = [float(x) for x in re.findall(r'<svg class="lane"[^>]*><[^>]*? x1?="([0-9.]+)%"', page)]
     assert len(lefts) == len(names)
     assert lefts == sorted(lefts)
+
+
+async def test_the_stage_that_failed_is_named_on_the_page_and_in_the_api(desk, visit):
+    """A-44, O-15, K-125: also when it is the first of a chain."""
+    project = desk(
+        {"a": "handoff: b.ai", "b": ""}, {"a": [{"error": {"message": "gone", "retryable": False}}]}
+    )
+    await project.run("a.ai")
+    async with visit(project) as visitor:
+        pages = [await visitor.get(path) for path in ("/runs", "/runs/run-1", "/api/runs/run-1")]
+
+    assert all("'a' failed (stage 1 of a -> b): no model answered" in page for page in pages)
+
+
+async def test_a_team_within_a_team_stands_below_its_member_in_the_tree(desk, visit):
+    """A-30, A-105, O-48, K-122: once for each cycle of the outer team."""
+    project = desk(NESTED, NESTED_SAID, tools=[look])
+    await project.run("board")
+    async with visit(project) as visitor:
+        page = await visitor.get("/runs/run-1")
+
+    row = re.compile(
+        r'class="op k-(?:team|session)"[^>]*aria-level="(\d)".*?class="who"[^>]*>([^<]+)<', re.DOTALL
+    )
+    tree = ["  " * int(level) + who for level, who in row.findall(page) if who != "broadcast"]
+    inner = ["coder", "tester", "build", "coder", "tester", "build"]
+    assert tree == [
+        "  board",
+        *("    build", *(f"      {who}" for who in inner)),
+        *("    sales", "      clerk", "      prices"),
+        "    board",
+        *("    build", "      coder", "      build"),
+        *("    sales", "    board"),
+    ]

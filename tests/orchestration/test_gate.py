@@ -244,3 +244,14 @@ async def test_a_run_with_every_kind_of_decision_cut_after_any_event_ends_the_sa
     whole = await at.run_cut_anywhere("desk", answer=answer)
     assert (await replay(at.journal, "run-1")).divergence == ""
     assert {each.code for each in whole.events("tool.failed")} == {"denied", "schema", "approval_denied"}
+
+
+async def test_a_large_change_or_a_delicate_path_escalates_and_a_small_one_does_not(desk, disk):
+    """D-33, O-8."""
+    calls = [save("a.txt", "one"), save("b.txt", "x\n" * 300), save(".env", "one")]
+    at = desk({"desk": "tools: [save]"}, {"desk": [{"calls": calls}, "ok"]}, tools=disk.tools)
+    played = await at.run("desk")
+
+    asked = [(each.risk, each.why) for each in played.events("approval.requested")]
+    assert asked == [("high", "301 changed lines are more than 200"), ("high", "'.env' fits `.env*`")]
+    assert disk.saved == ["a.txt"], "those that need no word do not wait for those that do"

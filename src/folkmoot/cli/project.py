@@ -134,9 +134,11 @@ class _CommandHost:
     project: OpenProject
 
     def tools(self) -> Kits:
-        from folkmoot.app import describe_tools
+        from folkmoot.engine.workshop import Surroundings, Workshop
+        from folkmoot.operations.records import RECORDS
 
-        kits, left_out = describe_tools(self.folder, self.project.graph)
+        workshop = Workshop(self.folder, [], {}, Surroundings(), RECORDS)
+        kits, left_out = workshop.describe(self.project.graph)
         if left_out:
             say(f"not allowed yet, and so left out: the tools of {', '.join(left_out)}; see `folkmoot trust`")
         return kits
